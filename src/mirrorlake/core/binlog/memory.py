@@ -1,0 +1,108 @@
+"""How kernels touch memory: the Numba decorator, unaligned little-endian loads and stores, memcpy.
+
+A kernel is a plain Python function over NumPy arrays, compiled by Numba and cached on disk. With
+``NUMBA_DISABLE_JIT=1`` the same functions run interpreted, for debugging; the loads and stores then use the
+plain definitions below.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+
+
+def kernel(function=None, *, inline: str = "never"):
+    """Compile a function with Numba, without the GIL, cached on disk where a folder can be written."""
+    if function is None:
+        return lambda f: kernel(f, inline=inline)
+    options = {"nogil": True, "boundscheck": False, "error_model": "numpy", "inline": inline}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # Numba found no folder it can write its cache to: compile in memory
+        return numba.njit(**options)(function)
+
+
+def _pointer(context, builder, signature, args, index):
+    array = context.make_array(signature.args[index])(context, builder, args[index])
+    return builder.gep(array.data, [args[index + 1]])
+
+
+def _load_intrinsic(bits: int):
+    @intrinsic
+    def load(typingctx, buf, offset):
+        signature = getattr(types, f"uint{bits}")(buf, types.int64)
+
+        def codegen(context, builder, sig, args):
+            pointer = _pointer(context, builder, sig, args, 0)
+            return builder.load(builder.bitcast(pointer, ir.IntType(bits).as_pointer()), align=1)
+
+        return signature, codegen
+
+    return load
+
+
+def _store_intrinsic(bits: int):
+    @intrinsic
+    def store(typingctx, buf, offset, value):
+        signature = types.void(buf, types.int64, getattr(types, f"uint{bits}"))
+
+        def codegen(context, builder, sig, args):
+            pointer = _pointer(context, builder, sig, args, 0)
+            builder.store(args[2], builder.bitcast(pointer, ir.IntType(bits).as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return store
+
+
+@intrinsic
+def _memcpy(typingctx, target, target_offset, source, source_offset, n_bytes):
+    signature = types.void(target, types.int64, source, types.int64, types.int64)
+
+    def codegen(context, builder, sig, args):
+        to = _pointer(context, builder, sig, args, 0)
+        origin = _pointer(context, builder, sig, args, 2)
+        byte_pointer = ir.IntType(8).as_pointer()
+        memcpy = builder.module.declare_intrinsic("llvm.memcpy", [byte_pointer, byte_pointer, ir.IntType(64)])
+        builder.call(
+            memcpy,
+            [builder.bitcast(to, byte_pointer), builder.bitcast(origin, byte_pointer), args[4], ir.Constant(ir.IntType(1), 0)],
+        )
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _plain_load(width: int, dtype):
+    def load(buf, offset):
+        return dtype(int.from_bytes(bytes(buf[offset : offset + width]), "little"))
+
+    return load
+
+
+def _plain_store(width: int):
+    def store(buf, offset, value):
+        buf[offset : offset + width] = np.frombuffer(int(value).to_bytes(width, "little"), np.uint8)
+
+    return store
+
+
+def _plain_copy(target, target_offset, source, source_offset, n_bytes):
+    target[target_offset : target_offset + n_bytes] = source[source_offset : source_offset + n_bytes]
+
+
+if JIT_DISABLED:
+    load_u8, load_u16 = _plain_load(1, np.uint8), _plain_load(2, np.uint16)
+    load_u32, load_u64 = _plain_load(4, np.uint32), _plain_load(8, np.uint64)
+    store_u8, store_u16, store_u32, store_u64 = (_plain_store(width) for width in (1, 2, 4, 8))
+    copy_bytes = _plain_copy
+else:
+    load_u8, load_u16, load_u32, load_u64 = (_load_intrinsic(bits) for bits in (8, 16, 32, 64))
+    store_u8, store_u16, store_u32, store_u64 = (_store_intrinsic(bits) for bits in (8, 16, 32, 64))
+    copy_bytes = _memcpy

@@ -1,0 +1,110 @@
+"""What can go wrong, by who acts next.
+
+    MirrorlakeError            code, what happened, where (position, table), what to do next
+    +-- RetryableError         the outside world: run the same command again            exit code 4
+    +-- RefusedError           continuing would be wrong: a person decides              exit code 3
+    +-- UsageError             the command line or the configuration is off             exit code 2
+    +-- InternalError          our own defect                                           exit code 1
+
+``REFUSALS`` is the catalogue: every code the program can print, with the line that says what to do next.
+No message ever holds a row's value or a password.
+"""
+
+from __future__ import annotations
+
+REFUSALS: dict[str, str] = {
+    # --- the log
+    "log-missing": "Point --source at the folder or server that still has this file; bronze keeps what was read so far.",
+    "log-truncated": "Copy the file again from the server; nothing after the last complete transaction was taken.",
+    "log-checksum": "Copy the file again; if the server's own file is damaged, start a new lake after the damage.",
+    "log-gap": "Bring back the missing binlog files, or start a new lake: events between the two positions are unknown.",
+    "log-event": "Read the reason: the log holds something this version cannot decode; upgrade or start a new lake after it.",
+    "log-incident": "The server itself lost events here; start a new lake from a position after the incident.",
+    "log-starts-inside-transaction": "Start at an earlier position: the chosen one is not the start of a transaction.",
+    "torn-transaction": "The server crashed while writing this transaction; start a new lake after it.",
+    # --- the server
+    "server-unreachable": "Check host, port and network; the run can be repeated as it is.",
+    "server-lost": "The connection broke; run again, it goes on from the last committed boundary.",
+    "server-password": "Check the user and the password (environment variable MIRRORLAKE_PASSWORD or --password-file).",
+    "server-privilege": "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this user (MariaDB: also BINLOG MONITOR).",
+    "server-log-purged": "The server no longer has this position; start a new lake (snapshots of running servers come later).",
+    "binlog-off": "Start the server with log_bin enabled, then run preflight again.",
+    "binlog-format": "SET GLOBAL binlog_format = 'ROW' and reconnect all clients.",
+    "binlog-row-image": "SET GLOBAL binlog_row_image = 'FULL' and reconnect all clients.",
+    "binlog-row-metadata": "SET GLOBAL binlog_row_metadata = 'FULL'.",
+    "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = ''.",
+    "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
+    "binlog-compression": "SET GLOBAL binlog_transaction_compression = OFF (MariaDB: log_bin_compress = OFF).",
+    "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
+    # --- the lake
+    "lake-source": "Use this lake with the source it was made from, or choose another folder.",
+    "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
+    "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
+    "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
+    # --- one table; the others go on
+    "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown; this table needs a first copy (snapshot).",
+    "no-primary-key": "Add a primary key to the table, then drop and create it again in the log.",
+    "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",
+    "column-charset": "This character set is not mirrored yet; the table's events are kept in bronze.",
+    "column-name": "Rename the column: a mirror table reserves the name _lsn.",
+    "row-image": "Log full row images (binlog_row_image = FULL) and copy the table again.",
+    "row-metadata": "SET GLOBAL binlog_row_metadata = 'FULL' and copy the table again.",
+    "row-event": "The row event could not be decoded to its end; the table needs a first copy after the cause is found.",
+    "statement-dml": "Rows were changed in STATEMENT format; set binlog_format = ROW and copy the table again.",
+    "foreign-key-cascade": "The server does not log cascaded rows; drop the cascading foreign key and copy the table again.",
+    "definition-mismatch": "The log's table map and the known definition differ; copy the table again.",
+    "ddl-unsupported": "This statement is not replayed yet; copy the table again after it.",
+    "ddl-ambiguous": "The statement's effect depends on what existed before the log; copy the table.",
+    # --- the command line
+    "usage": "See mirrorlake --help.",
+    "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",
+}
+
+
+class MirrorlakeError(Exception):
+    """Base of all errors a user can meet; never raised itself.
+
+    code: a key of ``REFUSALS``. message: one line. position: ``file:offset`` in the log. table: ``db.table``.
+    """
+
+    exit_code = 1
+
+    def __init__(self, code: str, message: str, *, position: str | None = None, table: str | None = None):
+        if type(self) is MirrorlakeError:
+            raise TypeError("raise one of MirrorlakeError's kinds")
+        if code not in REFUSALS:
+            raise KeyError(code)
+        super().__init__(message)
+        self.code, self.message, self.position, self.table = code, message, position, table
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.code, self.message, self.position, self.table)
+
+    @property
+    def hint(self) -> str:
+        return REFUSALS[self.code]
+
+    def __str__(self) -> str:
+        where = [f"table {self.table}"] if self.table else []
+        where += [f"at {self.position}"] if self.position else []
+        return f"{self.code}: {self.message}" + (f" ({', '.join(where)})" if where else "")
+
+
+def _rebuild(kind, code, message, position, table):
+    return kind(code, message, position=position, table=table)
+
+
+class RetryableError(MirrorlakeError):
+    exit_code = 4
+
+
+class RefusedError(MirrorlakeError):
+    exit_code = 3
+
+
+class UsageError(MirrorlakeError):
+    exit_code = 2
+
+
+class InternalError(MirrorlakeError):
+    exit_code = 1
