@@ -1,0 +1,59 @@
+"""The server tier: real servers, one of each flavor per session.
+
+Tests share them, so a test either uses a database of its own or calls ``server.reset()`` first. When a server cannot be
+had, its tests are skipped and the summary says so; MIRRORLAKE_REQUIRE_SERVERS=1 makes that a failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.servers import FLAVORS, Server, ServerUnavailable, install, running_server
+
+_unavailable: dict[str, str] = {}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "server: needs a real MariaDB or MySQL server")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/server/" in item.path.as_posix():
+            item.add_marker(pytest.mark.server)
+
+
+def pytest_terminal_summary(terminalreporter):
+    for flavor, reason in _unavailable.items():
+        terminalreporter.write_line(f"NOT TESTED against {flavor}: {reason}", red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Server]:
+    yield from _session_server("mariadb")
+
+
+@pytest.fixture(scope="session")
+def mysql() -> Iterator[Server]:
+    yield from _session_server("mysql")
+
+
+@pytest.fixture(params=FLAVORS)
+def server(request) -> Server:
+    """Each server in turn."""
+    return request.getfixturevalue(request.param)
+
+
+def _session_server(flavor: str) -> Iterator[Server]:
+    try:
+        install(flavor)
+    except ServerUnavailable as error:
+        _unavailable[flavor] = str(error)
+        if os.environ.get("MIRRORLAKE_REQUIRE_SERVERS") == "1":
+            pytest.fail(f"MIRRORLAKE_REQUIRE_SERVERS=1, but: {error}")
+        pytest.skip(str(error))
+    with running_server(flavor) as server:
+        yield server

@@ -1,0 +1,201 @@
+"""Real MariaDB and MySQL servers for tests: private, on a free port, with their data in a folder of their own.
+
+    with running_server("mariadb") as server:          # or "mysql"
+        server.execute("CREATE DATABASE shop")
+        server.query("SELECT 1 + %s", 1)               # [(2,)]
+
+``scripts/servers/*.sh`` get the programs (Debian's packages) and start them. MySQL's unpacked programs are kept in
+``.cache/mysql97`` of the checkout; MIRRORLAKE_MYSQL_ROOT names another such folder (the one that holds ``root/``).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pymysql
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FLAVORS = ("mariadb", "mysql")
+
+_SCRIPTS = {"mariadb": CHECKOUT / "scripts/servers/mariadb.sh", "mysql": CHECKOUT / "scripts/servers/mysql.sh"}
+_PID_FILES = {"mariadb": "run/mariadbd.pid", "mysql": "run/mysqld.pid"}
+_FAST = ("--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M")
+_FAST_OF = {"mariadb": _FAST, "mysql": (*_FAST, "--performance-schema=OFF")}
+_SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
+_STOP_S = 60
+
+
+class ServerUnavailable(Exception):
+    """The server's programs cannot be had on this machine."""
+
+
+class Server:
+    """One running server. ``root`` has an empty password."""
+
+    host, user, password = "127.0.0.1", "root", ""
+
+    def __init__(self, flavor: str, folder: Path, options: tuple[str, ...]):
+        self.flavor, self.folder, self.options = flavor, folder, options
+        self.port = free_port()
+        self._connection: pymysql.Connection | None = None
+
+    @property
+    def url(self) -> str:
+        return f"mysql://{self.user}@{self.host}:{self.port}"
+
+    @property
+    def datadir(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def pid(self) -> int:
+        return int((self.folder / _PID_FILES[self.flavor]).read_text())
+
+    def connect(self, **options) -> pymysql.Connection:
+        """A new connection in autocommit mode; threads need one each."""
+        options = {"autocommit": True, "charset": "utf8mb4"} | options
+        return pymysql.connect(host=self.host, port=self.port, user=self.user, password=self.password, **options)
+
+    def execute(self, sql: str, *args) -> int:
+        """Runs one statement on a shared connection; returns the number of rows changed."""
+        with self._cursor() as cursor:
+            return cursor.execute(sql, args or None)
+
+    def query(self, sql: str, *args) -> list[tuple]:
+        with self._cursor() as cursor:
+            cursor.execute(sql, args or None)
+            return list(cursor.fetchall())
+
+    def log_files(self) -> list[Path]:
+        """The binlog files, oldest first; the last one is being written."""
+        return [self.datadir / row[0] for row in self.query("SHOW BINARY LOGS")]
+
+    def reset(self) -> None:
+        """Drops every database of ours and starts the binlog anew at file 1."""
+        self._hang_up()  # a shared connection may stand in a database or hold session settings
+        for (name,) in self.query("SHOW DATABASES"):
+            if name not in _SYSTEM_DATABASES:
+                self.execute(f"DROP DATABASE `{name}`")
+        self.execute("RESET MASTER" if self.flavor == "mariadb" else "RESET BINARY LOGS AND GTIDS")
+
+    def start(self) -> None:
+        _script(self.flavor, "start", self.folder, str(self.port), *_FAST_OF[self.flavor], *self.options)
+
+    def stop(self) -> None:
+        """A clean shutdown; returns when the process is gone."""
+        self._hang_up()
+        pid = self.pid
+        _script(self.flavor, "stop", self.folder)
+        give_up = time.monotonic() + _STOP_S
+        while _is_alive(pid):
+            if time.monotonic() > give_up:
+                raise TimeoutError(f"{self.flavor} (process {pid}) is still running {_STOP_S} s after its shutdown")
+            time.sleep(0.05)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def _cursor(self):
+        if self._connection is None:
+            self._connection = self.connect()
+        return self._connection.cursor()
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+@contextmanager
+def running_server(flavor: str, *options: str) -> Iterator[Server]:
+    """A new server with empty data, stopped and removed at the end. options: further arguments of the server program.
+
+    Raises ServerUnavailable when the programs are not here and cannot be installed.
+    """
+    install(flavor)
+    folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{flavor}-"))  # short: a socket's path has 107 bytes at most
+    try:
+        if flavor == "mysql":
+            (folder / "root").symlink_to(_mysql_folder() / "root")
+        server = Server(flavor, folder, options)
+        server.start()
+        try:
+            yield server
+        finally:
+            if (folder / _PID_FILES[flavor]).exists():
+                server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def install(flavor: str) -> None:
+    """Makes the server's programs available; quick when they are. Raises ServerUnavailable."""
+    try:
+        if flavor == "mariadb":
+            _script(flavor, "install")
+        elif not (_mysql_folder() / "root/usr/sbin/mysqld").exists():
+            with _locked(_mysql_folder()):
+                _script(flavor, "install", _mysql_folder())
+    except (OSError, subprocess.CalledProcessError) as error:
+        detail = getattr(error, "stderr", None) or ""
+        raise ServerUnavailable(f"cannot install {flavor}: {error} {detail}".strip()) from error
+
+
+def mysqlbinlog(*arguments: str | Path) -> str:
+    """What MySQL's own mysqlbinlog prints for these arguments. Raises CalledProcessError when it complains."""
+    install("mysql")
+    return _script("mysql", "mysqlbinlog", _mysql_folder(), *arguments)
+
+
+def mariadb_binlog(*arguments: str | Path) -> str:
+    """What MariaDB's own mariadb-binlog prints for these arguments. Raises CalledProcessError when it complains."""
+    install("mariadb")
+    return _run(["mariadb-binlog", "--no-defaults", *map(str, arguments)])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _mysql_folder() -> Path:
+    return Path(os.environ.get("MIRRORLAKE_MYSQL_ROOT") or CHECKOUT / ".cache/mysql97")
+
+
+def _script(flavor: str, *arguments: str | Path) -> str:
+    return _run([str(_SCRIPTS[flavor]), *map(str, arguments)])
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
+    if done.returncode:
+        raise subprocess.CalledProcessError(done.returncode, command, stderr=done.stderr.decode(errors="replace"))
+    return done.stdout.decode(errors="replace")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
