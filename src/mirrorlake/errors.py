@@ -56,6 +56,7 @@ REFUSALS: dict[str, str] = {
     "ddl-unsupported": "This statement is not replayed yet; copy the table again after it.",
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; copy the table.",
     # --- the command line
+    "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "usage": "See mirrorlake --help.",
     "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",
 }

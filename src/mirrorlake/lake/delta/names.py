@@ -1,0 +1,92 @@
+"""Where the tables of a lake are: a folder, or a schema of a Unity Catalog. No other code knows which it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from mirrorlake.errors import UsageError
+
+UNITY = "uc:"
+STAGING_VOLUME = "staging"  # the volume that resources/ declares beside the tables
+ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+class LakeNames:
+    """Names of one lake's tables, ready to stand in any SQL statement.
+
+    ``lake``: a folder (a local path or a URI such as ``s3://bucket/lake``) or ``uc:catalog.schema``.
+    Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema.
+    """
+
+    def __init__(self, lake: str):
+        self.is_unity = lake.startswith(UNITY)
+        self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
+        if self.is_unity:
+            self._parts = self.root.split(".")
+            if len(self._parts) != 2 or not all(self._parts):
+                raise UsageError("usage", f"a Unity Catalog lake is written uc:catalog.schema, not {lake}")
+        self.bronze_events = self._table("bronze", "events")
+        self.silver_changes = self._table("silver", "changes")
+        self.silver_table_schemas = self._table("silver", "table_schemas")
+        self.control_tables = self._table("control", "tables")
+        self.control_epochs = self._table("control", "epochs")
+        self.control_barriers = self._table("control", "barriers")
+
+    def mirror(self, mirror_id: str) -> str:
+        return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
+
+    def mirror_path(self, mirror_id: str) -> str:
+        """Where a person finds the mirror table: its folder, or its name in the catalog."""
+        return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
+
+    def staging(self, hop: str) -> str:
+        """The folder in which a hop leaves Parquet files for Spark to append."""
+        if self.is_unity:
+            return f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}/{hop}"
+        return f"{self.root}/_staging/{hop}"
+
+    def _table(self, layer: str, noun: str) -> str:
+        if self.is_unity:
+            return quote(*self._parts, f"{layer}_{noun}")
+        return quote("delta", f"{self.root}/{layer}/{noun}")
+
+
+def quote(*parts: str) -> str:
+    """A name of one or more parts as Spark SQL spells it, whatever characters it holds."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def literal(text: str) -> str:
+    """A string literal of Spark SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def create_table_statement(
+    table: str, columns: str, properties: Mapping[str, str] | None = None, cluster_by: Sequence[str] = ()
+) -> str:
+    """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
+    clustering = f" CLUSTER BY ({', '.join(quote(column) for column in cluster_by)})" if cluster_by else ""
+    settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
+    options = f" TBLPROPERTIES ({settings})" if settings else ""
+    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{clustering}{options}"
+
+
+def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
+    spark.sql(create_table_statement(table, columns, properties))
+
+
+def table_exists(spark: SparkSession, table: str) -> bool:
+    try:
+        return spark.catalog.tableExists(table)
+    except AnalysisException as error:
+        if error.getCondition() in ABSENT:
+            return False
+        raise
+
+
+def _absolute(folder: str) -> str:
+    return folder.rstrip("/") if "://" in folder else os.path.abspath(folder)

@@ -1,0 +1,49 @@
+"""MySQL column types as the Spark types of a mirror table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mirrorlake.errors import RefusedError
+
+if TYPE_CHECKING:
+    from mirrorlake.core.schema.types import ColumnType
+
+MAX_DECIMAL_PRECISION = 38  # Spark's; MySQL allows 65
+UNSIGNED_BIGINT = "decimal(20,0)"  # 2^64 - 1 has 20 digits
+
+# name: (signed, unsigned). An unsigned type takes the next wider one, so that every value fits.
+_INTEGERS = {
+    "tinyint": ("tinyint", "smallint"),
+    "smallint": ("smallint", "int"),
+    "mediumint": ("int", "int"),
+    "int": ("int", "bigint"),
+    "bigint": ("bigint", UNSIGNED_BIGINT),
+}
+_OTHERS = {
+    "float": "float",
+    "double": "double",
+    "year": "smallint",
+    "date": "date",
+    "datetime": "timestamp_ntz",  # a wall clock without a zone
+    "timestamp": "timestamp",  # a moment
+    **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"), "string"),
+    **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), "binary"),
+}
+
+
+def spark_type(column_type: ColumnType) -> str:
+    """The Spark type, in DDL spelling, that holds every value of a MySQL column.
+
+    Raises: RefusedError("column-type") for a type that has no mirror.
+    """
+    name = column_type.name
+    if name in _INTEGERS:
+        return _INTEGERS[name][column_type.unsigned]
+    if name == "decimal" and column_type.precision <= MAX_DECIMAL_PRECISION:
+        return f"decimal({column_type.precision},{column_type.scale})"
+    if name == "bit":
+        return "bigint" if (column_type.length or 1) < 64 else UNSIGNED_BIGINT
+    if name in _OTHERS:
+        return _OTHERS[name]
+    raise RefusedError("column-type", f"{column_type.sql()} has no mirror type yet")
