@@ -7,6 +7,10 @@ plain definitions below.
 
 from __future__ import annotations
 
+import hashlib
+import os
+from pathlib import Path
+
 import numba
 import numpy as np
 from llvmlite import ir
@@ -16,15 +20,32 @@ from numba.extending import intrinsic
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 
 
-def kernel(function=None, *, inline: str = "never"):
+def _cache_folder() -> str:
+    """One folder for each state of the package's sources.
+
+    Numba notices a change of a kernel's own file only, not of the kernels it calls.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for source in sorted((package / "core").rglob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return str(Path(base) / "mirrorlake" / f"kernels-{digest.hexdigest()[:16]}")
+
+
+_CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
+
+
+def kernel(function):
     """Compile a function with Numba, without the GIL, cached on disk where a folder can be written."""
-    if function is None:
-        return lambda f: kernel(f, inline=inline)
-    options = {"nogil": True, "boundscheck": False, "error_model": "numpy", "inline": inline}
+    options = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+    numba.config.CACHE_DIR, others = _CACHE_FOLDER, numba.config.CACHE_DIR
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # Numba found no folder it can write its cache to: compile in memory
+    except (RuntimeError, OSError):  # no folder can be written: compile in memory
         return numba.njit(**options)(function)
+    finally:
+        numba.config.CACHE_DIR = others
 
 
 def _pointer(context, builder, signature, args, index):

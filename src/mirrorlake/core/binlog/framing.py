@@ -1,0 +1,273 @@
+"""Bytes -> event index: where each event of a buffer starts, what it is, and whether it is whole.
+
+Event header (19 bytes, little-endian; MySQL ``libs/mysql/binlog/event/binlog_event.h``, MariaDB ``sql/log_event.h``):
+
+    offset size  field
+    0      4     timestamp, seconds since the epoch
+    4      1     event type
+    5      4     server id of the server that wrote the event first
+    9      4     event length in bytes, header and checksum included
+    13     4     log_pos: end position in the file modulo 2**32; 0 = not a position
+    17     2     flags
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.errors import RefusedError
+
+HEADER_BYTES = 19
+CHECKSUM_BYTES = 4
+SLACK_BYTES = 64
+"""Kernels may read this far behind the last event of a buffer."""
+
+MORE_DATA, SPECIAL_PACKET = 0, 2
+"""What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
+
+_MAX_PLAIN_PACKET = 0xFFFFFF
+_FLAG_IN_USE = 0x01
+_FORMAT_DESCRIPTION = 15
+
+
+@dataclass(frozen=True, slots=True)
+class EventIndex:
+    """Headers of n events of one buffer, in log order, as arrays of length n.
+
+    offset: int64, of the header in the buffer. length: int64, bytes with header and checksum. event_type: uint8.
+    flags: uint16. timestamp: uint32, seconds. server_id: uint32. log_pos: uint32, as written.
+    """
+
+    offset: np.ndarray
+    event_type: np.ndarray
+    length: np.ndarray
+    flags: np.ndarray
+    timestamp: np.ndarray
+    server_id: np.ndarray
+    log_pos: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def __getitem__(self, chosen: slice | np.ndarray) -> EventIndex:
+        return EventIndex(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+    @classmethod
+    def allocate(cls, n: int) -> EventIndex:
+        kinds = (np.int64, np.uint8, np.int64, np.uint16, np.uint32, np.uint32, np.uint32)
+        return cls(*(np.empty(n, kind) for kind in kinds))
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class EventBlock:
+    """A run of complete events of one binlog file, in log order; none of them artificial.
+
+    start_pos: offset in the file of the first event. buf: uint8, with ``SLACK_BYTES`` behind the last event.
+    """
+
+    log_file: str
+    start_pos: int
+    buf: np.ndarray
+    events: EventIndex
+    has_checksum: bool
+
+    @property
+    def end_pos(self) -> int:
+        return self.start_pos + int(self.events.length.sum())
+
+    @property
+    def start_positions(self) -> np.ndarray:
+        """int64[n]: offset in the file of each event."""
+        ends = np.cumsum(self.events.length)
+        return self.start_pos + ends - self.events.length
+
+    @property
+    def trailer_bytes(self) -> int:
+        return CHECKSUM_BYTES if self.has_checksum else 0
+
+    def position(self, i: int) -> BinlogPosition:
+        return BinlogPosition(self.log_file, int(self.start_positions[i]))
+
+    def body(self, i: int) -> bytes:
+        """Event i without its header and checksum."""
+        start = int(self.events.offset[i])
+        return self.buf[start + HEADER_BYTES : start + int(self.events.length[i]) - self.trailer_bytes].tobytes()
+
+    def part(self, first: int, stop: int) -> EventBlock:
+        """Events first..stop-1 over the same buffer."""
+        start = self.start_pos + int(self.events.length[:first].sum())
+        return EventBlock(self.log_file, start, self.buf, self.events[first:stop], self.has_checksum)
+
+
+@kernel
+def _read_header(buf, p, i, event_type, length, flags, timestamp, server_id, log_pos):
+    timestamp[i] = load_u32(buf, p)
+    event_type[i] = load_u8(buf, p + 4)
+    server_id[i] = load_u32(buf, p + 5)
+    length[i] = load_u32(buf, p + 9)
+    log_pos[i] = load_u32(buf, p + 13)
+    flags[i] = load_u16(buf, p + 17)
+
+
+@kernel
+def _scan_events(buf, start, end, offset, event_type, length, flags, timestamp, server_id, log_pos):
+    p = start
+    n = 0
+    while p + 19 <= end and n < offset.shape[0]:
+        n_bytes = np.int64(load_u32(buf, p + 9))
+        if n_bytes < 19:
+            return n, p, True
+        if p + n_bytes > end:
+            break
+        offset[n] = p
+        _read_header(buf, p, n, event_type, length, flags, timestamp, server_id, log_pos)
+        n += 1
+        p += n_bytes
+    return n, p, False
+
+
+@kernel
+def _scan_packets(buf, start, end, offset, event_type, length, flags, timestamp, server_id, log_pos):
+    p = start
+    n = 0
+    while n < offset.shape[0] and p + 4 <= end:
+        payload = np.int64(load_u32(buf, p) & np.uint32(0xFFFFFF))
+        if payload == 0xFFFFFF:
+            return n, p, 2, False
+        if p + 4 + payload > end:
+            break
+        if payload < 20 or load_u8(buf, p + 4) != 0:
+            return n, p, 2, False
+        if np.int64(load_u32(buf, p + 5 + 9)) != payload - 1:
+            return n, p, 2, True
+        offset[n] = p + 5
+        _read_header(buf, p + 5, n, event_type, length, flags, timestamp, server_id, log_pos)
+        n += 1
+        p += 4 + payload
+    return n, p, 0, False
+
+
+def index_events(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, int]:
+    """Index contiguous events in ``buf[start:end]``; return them and the offset of the first incomplete one.
+
+    Raises RefusedError ``log-event`` when a header gives a length shorter than a header.
+    """
+    index = EventIndex.allocate(max(16, (end - start) // HEADER_BYTES + 1))
+    n, stop, malformed = _scan_events(buf, start, end, *index.arrays())
+    if malformed:
+        raise RefusedError("log-event", "an event's length field is shorter than its header", position=f"byte {stop} of the block")
+    return index[:n], stop
+
+
+def index_packets(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, int, int]:
+    """Index events inside client/server packets (3-byte length, sequence, status 0, event) in ``buf[start:end]``.
+
+    Returns the index, the offset of the first packet not taken, and ``MORE_DATA`` or ``SPECIAL_PACKET`` (EOF, ERR,
+    or the first part of a packet of 16 MiB and more).
+    Raises RefusedError ``log-event`` when an event's length is not its packet's.
+    """
+    index = EventIndex.allocate(max(16, (end - start) // (HEADER_BYTES + 5) + 1))
+    n, stop, status, malformed = _scan_packets(buf, start, end, *index.arrays())
+    if malformed:
+        raise RefusedError("log-event", "an event's length field is not the length of its packet")
+    return index[:n], stop, status
+
+
+def _crc_tables() -> np.ndarray:
+    """Slice-by-8 tables of the reflected CRC-32 polynomial 0xEDB88320 (the one of zlib)."""
+    tables = np.zeros((8, 256), np.uint32)
+    for value in range(256):
+        crc = value
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0xEDB88320 if crc & 1 else crc >> 1
+        tables[0, value] = crc
+    for k in range(1, 8):
+        tables[k] = (tables[k - 1] >> 8) ^ tables[0][tables[k - 1] & 255]
+    return tables
+
+
+CRC_TABLES = _crc_tables()
+
+
+@kernel
+def crc32(crc, buf, start, end, tables):
+    """zlib.crc32 of ``buf[start:end]`` continued from ``crc`` (uint32, 0 at the start)."""
+    c = ~np.uint32(crc)
+    low = np.uint32(255)
+    p = start
+    while p + 8 <= end:
+        a = load_u32(buf, p) ^ c
+        b = load_u32(buf, p + 4)
+        c = (
+            tables[7, a & low] ^ tables[6, (a >> np.uint32(8)) & low] ^ tables[5, (a >> np.uint32(16)) & low]
+            ^ tables[4, a >> np.uint32(24)] ^ tables[3, b & low] ^ tables[2, (b >> np.uint32(8)) & low]
+            ^ tables[1, (b >> np.uint32(16)) & low] ^ tables[0, b >> np.uint32(24)]
+        )  # fmt: skip
+        p += 8
+    while p < end:
+        c = (c >> np.uint32(8)) ^ tables[0, (c ^ np.uint32(load_u8(buf, p))) & low]
+        p += 1
+    return ~c
+
+
+@kernel
+def _first_bad_checksum(buf, offset, length, tables):
+    for i in range(offset.shape[0]):
+        end = offset[i] + length[i] - 4
+        if end < offset[i] + 19 or crc32(np.uint32(0), buf, offset[i], end, tables) != load_u32(buf, end):
+            return i
+    return -1
+
+
+def verify_checksums(block: EventBlock) -> None:
+    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes.
+
+    The server computes a FORMAT_DESCRIPTION event's checksum with the in-use flag clear, whatever the flag says now.
+    """
+    if not block.has_checksum:
+        return
+    events = block.events
+    bad = int(_first_bad_checksum(block.buf, events.offset, events.length, CRC_TABLES))
+    while bad >= 0 and _matches_without_in_use_flag(block, bad):
+        after = int(_first_bad_checksum(block.buf, events.offset[bad + 1 :], events.length[bad + 1 :], CRC_TABLES))
+        bad = bad + 1 + after if after >= 0 else -1
+    if bad >= 0:
+        raise RefusedError("log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad)))
+
+
+def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
+    events = block.events
+    if events.event_type[i] != _FORMAT_DESCRIPTION or not events.flags[i] & _FLAG_IN_USE:
+        return False
+    start = int(events.offset[i])
+    raw = np.zeros(int(events.length[i]) + SLACK_BYTES, np.uint8)
+    raw[: int(events.length[i])] = block.buf[start : start + int(events.length[i])]
+    raw[17] &= ~np.uint8(_FLAG_IN_USE)
+    return _first_bad_checksum(raw, np.zeros(1, np.int64), events.length[i : i + 1], CRC_TABLES) < 0
+
+
+def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> None:
+    """Check that the block starts where the one before ended, and that every event ends where its header says.
+
+    Raises RefusedError ``log-gap``.
+    """
+    start = BinlogPosition(block.log_file, block.start_pos)
+    if expected is not None and not _continues(expected, start):
+        raise RefusedError("log-gap", f"the log goes on at {start}, but {expected} was to come next", position=str(expected))
+    ends = block.start_positions + block.events.length
+    differs = (block.events.log_pos != 0) & (block.events.log_pos != (ends & 0xFFFFFFFF).astype(np.uint32))
+    if differs.any():
+        bad = int(np.argmax(differs))
+        raise RefusedError("log-gap", "an event does not end where its header says", position=str(block.position(bad)))
+
+
+def _continues(expected: BinlogPosition, start: BinlogPosition) -> bool:
+    """The next event of the same file, or the first one of the next file (the source vouches for a closed file's end)."""
+    return start == expected or (start.file_number == expected.file_number + 1 and start.offset == 4)

@@ -1,0 +1,130 @@
+"""How the rows of each table map are decoded, as flat arrays that one kernel serves for every table.
+
+A *slot* is one distinct table map seen by a decoder. The arrays of all slots stand behind one another, so a new table
+or a DDL never compiles anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mirrorlake.core.binlog.table_map import TableMap
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.values import variant
+from mirrorlake.core.values.numeric import decimal_bytes
+from mirrorlake.core.values.temporal import fraction_bytes
+from mirrorlake.core.values.text import ENCODINGS
+
+(
+    INTEGER, UNSIGNED_LONG, FLOAT, DOUBLE, DECIMAL, BIT, YEAR, DATE, DATETIME, OLD_DATETIME, TIMESTAMP, OLD_TIMESTAMP,
+    ENUM, SET, FIRST_VARIABLE, TEXT, BINARY,
+) = range(17)  # fmt: skip
+"""Column kinds of the rows kernel; those above FIRST_VARIABLE carry their length in the row."""
+
+_INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
+_OLD_DATETIME_TYPE, _OLD_TIMESTAMP_TYPE = 12, 7
+_BLOB_TYPE = 252
+_FIXED_BINARY = "binary"
+
+
+@dataclass(slots=True)
+class _Labels:
+    texts: list[bytes] = field(default_factory=list)
+
+    def add(self, labels: tuple[str, ...]) -> int:
+        base = len(self.texts)
+        self.texts += [label.encode() for label in labels]
+        return base
+
+
+def _length_bytes(wire_type: int, metadata: int) -> int:
+    if wire_type == _BLOB_TYPE:
+        return metadata
+    return 1 if metadata < 256 else 2
+
+
+def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Labels) -> tuple[int, int, int, int, int]:
+    """(kind, stored bytes when fixed, and three parameters) of one column."""
+    kind, name = column.type, column.type.name
+    if name in _INTEGER_BYTES:
+        if name == "bigint" and kind.unsigned:
+            return UNSIGNED_LONG, 8, 0, 0, 0
+        return INTEGER, _INTEGER_BYTES[name], _INTEGER_BYTES[name], int(kind.unsigned), 0
+    if name == "decimal":
+        return DECIMAL, decimal_bytes(kind.precision, kind.scale), kind.precision, kind.scale, 0
+    if name == "bit":
+        n_bytes = (kind.length + 7) // 8
+        return BIT, n_bytes, n_bytes, 0, 0
+    if name in ("datetime", "timestamp"):
+        if wire_type == _OLD_DATETIME_TYPE:
+            return OLD_DATETIME, 8, 0, 0, 0
+        if wire_type == _OLD_TIMESTAMP_TYPE:
+            return OLD_TIMESTAMP, 4, 0, 0, 0
+        digits = kind.fraction_digits or 0
+        whole = 5 if name == "datetime" else 4
+        return (DATETIME if name == "datetime" else TIMESTAMP), whole + fraction_bytes(digits), digits, 0, 0
+    if name == "enum":
+        n_bytes = 1 if len(kind.labels) < 256 else 2
+        return ENUM, n_bytes, n_bytes, labels.add(kind.labels), len(kind.labels)
+    if name == "set":
+        n_bytes = next(size for size in (1, 2, 3, 4, 8) if len(kind.labels) <= 8 * size)
+        return SET, n_bytes, n_bytes, labels.add(kind.labels), len(kind.labels)
+    fixed = {"float": (FLOAT, 4), "double": (DOUBLE, 8), "year": (YEAR, 1), "date": (DATE, 3)}
+    if name in fixed:
+        return *fixed[name], 0, 0, 0
+    if kind.charset is not None and kind.charset != "binary":
+        return TEXT, 0, _length_bytes(wire_type, metadata), ENCODINGS[kind.charset], 0
+    return BINARY, 0, _length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
+
+
+class RowLayouts:
+    """The slots known so far, and their arrays (rebuilt when a slot is added).
+
+    first_column, n_columns, row_bound, is_refused: one entry per slot; row_bound: bytes that the fixed part of an
+    encoded row image may take. columns: int64[all columns, 5], see ``_column_layout``; rank: place of each column in
+    its object. labels, label_offsets: see ``values.enum_set``.
+    """
+
+    def __init__(self) -> None:
+        self.table_maps: list[TableMap] = []
+        self.metadata: list[bytes] = []
+        self._labels = _Labels()
+        self._columns: list[tuple[int, ...]] = []
+        self._rank: list[int] = []
+        self._slots: list[tuple[int, int, int, int]] = []
+        self._freeze()
+
+    def add(self, table_map: TableMap) -> int:
+        """Make a slot for a table map; its number."""
+        self.table_maps.append(table_map)
+        first = len(self._columns)
+        if table_map.refusal:
+            self.metadata.append(b"")
+            self._slots.append((first, 0, 0, 1))
+        else:
+            columns = table_map.schema.columns
+            names = [column.name for column in columns]
+            self.metadata.append(variant.encode_metadata(names))
+            for column, wire_type, metadata in zip(columns, table_map.wire_types, table_map.metadata, strict=True):
+                self._columns.append(_column_layout(column, wire_type, metadata, self._labels))
+            self._rank += [0] * len(names)
+            for place, i in enumerate(variant.field_order(names)):
+                self._rank[first + i] = place
+            self._slots.append((first, len(names), self._row_bound(first, columns), 0))
+        self._freeze()
+        return len(self._slots) - 1
+
+    def _row_bound(self, first: int, columns: tuple[Column, ...]) -> int:
+        label_bytes = sum(len(label.encode()) + 1 for column in columns for label in column.type.labels)
+        return variant.object_header_bytes(len(columns)) + variant.FIXED_BOUND_BYTES * len(columns) + label_bytes
+
+    def _freeze(self) -> None:
+        slots = np.array(self._slots, np.int64).reshape(-1, 4)
+        self.first_column, self.n_columns, self.row_bound, self.is_refused = (slots[:, k].copy() for k in range(4))
+        self.columns = np.array(self._columns, np.int64).reshape(-1, 5)
+        self.rank = np.array(self._rank, np.int64)
+        texts = self._labels.texts
+        self.labels = np.frombuffer(b"".join(texts) + bytes(32), np.uint8)
+        self.label_offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)

@@ -1,0 +1,312 @@
+"""Which transaction every event belongs to, and after which events a resume position may stand.
+
+An *event group* is what the server writes as one unit: a transaction, or a single statement such as a DDL.
+
+    state     event                                        next      boundary after it
+    idle      MySQL GTID (33, 34, 42), MariaDB GTID (162)  opened
+    idle      QUERY "BEGIN", "XA START"                    inside
+    idle      QUERY, other                                 idle      yes
+    idle      FORMAT_DESCRIPTION, ROTATE, STOP, GTID lists,
+              BINLOG_CHECKPOINT, HEARTBEAT                 idle      yes
+    opened    QUERY "BEGIN", "XA START"                    inside
+    opened    QUERY, other (DDL, XA COMMIT), payload (40)  idle      yes
+    opened    TABLE_MAP, rows, annotations                 inside
+    inside    XID, XA_PREPARE, QUERY "COMMIT", "ROLLBACK"  idle      yes
+    inside    QUERY, other; TABLE_MAP; rows; annotations   inside
+    opened,   FORMAT_DESCRIPTION, ROTATE, STOP             refused: torn transaction
+    inside
+    idle      TABLE_MAP, rows, XID                         refused: starts inside a transaction
+    any       INCIDENT, unknown without the ignorable flag refused
+
+A MariaDB GTID without the standalone flag replaces BEGIN: it goes straight to *inside*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mirrorlake.core.binlog.framing import EventBlock
+from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.position import pack_lsn
+from mirrorlake.errors import RefusedError
+
+IDLE, OPENED, INSIDE = 0, 1, 2
+
+# How an event moves the state; one entry per event type in EVENT_ROLES.
+ROLE_UNKNOWN, ROLE_OUTSIDE, ROLE_MYSQL_GTID, ROLE_MARIADB_GTID, ROLE_QUERY, ROLE_PART, ROLE_END, ROLE_REFUSED, ROLE_IGNORED = range(9)
+
+
+def _event_roles() -> np.ndarray:
+    roles = np.full(256, ROLE_UNKNOWN, np.uint8)
+    # FORMAT_DESCRIPTION, ROTATE, STOP, PREVIOUS_GTIDS, BINLOG_CHECKPOINT, MariaDB GTID_LIST
+    roles[[15, 4, 3, 35, 161, 163]] = ROLE_OUTSIDE
+    roles[[33, 34]] = ROLE_MYSQL_GTID
+    roles[162] = ROLE_MARIADB_GTID
+    roles[2] = ROLE_QUERY
+    # TABLE_MAP, rows v1 and v2, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
+    roles[[19, 23, 24, 25, 30, 31, 32, 29, 160, 5, 13, 14]] = ROLE_PART
+    roles[[16, 38]] = ROLE_END  # XID, XA_PREPARE
+    # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
+    roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
+    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, PARTIAL_UPDATE_ROWS, compressed
+    # transactions and events, tagged GTIDs, encryption, split row events
+    roles[[1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]] = ROLE_REFUSED
+    return roles
+
+
+EVENT_ROLES = _event_roles()
+_REFUSED_NAMES = {
+    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 39: "PARTIAL_UPDATE_ROWS",
+    40: "a compressed transaction", 42: "a tagged GTID", 164: "an encrypted log", 165: "a compressed query",
+}  # fmt: skip
+_REFUSED_NAMES |= dict.fromkeys(range(166, 172), "a compressed row event") | {172: "PARTIAL_ROW_DATA"}
+
+# Kinds of QUERY event text.
+QUERY_OTHER, QUERY_BEGIN, QUERY_END, QUERY_XA_START = range(4)
+
+_OK, _TORN, _STARTS_INSIDE, _UNDECODED, _MALFORMED = range(5)
+
+
+@dataclass(slots=True)
+class GroupState:
+    """What a reader carries from one block to the next. tx_lsn and group are those of the open group."""
+
+    state: int = IDLE
+    tx_lsn: int = 0
+    gtid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The event groups of one block.
+
+    lsn, tx_lsn: int64 per event. is_boundary: bool per event. gtid_index: int32 per event into ``gtids``, -1 = none.
+    gtids: text of each GTID seen, in order, the one carried in from the block before first.
+    gtid_event: int64, the block's event that carried each of ``gtids`` (-1 for the carried one).
+    """
+
+    lsn: np.ndarray
+    tx_lsn: np.ndarray
+    is_boundary: np.ndarray
+    gtid_index: np.ndarray
+    gtid_text: np.ndarray
+    gtid_offsets: np.ndarray
+    gtid_event: np.ndarray
+
+
+@kernel
+def query_text_start(buf, start, end):
+    """Where the SQL text of a QUERY event begins; -1 when its lengths do not fit. Layout: ``events.parse_query``."""
+    if start + 32 > end:
+        return np.int64(-1)
+    database_bytes = np.int64(load_u8(buf, start + 19 + 8))
+    status_bytes = np.int64(load_u16(buf, start + 19 + 11))
+    text = start + 19 + 13 + status_bytes + database_bytes + 1
+    return text if text <= end else np.int64(-1)
+
+
+@kernel
+def _text_is(buf, start, end, word):
+    if end - start != word.shape[0]:
+        return False
+    return _text_starts(buf, start, end, word)
+
+
+@kernel
+def _text_starts(buf, start, end, word):
+    if end - start < word.shape[0]:
+        return False
+    for i in range(word.shape[0]):
+        if load_u8(buf, start + i) != word[i]:
+            return False
+    return True
+
+
+def _word(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), np.uint8).copy()
+
+
+_BEGIN, _COMMIT, _ROLLBACK, _XA_START = _word("BEGIN"), _word("COMMIT"), _word("ROLLBACK"), _word("XA START")
+
+
+@kernel
+def query_kind(buf, text, end, begin, commit, rollback, xa_start):
+    """The servers write these statements themselves, always in upper case."""
+    if _text_is(buf, text, end, begin):
+        return 1
+    if _text_is(buf, text, end, commit) or _text_is(buf, text, end, rollback):
+        return 2
+    if _text_starts(buf, text, end, xa_start):
+        return 3
+    return 0
+
+
+@kernel
+def _hex_digit(value):
+    return np.uint8(48 + value) if value < 10 else np.uint8(87 + value)
+
+
+@kernel
+def _put_decimal(out, p, value):
+    digits = 1
+    rest = value
+    while rest >= np.uint64(10):
+        rest //= np.uint64(10)
+        digits += 1
+    for k in range(digits):
+        out[p + digits - 1 - k] = np.uint8(48 + value % np.uint64(10))
+        value //= np.uint64(10)
+    return p + digits
+
+
+@kernel
+def _put_mysql_gtid(out, p, buf, body):
+    """flags u8, source uuid 16 bytes, transaction number i64 -> ``uuid:number``"""
+    for k in range(16):
+        if k == 4 or k == 6 or k == 8 or k == 10:
+            out[p] = 45
+            p += 1
+        byte = load_u8(buf, body + 1 + k)
+        out[p] = _hex_digit(byte >> 4)
+        out[p + 1] = _hex_digit(byte & 15)
+        p += 2
+    out[p] = 58
+    return _put_decimal(out, p + 1, load_u64(buf, body + 17))
+
+
+@kernel
+def _put_mariadb_gtid(out, p, buf, event):
+    """sequence u64, domain u32, and the server id of the header -> ``domain-server-sequence``"""
+    p = _put_decimal(out, p, np.uint64(load_u32(buf, event + 19 + 8)))
+    out[p] = 45
+    p = _put_decimal(out, p + 1, np.uint64(load_u32(buf, event + 5)))
+    out[p] = 45
+    return _put_decimal(out, p + 1, load_u64(buf, event + 19))
+
+
+@kernel
+def _assign(
+    buf, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
+    begin, commit, rollback, xa_start,
+    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event,
+):  # fmt: skip
+    """Returns (error, event, state, tx_lsn, gtid, number of gtids)."""
+    n_gtids = first_gtid
+    for i in range(offset.shape[0]):
+        start = offset[i]
+        end = start + length[i] - trailer
+        role = roles[event_type[i]]
+        ends_group = False
+        if end < start + 19:
+            return 4, i, state, tx_lsn, gtid, n_gtids
+        if role == 0 and not flags[i] & np.uint16(0x80):
+            return 3, i, state, tx_lsn, gtid, n_gtids
+        if role == 7:
+            return 3, i, state, tx_lsn, gtid, n_gtids
+        if role == 1:
+            if state != 0:
+                return 1, i, state, tx_lsn, gtid, n_gtids
+            ends_group = True
+        elif role == 2 or role == 3:
+            if state != 0:
+                return 1, i, state, tx_lsn, gtid, n_gtids
+            tx_lsn = lsn[i]
+            p = np.int64(gtid_offsets[n_gtids])
+            if role == 2:
+                if end < start + 19 + 25:
+                    return 4, i, state, tx_lsn, gtid, n_gtids
+                gtid = -1
+                if event_type[i] == 33:
+                    p = _put_mysql_gtid(gtid_text, p, buf, start + 19)
+                state = 1
+            else:
+                if end < start + 19 + 13:
+                    return 4, i, state, tx_lsn, gtid, n_gtids
+                p = _put_mariadb_gtid(gtid_text, p, buf, start)
+                state = 1 if load_u8(buf, start + 19 + 12) & np.uint8(1) else 2
+            if p > gtid_offsets[n_gtids]:
+                gtid = n_gtids
+                gtid_event[n_gtids] = i
+                n_gtids += 1
+                gtid_offsets[n_gtids] = p
+        elif role == 4:
+            text = query_text_start(buf, start, end)
+            if text < 0:
+                return 4, i, state, tx_lsn, gtid, n_gtids
+            kind = query_kind(buf, text, end, begin, commit, rollback, xa_start)
+            if state == 0:
+                tx_lsn = lsn[i]
+                gtid = -1
+            if kind == 1 or kind == 3:
+                state = 2
+            elif kind == 2 or state != 2:
+                ends_group = True
+        elif role == 5:
+            if state == 0:
+                return 2, i, state, tx_lsn, gtid, n_gtids
+            # INTVAR, RAND and USER_VAR lead a standalone statement; row events are inside a transaction
+            if event_type[i] >= 19:
+                state = 2
+        elif role == 6:
+            if state == 0:
+                return 2, i, state, tx_lsn, gtid, n_gtids
+            ends_group = True
+        if state == 0 and role != 4:
+            tx_lsns[i] = lsn[i]
+            gtid_index[i] = -1
+            is_boundary[i] = True
+        else:
+            tx_lsns[i] = tx_lsn
+            gtid_index[i] = gtid
+            is_boundary[i] = ends_group
+        if ends_group:
+            state = 0
+            gtid = -1
+    return 0, 0, state, tx_lsn, gtid, n_gtids
+
+
+def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> Groups:
+    """Find the groups of a block's events and move ``carried`` to the state after it.
+
+    Raises RefusedError ``log-event``, ``log-incident``, ``torn-transaction``, ``log-starts-inside-transaction``.
+    """
+    events, n = block.events, len(block.events)
+    start = pack_lsn(incarnation, block.position(0).file_number, block.start_pos) if n else 0
+    if n:
+        pack_lsn(incarnation, block.position(0).file_number, block.end_pos)  # refuses an offset beyond the lsn's range
+    lsn = start + (block.start_positions - block.start_pos)
+    n_carried = 1 if carried.gtid else 0
+    gtid_bytes = (carried.gtid or "").encode()
+    max_gtids = n_carried + int(np.isin(events.event_type, (33, 162)).sum())
+    text = np.zeros(len(gtid_bytes) + 64 * max_gtids + 64, np.uint8)
+    text[: len(gtid_bytes)] = np.frombuffer(gtid_bytes, np.uint8)
+    offsets = np.zeros(max_gtids + 2, np.int32)
+    offsets[n_carried] = len(gtid_bytes)
+    gtid_event = np.full(max_gtids + 1, -1, np.int64)
+    tx_lsn, is_boundary, gtid_index = np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int32)
+    error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
+        block.buf, events.offset, events.event_type, events.length, events.flags, block.trailer_bytes, EVENT_ROLES,
+        lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried, _BEGIN, _COMMIT, _ROLLBACK, _XA_START,
+        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event,
+    )  # fmt: skip
+    if error:
+        raise _refusal(error, block, int(i))
+    carried.state, carried.tx_lsn = int(state), int(open_tx_lsn)
+    carried.gtid = text[offsets[open_gtid] : offsets[open_gtid + 1]].tobytes().decode() if state != IDLE and open_gtid >= 0 else None
+    return Groups(lsn, tx_lsn, is_boundary, gtid_index, text, offsets[: n_gtids + 1], gtid_event[:n_gtids])
+
+
+def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:
+    position, event_type = str(block.position(i)), int(block.events.event_type[i])
+    if error == _TORN:
+        return RefusedError("torn-transaction", "the log's file ends inside a transaction", position=position)
+    if error == _STARTS_INSIDE:
+        return RefusedError("log-starts-inside-transaction", "a row event comes before any transaction begins", position=position)
+    if error == _MALFORMED:
+        return RefusedError("log-event", f"an event of type {event_type} is shorter than its fields", position=position)
+    if event_type == 26:
+        return RefusedError("log-incident", "the server logged an INCIDENT: events were lost before this position", position=position)
+    name = _REFUSED_NAMES.get(event_type, f"event type {event_type}")
+    return RefusedError("log-event", f"the log holds {name}, which is not decoded yet", position=position)

@@ -1,0 +1,116 @@
+"""DATE, DATETIME, TIMESTAMP: row image -> VARIANT. Zero and impossible dates become NULL.
+
+Storage formats: MySQL ``mysys/my_time.cc``. Kernels as in ``numeric``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64
+from mirrorlake.core.values import variant
+from mirrorlake.core.values.numeric import load_big_endian, load_u24
+from mirrorlake.core.values.variant import put_long, put_null, put_word
+
+_DATE, _TIMESTAMP, _TIMESTAMP_NTZ = variant.DATE, variant.TIMESTAMP, variant.TIMESTAMP_NTZ
+_DAY_US = 86_400_000_000
+
+
+def fraction_bytes(digits: int) -> int:
+    """Bytes that hold ``digits`` (0-6) fractional digits."""
+    return (digits + 1) // 2
+
+
+@kernel
+def days_from_civil(year, month, day):
+    """Days since 1970-01-01 in the proleptic Gregorian calendar."""
+    if month <= 2:
+        year -= 1
+    era = year // 400
+    year_of_era = year - era * 400
+    shifted_month = month - 3 if month > 2 else month + 9
+    day_of_year = (153 * shifted_month + 2) // 5 + day - 1
+    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+@kernel
+def is_date(year, month, day):
+    if month < 1 or month > 12 or day < 1:
+        return False
+    if day <= 28:
+        return True
+    if month == 2:
+        return day == 29 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return day <= 30 or (day == 31 and month != 4 and month != 6 and month != 9 and month != 11)
+
+
+@kernel
+def load_fraction_us(buf, p, digits):
+    if digits == 0:
+        return np.int64(0)
+    if digits <= 2:
+        return load_big_endian(buf, p, 1) * 10000
+    if digits <= 4:
+        return load_big_endian(buf, p, 2) * 100
+    return load_big_endian(buf, p, 3)
+
+
+@kernel
+def put_date(buf, p, out, o):
+    """3 bytes: year << 9 | month << 5 | day."""
+    value = load_u24(buf, p)
+    year, month, day = value >> 9, value >> 5 & 15, value & 31
+    if not is_date(year, month, day):
+        return p + 3, put_null(out, o)
+    return p + 3, put_word(out, o, _DATE, np.uint32(days_from_civil(year, month, day) & 0xFFFFFFFF))
+
+
+@kernel
+def _put_datetime_parts(out, o, year, month, day, hour, minute, second, fraction_us):
+    if not is_date(year, month, day):
+        return put_null(out, o)
+    time_us = (hour * 3600 + minute * 60 + second) * 1000000 + fraction_us
+    return put_long(out, o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
+
+
+@kernel
+def put_datetime(buf, p, digits, out, o):
+    """5 bytes, big-endian, minus 0x8000000000: (year * 13 + month) << 22 | day << 17 | hour << 12 | min << 6 | s."""
+    value = load_big_endian(buf, p, 5) - 0x8000000000
+    behind = p + 5 + (digits + 1) // 2
+    year_month = value >> 22
+    year = year_month // 13
+    return behind, _put_datetime_parts(
+        out, o, year, year_month - year * 13, value >> 17 & 31, value >> 12 & 31, value >> 6 & 63, value & 63,
+        load_fraction_us(buf, p + 5, digits),
+    )  # fmt: skip
+
+
+@kernel
+def put_old_datetime(buf, p, out, o):
+    """Storage before MySQL 5.6: 8 bytes, the decimal number YYYYMMDDhhmmss."""
+    value = np.int64(load_u64(buf, p))
+    date, time = value // 1000000, value % 1000000
+    return p + 8, _put_datetime_parts(
+        out, o, date // 10000, date // 100 % 100, date % 100, time // 10000, time // 100 % 100, time % 100, np.int64(0)
+    )
+
+
+@kernel
+def put_timestamp(buf, p, digits, out, o):
+    """4 bytes, big-endian, seconds in UTC and a fraction; all zero = the zero date."""
+    seconds = load_big_endian(buf, p, 4)
+    fraction_us = load_fraction_us(buf, p + 4, digits)
+    behind = p + 4 + (digits + 1) // 2
+    if seconds == 0 and fraction_us == 0:
+        return behind, put_null(out, o)
+    return behind, put_long(out, o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
+
+
+@kernel
+def put_old_timestamp(buf, p, out, o):
+    """Storage before MySQL 5.6: 4 bytes, little-endian."""
+    seconds = load_u32(buf, p)
+    if seconds == 0:
+        return p + 4, put_null(out, o)
+    return p + 4, put_long(out, o, _TIMESTAMP, np.uint64(seconds) * np.uint64(1000000))
