@@ -18,6 +18,7 @@ REFUSALS: dict[str, str] = {
     "log-truncated": "Copy the file again from the server; nothing after the last complete transaction was taken.",
     "log-checksum": "Copy the file again; if the server's own file is damaged, start a new lake after the damage.",
     "log-gap": "Bring back the missing binlog files, or start a new lake: events between the two positions are unknown.",
+    "log-range": "RESET the source's binary log (files up to number 2097151 and 32 GiB fit the order key) and start a new lake.",
     "log-event": "Read the reason: the log holds something this version cannot decode; upgrade or start a new lake after it.",
     "log-incident": "The server itself lost events here; start a new lake from a position after the incident.",
     "log-starts-inside-transaction": "Start at an earlier position: the chosen one is not the start of a transaction.",

@@ -1,0 +1,133 @@
+"""Where in the log: the lsn, a file and an offset, and what the user may give as start and end.
+
+lsn, 63 bits, orders every event of a source:
+
+    bits   field
+    62-56  incarnation: raised when the server's file numbers start again
+    55-35  number of the binlog file
+    34-0   offset in the file of the event's first byte
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from enum import Enum
+from functools import total_ordering
+
+from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
+from mirrorlake.errors import RefusedError, UsageError
+
+__all__ = [
+    "FIRST_EVENT_OFFSET", "UNTIL_CURRENT", "BinlogPosition", "GtidSet", "LogEdge", "MariadbGtidSet", "MysqlGtidSet",
+    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_start", "parse_until", "unpack_lsn",
+]  # fmt: skip
+
+INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
+FIRST_EVENT_OFFSET = 4
+"""A file's first event comes behind its magic bytes."""
+
+_FILE_POSITION = re.compile(r"\S+\.\d+:\d+")
+_DATE_ALONE = re.compile(r"\d{4}-\d\d-\d\d")
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+
+
+def pack_lsn(incarnation: int, file_number: int, offset: int) -> int:
+    """Raises RefusedError ``log-range`` when a field does not fit its bits."""
+    for name, value, bits in (
+        ("incarnation", incarnation, INCARNATION_BITS),
+        ("binlog file number", file_number, FILE_NUMBER_BITS),
+        ("offset in a binlog file", offset, OFFSET_BITS),
+    ):
+        if not 0 <= value < 1 << bits:
+            raise RefusedError("log-range", f"{name} {value} does not fit the {bits} bits of the order key")
+    return incarnation << (FILE_NUMBER_BITS + OFFSET_BITS) | file_number << OFFSET_BITS | offset
+
+
+def unpack_lsn(lsn: int) -> tuple[int, int, int]:
+    """(incarnation, file number, offset)"""
+    file_number = lsn >> OFFSET_BITS & (1 << FILE_NUMBER_BITS) - 1
+    return lsn >> FILE_NUMBER_BITS + OFFSET_BITS, file_number, lsn & (1 << OFFSET_BITS) - 1
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class BinlogPosition:
+    """An offset (bytes, 64 bit) in a binlog file, named as the server spells it; ordered by file number and offset."""
+
+    log_file: str
+    offset: int
+
+    @classmethod
+    def parse(cls, text: str) -> BinlogPosition:
+        """The inverse of ``str``: ``binlog.000003:154``. Raises UsageError."""
+        if not _FILE_POSITION.fullmatch(text):
+            raise UsageError("usage", f"not a log position (FILE:POS, as in binlog.000003:154): {text!r}")
+        log_file, offset = text.rsplit(":", 1)
+        return cls(log_file, int(offset))
+
+    @property
+    def file_number(self) -> int:
+        """Raises UsageError when the name does not end with a number."""
+        number = self.log_file.rpartition(".")[2]
+        if not number.isdecimal():
+            raise UsageError("usage", f"a binlog file's name ends with its number: {self.log_file!r}")
+        return int(number)
+
+    def __str__(self) -> str:
+        return f"{self.log_file}:{self.offset}"
+
+    def __lt__(self, other: BinlogPosition) -> bool:
+        return (self.file_number, self.offset) < (other.file_number, other.offset)
+
+
+class LogEdge(Enum):
+    """The two positions every log has."""
+
+    EARLIEST = "earliest"
+    CURRENT = "current"
+
+
+UNTIL_CURRENT = LogEdge.CURRENT
+
+Start = LogEdge | BinlogPosition | GtidSet
+Until = LogEdge | BinlogPosition | GtidSet | datetime
+
+
+def parse_start(text: str, flavor: str) -> Start:
+    """``earliest``, ``current``, FILE:POS or a GTID set. Raises UsageError."""
+    if text in ("earliest", "current"):
+        return LogEdge(text)
+    if _FILE_POSITION.fullmatch(text):
+        return BinlogPosition.parse(text)
+    return _some_gtids(text, flavor)
+
+
+def parse_until(text: str, flavor: str) -> Until:
+    """``current``, FILE:POS, a timestamp with a time of day (ISO 8601; UTC unless it names a zone), or a GTID set.
+
+    Raises UsageError; also for a date alone, which reads like a MariaDB GTID.
+    """
+    if text == "current":
+        return UNTIL_CURRENT
+    if _FILE_POSITION.fullmatch(text):
+        return BinlogPosition.parse(text)
+    if _DATE_ALONE.fullmatch(text):
+        raise UsageError("usage", f"give the time too, as in {text}T00:00:00")
+    return _timestamp(text) if _TIMESTAMP.fullmatch(text) else _some_gtids(text, flavor)
+
+
+def _timestamp(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+    except ValueError:
+        raise UsageError("usage", f"not a timestamp (as in 2026-11-21T08:30:00Z): {text!r}") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+def _some_gtids(text: str, flavor: str) -> GtidSet:
+    gtids = parse_gtid_set(flavor, text)
+    if not gtids:
+        raise UsageError("usage", "an empty GTID set is no position; use 'earliest'")
+    return gtids

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from mirrorlake.core.position import (
+    UNTIL_CURRENT,
+    BinlogPosition,
+    LogEdge,
+    MariadbGtidSet,
+    MysqlGtidSet,
+    pack_lsn,
+    parse_gtid_set,
+    parse_start,
+    parse_until,
+    unpack_lsn,
+)
+from mirrorlake.errors import RefusedError, UsageError
+
+A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+B = "8a94f357-aab4-11df-86ab-c80aa9429562"
+
+
+def test_lsn_orders_by_incarnation_then_file_then_offset():
+    places = [(0, 1, 4), (0, 1, 2**35 - 1), (0, 2, 4), (0, 2**21 - 1, 0), (1, 1, 4), (127, 2**21 - 1, 2**35 - 1)]
+    lsns = [pack_lsn(*place) for place in places]
+    assert lsns == sorted(lsns) and lsns[-1] == 2**63 - 1
+    assert [unpack_lsn(lsn) for lsn in lsns] == places
+
+
+@pytest.mark.parametrize("place", [(128, 1, 4), (0, 2**21, 4), (0, 1, 2**35), (-1, 1, 4), (0, 1, -1)])
+def test_lsn_refuses_a_field_that_overflows(place):
+    with pytest.raises(RefusedError) as refusal:
+        pack_lsn(*place)
+    assert refusal.value.code == "log-range"
+
+
+def test_positions_order_by_number_not_by_spelling():
+    low, high = BinlogPosition("binlog.999999", 5_000_000_000), BinlogPosition("binlog.1000000", 4)
+    assert low < high and high > low and low <= low and max(low, high) is high
+    assert BinlogPosition.parse(str(low)) == low
+
+
+@pytest.mark.parametrize("text", ["", "binlog.000001", "binlog:4", "binlog.000001:", "binlog.000001:-4", "binlog.x:4"])
+def test_malformed_position_is_a_usage_error(text):
+    with pytest.raises(UsageError):
+        BinlogPosition.parse(text)
+
+
+def test_mysql_gtid_set_merges_and_prints_like_the_server():
+    gtids = MysqlGtidSet.parse(f"{B}:3,\n{A.upper()}:7:1-4:5-5")
+    assert str(gtids) == f"{A}:1-5:7,{B}:3"
+    gtids.add(A, 6)
+    gtids.add(B, 1, 2)
+    assert str(gtids) == f"{A}:1-7,{B}:1-3"
+    assert MysqlGtidSet.parse(str(gtids)) == gtids and not MysqlGtidSet.parse("")
+
+
+def test_mysql_gtid_set_contains():
+    gtids = MysqlGtidSet.parse(f"{A}:1-5:7-9")
+    assert gtids.contains(MysqlGtidSet.parse(f"{A}:2-3:8")) and gtids.contains(MysqlGtidSet())
+    assert not gtids.contains(MysqlGtidSet.parse(f"{A}:5-7")) and not gtids.contains(MysqlGtidSet.parse(f"{B}:1"))
+
+
+def test_mysql_gtid_set_encodes_as_the_dump_command_wants_it():
+    gtids = MysqlGtidSet.parse(f"{A}:1-5:7")
+    expected = "0100000000000000" + A.replace("-", "") + "0200000000000000"
+    expected += "01000000000000000600000000000000" + "07000000000000000800000000000000"
+    assert gtids.encode().hex() == expected
+    assert MysqlGtidSet.decode(gtids.encode()) == gtids
+
+
+def test_cut_or_tagged_encoding_is_refused():
+    raw = MysqlGtidSet.parse(f"{A}:1-5:7,{B}:9").encode()
+    for n_bytes in range(len(raw)):
+        with pytest.raises(RefusedError):
+            MysqlGtidSet.decode(raw[:n_bytes])
+    with pytest.raises(RefusedError, match="tagged"):
+        MysqlGtidSet.decode(b"\x01\x01\0\0\0\0\0\x01" + raw[8:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_update_groups_equals_adding_one_by_one(seed):
+    random = np.random.default_rng(seed)
+    sids = random.integers(0, 3, 200).astype(np.uint8)[:, None].repeat(16, axis=1)
+    numbers = random.integers(1, 150, 200)
+    expected, merged = MysqlGtidSet(), MysqlGtidSet.parse(f"{A}:1-5")
+    expected.add(A, 1, 5)
+    for sid, number in zip(sids, numbers, strict=True):
+        digits = f"{sid[0]:02x}" * 16
+        expected.add("-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]]), int(number))
+    merged.update_groups(sids[:90], numbers[:90])
+    merged.update_groups(sids[90:], numbers[90:])
+    merged.update_groups(sids[:0], numbers[:0])
+    assert merged == expected
+
+
+def test_a_copy_does_not_grow_with_its_original():
+    mysql, mariadb = MysqlGtidSet.parse(f"{A}:1"), MariadbGtidSet.parse("0-1-1")
+    copies = mysql.copy(), mariadb.copy()
+    mysql.add(A, 2)
+    mariadb.add(0, 1, 2)
+    assert [str(each) for each in copies] == [f"{A}:1", "0-1-1"]
+
+
+def test_mariadb_gtid_set_keeps_the_last_of_each_domain():
+    gtids = MariadbGtidSet.parse("1-10-4, 0-10-3")
+    gtids.update_groups(np.array([0, 2, 0]), np.array([10, 7, 11]), np.array([4, 1, 5]))
+    assert str(gtids) == "0-11-5,1-10-4,2-7-1"
+    assert gtids.contains(MariadbGtidSet.parse("0-10-5")) and not gtids.contains(MariadbGtidSet.parse("3-1-1"))
+
+
+@pytest.mark.parametrize(
+    ("flavor", "text"),
+    [*(("mariadb", text) for text in ("0-1", "0-1-1,0-1-2", f"{A}:1"))]
+    + [*(("mysql", text) for text in ("0-1-1", A, f"{A}:0", f"{A}:5-4"))],
+)
+def test_malformed_gtid_set_is_a_usage_error(flavor, text):
+    with pytest.raises(UsageError):
+        parse_gtid_set(flavor, text)
+
+
+def test_tagged_gtid_is_refused_by_name():
+    with pytest.raises(RefusedError, match="tagged"):
+        parse_gtid_set("mysql", f"{A}:1-3:blue:4")
+
+
+def test_start_and_until_are_told_apart_by_their_form():
+    assert parse_start("earliest", "mysql") is LogEdge.EARLIEST
+    assert parse_until("current", "mysql") is UNTIL_CURRENT
+    assert parse_until("binlog.000003:154", "mysql") == BinlogPosition("binlog.000003", 154)
+    assert parse_start(f"{A}:1-3", "mysql") == MysqlGtidSet.parse(f"{A}:1-3")
+    assert parse_until("0-10-5", "mariadb") == MariadbGtidSet.parse("0-10-5")
+    assert parse_until("2026-11-21 08:30", "mariadb") == datetime(2026, 11, 21, 8, 30, tzinfo=timezone.utc)
+    assert parse_until("2026-11-21T08:30:00+02:00", "mysql").utcoffset() == timedelta(hours=2)
+    assert parse_until("2026-11-21T08:30:00Z", "mysql").utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize("text", ["", "2026-11-21", "earliest", "2026-11-21T99:99"])
+def test_until_that_is_nothing_is_a_usage_error(text):
+    with pytest.raises(UsageError):
+        parse_until(text, "mariadb")
