@@ -1,0 +1,48 @@
+"""Reads the integers and strings of an event body, one after another, and never beyond its end."""
+
+from __future__ import annotations
+
+from mirrorlake.errors import RefusedError
+
+_LENGTH_ENCODED = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # first byte -> bytes of the integer that follows
+
+
+class ByteReader:
+    """A cursor over a body. Every method raises RefusedError ``log-event`` when the bytes do not suffice."""
+
+    def __init__(self, body: bytes, what: str):
+        self._body, self._what, self._at = body, what, 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at >= len(self._body)
+
+    def take(self, count: int) -> bytes:
+        end = self._at + count
+        if end > len(self._body):
+            raise self.malformed("it ends too early")
+        found, self._at = self._body[self._at : end], end
+        return found
+
+    def uint(self, count: int) -> int:
+        """Little-endian integer of so many bytes."""
+        return int.from_bytes(self.take(count), "little")
+
+    def packed(self) -> int:
+        """MySQL's length-encoded integer."""
+        first = self.uint(1)
+        if first < 0xFB:
+            return first
+        if first not in _LENGTH_ENCODED:
+            raise self.malformed("a packed integer starts with a byte that has no meaning")
+        return self.uint(_LENGTH_ENCODED[first])
+
+    def name(self, count: int) -> str:
+        """An identifier of so many bytes; both servers log identifiers in UTF-8."""
+        try:
+            return self.take(count).decode()
+        except UnicodeDecodeError:
+            raise self.malformed("a name is not UTF-8") from None
+
+    def malformed(self, why: str) -> RefusedError:
+        return RefusedError("log-event", f"malformed {self._what}: {why}")

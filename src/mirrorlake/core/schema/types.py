@@ -1,0 +1,80 @@
+"""MySQL column types as values, in one canonical form.
+
+The same column described by a DDL text and by a table map gives equal values: what only one of the two can tell (display
+width, ZEROFILL, the default, FLOAT's digits) is left out, synonyms have one name, lengths are characters (text) or bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
+TEXTS = ("tinytext", "text", "mediumtext", "longtext")
+BLOBS = ("tinyblob", "blob", "mediumblob", "longblob")
+STRINGS = ("char", "varchar", *TEXTS)  # hold characters; the binary twin of each is below
+LABELLED = ("enum", "set")
+TEMPORALS_WITH_FRACTION = ("datetime", "timestamp", "time")
+BINARY_TWIN = {"char": "binary", "varchar": "varbinary", **dict(zip(TEXTS, BLOBS, strict=True))}
+
+MIRRORED = frozenset(
+    (*INTEGERS, "decimal", "float", "double", "bit", "year", "date", "datetime", "timestamp", *LABELLED)
+    + (*BINARY_TWIN, *BINARY_TWIN.values())
+)
+MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128
+MAX_VARCHAR_BYTES = 65535
+_LARGEST = (255, 65535, 2**24 - 1, 2**32 - 1)  # bytes, in the order of TEXTS and BLOBS
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """length: characters of char/varchar, bytes of binary/varbinary, bits of bit. charset None on a character type: not
+    known from the log's text (the table map will tell). fraction_digits: 0-6, of datetime, timestamp and time."""
+
+    name: str
+    unsigned: bool = False
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    fraction_digits: int | None = None
+    charset: str | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def has_charset(self) -> bool:
+        return self.name in STRINGS or self.name in LABELLED
+
+    def sql(self) -> str:
+        """The type as MySQL spells it, without character set: ``decimal(10,2) unsigned``, ``enum('a','b')``."""
+        return self.name + self._arguments() + (" unsigned" if self.unsigned else "")
+
+    def _arguments(self) -> str:
+        if self.labels:
+            return "(" + ",".join("'" + label.replace("'", "''") + "'" for label in self.labels) + ")"
+        if self.precision is not None:
+            return f"({self.precision},{self.scale})"
+        number = self.length if self.length is not None else self.fraction_digits or None
+        return "" if number is None else f"({number})"
+
+    def to_dict(self) -> dict:
+        """Only what differs from the defaults, for JSON."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        found["labels"] = list(self.labels)
+        return {name: value for name, value in found.items() if value not in (None, [], "") and value is not False}
+
+    @classmethod
+    def from_dict(cls, found: dict) -> ColumnType:
+        return cls(**{**found, "labels": tuple(found.get("labels", ()))})
+
+
+def text_type(length_bytes: int) -> str:
+    """The smallest *TEXT type that holds so many bytes."""
+    return TEXTS[_smallest(length_bytes)]
+
+
+def blob_type(length_bytes: int) -> str:
+    """The smallest *BLOB type that holds so many bytes."""
+    return BLOBS[_smallest(length_bytes)]
+
+
+def _smallest(length_bytes: int) -> int:
+    return next((i for i, largest in enumerate(_LARGEST) if length_bytes <= largest), len(_LARGEST) - 1)
