@@ -1,0 +1,208 @@
+"""Events that are read one at a time: body -> value.
+
+A body is an event without its 19-byte header and without its checksum. Every parser raises RefusedError ``log-event``
+when a body is shorter than its fields. Layouts: MySQL ``libs/mysql/binlog/event/{control,statement}_events.h``, MariaDB
+``sql/log_event.h``; integers are little-endian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from mirrorlake.core.binlog.byte_reader import ByteReader
+from mirrorlake.core.binlog.query_text import decode_statement
+from mirrorlake.core.constants import STATUS_VAR_BYTES, UPDATED_DB_NAMES_OVERFLOW, MariadbGtidFlag, StatusVar
+from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+
+_FIRST_MARIADB_ONLY_TYPES = 160
+_FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
+_TIMESTAMP_FOLLOWS = 1 << 55
+
+
+@dataclass(frozen=True, slots=True)
+class FormatDescription:
+    """created_s: when the server started, if this file is its first, else 0. checksum_algorithm: 0 off, 1 CRC32."""
+
+    server_version: str
+    flavor: str
+    created_s: int
+    checksum_algorithm: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate:
+    next_file: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement and the session it ran in; None = not logged.
+
+    charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
+    collation of ``database``. statement: decoded; characters that the client's charset does not have become U+FFFD.
+    """
+
+    thread_id: int
+    database: str
+    error_code: int
+    sql_mode: int | None
+    charset: tuple[int, int, int] | None
+    default_charset_id: int | None
+    time_zone: str | None
+    statement_bytes: bytes
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class MysqlGtid:
+    """commit_us: microseconds since the epoch on the server that wrote this log (MySQL 8.0 and later)."""
+
+    uuid: str
+    number: int
+    flags: int
+    commit_us: int | None
+
+    def __str__(self) -> str:
+        return f"{self.uuid}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class MariadbGtid:
+    domain: int
+    server: int
+    sequence: int
+    flags: int
+
+    @property
+    def is_standalone(self) -> bool:
+        """One statement follows and no commit event does."""
+        return bool(self.flags & MariadbGtidFlag.STANDALONE)
+
+    def __str__(self) -> str:
+        return f"{self.domain}-{self.server}-{self.sequence}"
+
+
+def parse_format_description(body: bytes) -> FormatDescription:
+    """u16 binlog version, 50 bytes server version, u32 created, u8 header length, one u8 per event type: length of its
+    fixed part; then, from servers that know checksums, u8 algorithm.
+
+    Such servers end the event with a CRC32 even when the file has no other: ``body`` may still carry it.
+    """
+    reader = ByteReader(body, "FORMAT_DESCRIPTION event")
+    binlog_version = reader.uint(2)
+    server_version = reader.take(50).rstrip(b"\0").decode("utf-8", "replace")
+    created_s, header_bytes = reader.uint(4), reader.uint(1)
+    if binlog_version != 4 or header_bytes != 19:
+        raise reader.malformed(f"binlog version {binlog_version} with headers of {header_bytes} bytes is not read")
+    fixed_parts = reader.take(_FORMAT_DESCRIPTION_TYPE)
+    # the length of this event's own fixed part tells how many types the writer knew
+    n_types = (fixed_parts[-1] - _FIXED_PART_BYTES) & 0xFF
+    reader.take(max(n_types - _FORMAT_DESCRIPTION_TYPE, 0))
+    algorithm = 0 if reader.at_end else reader.uint(1)
+    flavor = "mariadb" if n_types >= _FIRST_MARIADB_ONLY_TYPES else "mysql"
+    return FormatDescription(server_version, flavor, created_s, algorithm)
+
+
+def parse_rotate(body: bytes) -> Rotate:
+    """u64 offset of the first event in the next file, then the file's name to the end."""
+    reader = ByteReader(body, "ROTATE event")
+    offset = reader.uint(8)
+    return Rotate(reader.name(len(body) - 8), offset)
+
+
+def parse_query(body: bytes) -> Query:
+    """u32 thread, u32 seconds it ran, u8 bytes of the database's name, u16 error, u16 bytes of status variables; the
+    status variables, the name and a zero byte, the statement to the end.
+    """
+    reader = ByteReader(body, "QUERY event")
+    thread_id = reader.uint(4)
+    reader.uint(4)
+    database_bytes, error_code, status_bytes = reader.uint(1), reader.uint(2), reader.uint(2)
+    found = _status_vars(reader.take(status_bytes))
+    database = reader.name(database_bytes)
+    reader.take(1)
+    statement = reader.take(len(body) - 13 - status_bytes - database_bytes - 1)
+    raw_charset = found.get(StatusVar.CHARSET)
+    charset = tuple(int.from_bytes(raw_charset[k : k + 2], "little") for k in (0, 2, 4)) if raw_charset else None
+    time_zone = found.get(StatusVar.TIME_ZONE)
+    return Query(
+        thread_id=thread_id,
+        database=database,
+        error_code=error_code,
+        sql_mode=_integer(found.get(StatusVar.SQL_MODE)),
+        charset=charset,
+        default_charset_id=_integer(found.get(StatusVar.CHARSET_DATABASE)),
+        time_zone=None if time_zone is None else time_zone.decode("utf-8", "replace"),
+        statement_bytes=statement,
+        statement=decode_statement(statement, charset[0] if charset else None),
+    )
+
+
+def _status_vars(raw: bytes) -> dict[int, bytes]:
+    """Code u8 and value, repeated. A code that is not known ends the list: its length is not known either."""
+    reader, found = ByteReader(raw, "QUERY event's status variables"), {}
+    while not reader.at_end:
+        code = reader.uint(1)
+        if code in STATUS_VAR_BYTES:
+            found[code] = reader.take(STATUS_VAR_BYTES[code])
+        elif code in (StatusVar.TIME_ZONE, StatusVar.CATALOG):
+            found[code] = reader.take(reader.uint(1))
+        elif code == StatusVar.CATALOG_WITH_ZERO:
+            found[code] = reader.take(reader.uint(1) + 1)
+        elif code == StatusVar.INVOKER:
+            found[code] = reader.take(reader.uint(1)) + b"@" + reader.take(reader.uint(1))
+        elif code == StatusVar.UPDATED_DB_NAMES:
+            _skip_names(reader)
+        else:
+            break
+    return found
+
+
+def _skip_names(reader: ByteReader) -> None:
+    count = reader.uint(1)
+    for _ in range(0 if count == UPDATED_DB_NAMES_OVERFLOW else count):
+        while reader.uint(1):
+            pass
+
+
+def _integer(raw: bytes | None) -> int | None:
+    return None if raw is None else int.from_bytes(raw, "little")
+
+
+def parse_mysql_gtid(body: bytes) -> MysqlGtid:
+    """u8 flags, 16 bytes uuid, u64 number; u8 2, u64 last committed, u64 sequence number; u56 commit time in
+    microseconds, whose top bit says that the time of the first server follows. 5.6 ends after the number, 5.7 after the
+    sequence number. Also the body of ANONYMOUS_GTID (uuid and number are zero).
+    """
+    reader = ByteReader(body, "GTID event")
+    flags, uuid, number = reader.uint(1), str(UUID(bytes=reader.take(16))), reader.uint(8)
+    commit_us = None
+    if not reader.at_end and reader.uint(1) == 2:
+        reader.take(16)
+        if not reader.at_end:
+            commit_us = reader.uint(7) & ~_TIMESTAMP_FOLLOWS
+    return MysqlGtid(uuid, number, flags, commit_us)
+
+
+def parse_mariadb_gtid(body: bytes, server_id: int) -> MariadbGtid:
+    """u64 sequence number, u32 domain, u8 flags, and more that depends on the flags; the server id is the header's."""
+    reader = ByteReader(body, "GTID event")
+    sequence, domain, flags = reader.uint(8), reader.uint(4), reader.uint(1)
+    return MariadbGtid(domain, server_id, sequence, flags)
+
+
+def parse_gtid_list(body: bytes) -> MariadbGtidSet:
+    """u32, its low 28 bits a count; for each: u32 domain, u32 server, u64 sequence number. A domain's last one counts:
+    the server writes one entry for each of its servers, the latest transaction's at the end.
+    """
+    reader, gtids = ByteReader(body, "GTID_LIST event"), MariadbGtidSet()
+    for _ in range(reader.uint(4) & 0x0FFFFFFF):
+        gtids.add(reader.uint(4), reader.uint(4), reader.uint(8))
+    return gtids
+
+
+def parse_previous_gtids(body: bytes) -> MysqlGtidSet:
+    """All transactions of the files before this one; layout: ``MysqlGtidSet.encode``."""
+    return MysqlGtidSet.decode(body)

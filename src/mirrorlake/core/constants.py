@@ -1,0 +1,118 @@
+"""Numbers of the binlog format and of the client protocol, under the servers' own names."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+BINLOG_MAGIC = b"\xfebin"
+"""MySQL ``sql/log_event.h``, BINLOG_MAGIC."""
+ENCRYPTED_BINLOG_MAGIC = b"\xfdbin"
+"""MySQL ``sql/rpl_log_encryption.h``, Rpl_encryption_header::ENCRYPTION_MAGIC."""
+
+
+class EventType(IntEnum):
+    """MySQL ``libs/mysql/binlog/event/binlog_event.h``, Log_event_type; from 160 on MariaDB ``sql/log_event.h``."""
+
+    QUERY = 2
+    STOP = 3
+    ROTATE = 4
+    INTVAR = 5
+    RAND = 13
+    USER_VAR = 14
+    FORMAT_DESCRIPTION = 15
+    XID = 16
+    TABLE_MAP = 19
+    WRITE_ROWS_V1 = 23
+    UPDATE_ROWS_V1 = 24
+    DELETE_ROWS_V1 = 25
+    INCIDENT = 26
+    HEARTBEAT = 27
+    IGNORABLE = 28
+    ROWS_QUERY = 29
+    WRITE_ROWS = 30
+    UPDATE_ROWS = 31
+    DELETE_ROWS = 32
+    GTID = 33
+    ANONYMOUS_GTID = 34
+    PREVIOUS_GTIDS = 35
+    TRANSACTION_CONTEXT = 36
+    VIEW_CHANGE = 37
+    XA_PREPARE = 38
+    PARTIAL_UPDATE_ROWS = 39
+    TRANSACTION_PAYLOAD = 40
+    HEARTBEAT_V2 = 41
+    GTID_TAGGED = 42
+    ANNOTATE_ROWS = 160
+    BINLOG_CHECKPOINT = 161
+    MARIADB_GTID = 162
+    MARIADB_GTID_LIST = 163
+    START_ENCRYPTION = 164
+    QUERY_COMPRESSED = 165
+
+
+class EventFlag(IntEnum):
+    """MySQL ``libs/mysql/binlog/event/binlog_event.h``, LOG_EVENT_*_F."""
+
+    IN_USE = 0x01
+    """On a FORMAT_DESCRIPTION event only: the file is being written, or was not closed cleanly."""
+    ARTIFICIAL = 0x20
+    """Made by the server for this connection; it is in no file."""
+    IGNORABLE = 0x80
+
+
+class ChecksumAlgorithm(IntEnum):
+    """MySQL ``libs/mysql/binlog/event/binlog_event.h``, enum_binlog_checksum_alg."""
+
+    OFF = 0
+    CRC32 = 1
+
+
+class StatusVar(IntEnum):
+    """Codes in a QUERY event: MySQL ``libs/mysql/binlog/event/statement_events.h``, Query_event_status_vars."""
+
+    SQL_MODE = 1
+    CATALOG_WITH_ZERO = 2
+    CHARSET = 4
+    TIME_ZONE = 5
+    CATALOG = 6
+    CHARSET_DATABASE = 8
+    INVOKER = 11
+    UPDATED_DB_NAMES = 12
+
+
+STATUS_VAR_BYTES = {
+    0: 4, 1: 8, 3: 4, 4: 6, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8,
+}  # fmt: skip
+"""Sizes of the status variables that have one; from 128 on MariaDB ``sql/log_event.h``."""
+
+UPDATED_DB_NAMES_OVERFLOW = 254
+"""In place of a count: too many databases, none is listed (MySQL ``OVER_MAX_DBS_IN_EVENT_MTS``)."""
+
+
+class MysqlGtidFlag(IntEnum):
+    """MySQL ``libs/mysql/binlog/event/control_events.h``, Gtid_event."""
+
+    MAY_HAVE_STATEMENTS = 1
+
+
+class MariadbGtidFlag(IntEnum):
+    """MariaDB ``sql/log_event.h``, Gtid_log_event."""
+
+    STANDALONE = 1
+    GROUP_COMMIT_ID = 2
+    TRANSACTIONAL = 4
+    DDL = 32
+    PREPARED_XA = 64
+    COMPLETED_XA = 128
+
+
+class Command(IntEnum):
+    """MySQL ``include/my_command.h``, enum_server_command."""
+
+    BINLOG_DUMP = 0x12
+    REGISTER_SLAVE = 0x15
+    BINLOG_DUMP_GTID = 0x1E
+
+
+DUMP_SEND_ANNOTATE_ROWS = 0x02
+"""MariaDB ``sql/log_event.h``, BINLOG_SEND_ANNOTATE_ROWS_EVENT; MySQL gives this bit another meaning."""

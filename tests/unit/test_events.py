@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import codecs
+import struct
+from uuid import UUID
+
+import pytest
+
+from mirrorlake.core.binlog import query_text
+from mirrorlake.core.binlog.events import (
+    FormatDescription,
+    MariadbGtid,
+    MysqlGtid,
+    Rotate,
+    parse_format_description,
+    parse_gtid_list,
+    parse_mariadb_gtid,
+    parse_mysql_gtid,
+    parse_previous_gtids,
+    parse_query,
+    parse_rotate,
+)
+from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+from mirrorlake.errors import RefusedError
+from tests.support import binlog_events as bodies
+from tests.support.binlog_spec import Query
+
+A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+VERSIONS = [("mysql", "9.7.4"), ("mysql", "8.0.36"), ("mariadb", "10.11.19-MariaDB-log")]
+
+
+def query(statement: bytes, status: bytes = b"", database: bytes = b"shop") -> bytes:
+    head = struct.pack("<IIBHH", 7, 1, len(database), 1062, len(status))
+    return head + status + database + b"\0" + statement
+
+
+@pytest.mark.parametrize(("flavor", "version"), VERSIONS)
+@pytest.mark.parametrize("crc", [b"", b"\x01\x02\x03\x04"])
+def test_format_description_tells_flavor_and_algorithm_with_and_without_its_crc(flavor, version, crc):
+    for checksum in (False, True):
+        body = bodies.format_description(flavor, version, 1700000000, checksum)
+        assert parse_format_description(body + crc) == FormatDescription(version, flavor, 1700000000, int(checksum))
+
+
+def test_format_description_of_a_server_without_checksums():
+    body = struct.pack("<H50sIB", 4, b"5.5.62-log", 0, 19) + bytes(14) + bytes([57 + 27]) + bytes(12)
+    assert parse_format_description(body) == FormatDescription("5.5.62-log", "mysql", 0, 0)
+
+
+def test_format_description_of_another_binlog_version_is_refused():
+    with pytest.raises(RefusedError, match="version 3"):
+        parse_format_description(struct.pack("<H50sIB", 3, b"4.1", 0, 19) + bytes(15))
+
+
+def test_rotate_names_the_next_file():
+    assert parse_rotate(bodies.rotate("binlog.000004", 2**33)) == Rotate("binlog.000004", 2**33)
+
+
+def test_query_with_every_status_variable_of_both_servers():
+    status = b"\x00\x00\x00\x00\x01" + b"\x01" + struct.pack("<Q", 0x45A00020) + b"\x06\x03std" + b"\x02\x03old\x00"
+    status += b"\x03" + bytes(4) + b"\x04" + struct.pack("<3H", 8, 45, 255) + b"\x05\x06+02:00" + b"\x07\x01\x00"
+    status += b"\x08\x2d\x00" + b"\x09" + bytes(8) + b"\x0a" + bytes(4) + b"\x0b\x01u\x01h" + b"\x0c\x02ab\0c\0"
+    status += b"\x0d\x01\x02\x03" + b"\x10\x01" + b"\x11" + bytes(8) + b"\x12\xff\x00" + b"\x13\x00" + b"\x14\x00"
+    status += b"\x80\x01\x02\x03" + b"\x81" + bytes(8) + b"\x82 what comes after an unknown code is not read"
+    found = parse_query(query("DROP TABLE `caf\u00e9`".encode("latin-1"), status))
+    assert (found.thread_id, found.error_code, found.database) == (7, 1062, "shop")
+    assert (found.sql_mode, found.charset, found.default_charset_id, found.time_zone) == (
+        0x45A00020, (8, 45, 255), 45, "+02:00",
+    )  # fmt: skip
+    assert found.statement == "DROP TABLE `caf\u00e9`" and found.statement_bytes.endswith(b"caf\xe9`")
+
+
+def test_query_without_status_variables_knows_nothing_of_its_session():
+    found = parse_query(query(b"BEGIN", database=b""))
+    assert (found.sql_mode, found.charset, found.default_charset_id, found.time_zone) == (None, None, None, None)
+    assert (found.database, found.statement) == ("", "BEGIN")
+
+
+def test_too_many_databases_are_marked_by_254():
+    assert parse_query(query(b"x", b"\x0c\xfe\x08\x2d\x00")).default_charset_id == 45
+
+
+@pytest.mark.parametrize(("flavor", "version"), VERSIONS)
+def test_query_as_the_servers_write_it(flavor, version):
+    spec = Query("CREATE TABLE t (id INT)", "shop", sql_mode=4, time_zone="SYSTEM", charset_database=8)
+    found = parse_query(bodies.query(spec, flavor, ddl_xid=5))
+    assert (found.database, found.sql_mode, found.time_zone, found.default_charset_id) == ("shop", 4, "SYSTEM", 8)
+    assert found.statement == spec.text
+
+
+@pytest.mark.parametrize(
+    ("collation_id", "statement", "text"),
+    [
+        (45, b"\xc3\xa9", "\u00e9"),
+        (255, b"\xf0\x9f\x90\xac", "\U0001f42c"),
+        (2304, b"\xc3\xa9", "\u00e9"),
+        (8, b"\x80\x81", "\u20ac\x81"),
+        (28, b"\xd6\xd0", "\u4e2d"),
+        (51, b"\xc4\xe0", "\u0414\u0430"),
+        (45, b"\xff", "\ufffd"),
+        (9999, b"\xc3\xa9\xff", "\u00e9\ufffd"),
+        (None, b"\xc3\xa9", "\u00e9"),
+    ],
+)
+def test_statement_is_decoded_in_the_clients_charset(collation_id, statement, text):
+    assert query_text.decode_statement(statement, collation_id) == text
+
+
+def test_every_codec_exists():
+    assert all(codecs.lookup(name) for name in query_text._CODECS.values())
+
+
+def test_mysql_gtid_of_every_server_generation():
+    v56 = b"\x01" + UUID(A).bytes + struct.pack("<Q", 23)
+    v57 = v56 + b"\x02" + struct.pack("<QQ", 1, 2)
+    v80 = v57 + (1_700_000_000_123_456).to_bytes(7, "little") + b"\x10" + struct.pack("<I", 80036)
+    delayed = v57 + (1_700_000_000_123_456 | 1 << 55).to_bytes(7, "little") + bytes(7) + b"\x10" + bytes(8)
+    for body, commit_us in ((v56, None), (v57, None), (v80, 1_700_000_000_123_456), (delayed, 1_700_000_000_123_456)):
+        assert parse_mysql_gtid(body) == MysqlGtid(A, 23, 1, commit_us)
+    assert str(parse_mysql_gtid(v56)) == f"{A}:23"
+
+
+def test_mariadb_gtid_takes_its_server_from_the_header():
+    found = parse_mariadb_gtid(bodies.mariadb_gtid(2**40, 3, 1 | 32), 10)
+    assert found == MariadbGtid(3, 10, 2**40, 33) and found.is_standalone and str(found) == f"3-10-{2**40}"
+
+
+def test_gtid_list_keeps_the_last_entry_of_a_domain():
+    entries = [(0, 11, 9), (1, 10, 2), (0, 10, 12)]
+    body = struct.pack("<I", 3 | 1 << 28) + b"".join(struct.pack("<IIQ", *entry) for entry in entries)
+    assert parse_gtid_list(body) == MariadbGtidSet({0: (10, 12), 1: (10, 2)})
+    assert not parse_gtid_list(bodies.gtid_list({}))
+
+
+def test_previous_gtids():
+    assert parse_previous_gtids(bodies.previous_gtids(UUID(A), [1, 2, 3, 9])) == MysqlGtidSet.parse(f"{A}:1-3:9")
+
+
+@pytest.mark.parametrize(
+    ("parse", "body", "shortest"),
+    [
+        (parse_format_description, bodies.format_description("mysql", "9.7.4", 0, True), 99),
+        (parse_rotate, bodies.rotate("b.000001"), 8),
+        (parse_query, query(b"SELECT 1", b"\x05\x06+02:00\x04" + bytes(6)), 33),
+        (parse_mariadb_gtid, struct.pack("<QIB", 1, 0, 0), 13),
+        (parse_gtid_list, bodies.gtid_list({0: (10, 5), 1: (10, 6)}), 36),
+        (parse_previous_gtids, bodies.previous_gtids(UUID(A), [1, 5]), 64),
+    ],
+)
+def test_a_cut_body_is_refused_at_every_length(parse, body, shortest):
+    arguments = (10,) if parse is parse_mariadb_gtid else ()
+    for n_bytes in range(shortest):
+        with pytest.raises(RefusedError) as refusal:
+            parse(body[:n_bytes], *arguments)
+        assert refusal.value.code == "log-event"
+    parse(body, *arguments)
+
+
+def test_a_cut_mysql_gtid_is_refused_unless_an_older_server_ends_there():
+    body = b"\x01" + UUID(A).bytes + struct.pack("<Q", 23) + b"\x02" + struct.pack("<QQ", 1, 2) + bytes(7)
+    for n_bytes in set(range(len(body))) - {25, 42}:
+        with pytest.raises(RefusedError):
+            parse_mysql_gtid(body[:n_bytes])
