@@ -42,6 +42,7 @@ REFUSALS: dict[str, str] = {
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
     "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
+    "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",
     # --- one table; the others go on
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown; this table needs a first copy (snapshot).",
     "no-primary-key": "Add a primary key to the table, then drop and create it again in the log.",

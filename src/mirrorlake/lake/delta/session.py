@@ -52,7 +52,7 @@ class Capabilities:
         return cls(
             spark_version=spark.version,
             is_connect=is_connect(spark),
-            has_delta_confs=try_set(spark, "spark.databricks.delta.write.txnVersion.autoReset.enabled", "false"),
+            has_delta_confs=is_settable(spark, "spark.databricks.delta.commitInfo.userMetadata"),
             has_private_sessions=not is_connect(spark) or hasattr(spark, "cloneSession"),
         )
 
@@ -92,10 +92,11 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def try_set(spark: SparkSession, key: str, value: str) -> bool:
-    """Set a Spark setting where the platform allows it; False where it does not."""
+def is_settable(spark: SparkSession, key: str) -> bool:
+    """Whether the platform lets a session choose this Spark setting; the setting is unset afterwards."""
     try:
-        spark.conf.set(key, value)
+        spark.conf.set(key, "")
+        spark.conf.unset(key)
     except PySparkException:
         return False
     return True

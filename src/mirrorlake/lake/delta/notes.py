@@ -1,0 +1,86 @@
+"""The notes that our commits leave in a Delta table's history, and reading them back.
+
+A note is a JSON object in the commit's ``userMetadata``: ``mirrorlake`` (format), ``lsn`` (the table is complete up to
+here; null for a commit that moves no progress), ``payload`` (the caller's), ``app_id`` and ``txn_version`` (its
+Delta transaction id, null for DDL) and ``commit`` (a name of its own).
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Row, SparkSession
+
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.names import table_exists
+
+NOTE_FORMAT = 1
+HISTORY_WINDOWS = ("LIMIT 20", "LIMIT 1000", "")  # reading n entries opens n files
+
+Note = dict[str, Any]
+
+
+def new_note(
+    payload: Mapping[str, Any], lsn: int | None, app_id: str | None = None, txn_version: int | None = None
+) -> Note:
+    txn = {"app_id": app_id, "txn_version": txn_version, "commit": uuid.uuid4().hex}
+    return {"mirrorlake": NOTE_FORMAT, "lsn": lsn, "payload": dict(payload), **txn}
+
+
+def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
+    """Our notes, newest first, each with whether a later RESTORE has undone its commit; none for an absent table.
+
+    Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-restored") for a RESTORE that
+    does not tell what it restored.
+    """
+    restored_version: int | None = None
+    for entry in _history(spark, table):
+        is_undone = restored_version is not None and entry.version > restored_version
+        if entry.operation == "RESTORE" and not is_undone:
+            restored_version = _restored_version(entry, table)
+        note = _parse(entry.userMetadata)
+        if note is not None:
+            yield note, is_undone
+
+
+def _history(spark: SparkSession, table: str) -> Iterator[Row]:
+    seen = 0
+    for window in HISTORY_WINDOWS:
+        entries = _describe_history(spark, table, window)
+        yield from entries[seen:]
+        if window and len(entries) < int(window.split()[1]):
+            return
+        seen = len(entries)
+
+
+def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]:
+    columns = ("version", "operation", "operationParameters", "userMetadata")
+    try:
+        return spark.sql(f"DESCRIBE HISTORY {table} {window}").select(*columns).collect()
+    except AnalysisException:
+        if table_exists(spark, table):
+            raise
+        return []
+
+
+def _restored_version(entry: Row, table: str) -> int:
+    version = (entry.operationParameters or {}).get("version")
+    if version is None or not version.isdigit():
+        raise RefusedError("lake-restored", "a RESTORE to a timestamp does not say which version it took", table=table)
+    return int(version)
+
+
+def _parse(text: str | None) -> Note | None:
+    try:
+        note = json.loads(text or "null")
+    except ValueError:
+        return None  # somebody else's
+    if not isinstance(note, dict) or "mirrorlake" not in note:
+        return None
+    if note["mirrorlake"] > NOTE_FORMAT:
+        raise RefusedError("lake-version", f"a commit carries a note of format {note['mirrorlake']}")
+    return note
