@@ -1,0 +1,144 @@
+"""The binlog files in a folder as a source: ``<base>.NNNNNN``, read in blocks.
+
+How a file may end:
+
+    file            last event incomplete           complete, but without ROTATE to the next file
+    not the last    refused, log-truncated          refused, unless the next file begins a new run of the server
+    last, closed    refused, log-truncated          accepted
+    last, in use    reading stops before it         accepted
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events
+from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
+from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.log_file import LogFile, find_log_files
+
+BLOCK_BYTES = 8 << 20
+"""Read at once; a longer event makes its block longer."""
+
+
+class FileSource:
+    """A ``BinlogSource`` over a folder. ``earliest`` and ``current`` look at the folder anew."""
+
+    def __init__(self, folder: str | Path, block_bytes: int = BLOCK_BYTES):
+        self._folder, self._block_bytes = Path(folder), block_bytes
+        self._files = find_log_files(self._folder)
+        first = LogFile.open(self._files[min(self._files)])
+        self.flavor = first.description.flavor
+        self.identity = f"files:{self.flavor}:{first.server_id}:{first.path.name.rpartition('.')[0]}"
+
+    def earliest(self) -> BinlogPosition:
+        self._files = find_log_files(self._folder)
+        return BinlogPosition(self._files[min(self._files)].name, FIRST_EVENT_OFFSET)
+
+    def current(self) -> BinlogPosition:
+        self._files = find_log_files(self._folder)
+        last = self._open(max(self._files))
+        end = FIRST_EVENT_OFFSET
+        for block in self._blocks(last, end, last.size):
+            end = block.end_pos
+        if end < last.size and not last.is_in_use:
+            raise _cut_short(last, end)
+        return BinlogPosition(last.path.name, end)
+
+    def locate(self, gtids: GtidSet) -> BinlogPosition:
+        """Raises RefusedError ``log-missing`` when transactions before the first file are not in ``gtids``."""
+        end = self.current()
+        for number in sorted(self._files, reverse=True):
+            if gtids.contains(self._gtids_before(number)):
+                return self._first_missing(gtids, number, end)
+        raise RefusedError("log-missing", "the first file begins after the first transaction that the GTID set lacks")
+
+    def check_range(self, start: BinlogPosition, end: BinlogPosition) -> None:
+        """Raises RefusedError ``log-missing``, ``log-gap`` or ``log-truncated``; reads both ends of each file."""
+        if start.file_number not in self._files:
+            raise RefusedError("log-missing", f"{start.log_file} is not in the folder", position=str(start))
+        before = self._open(start.file_number)
+        for number in range(start.file_number + 1, end.file_number + 1):
+            if number not in self._files:
+                what = f"binlog file number {number} is not in the folder"
+                raise RefusedError("log-gap", what, position=str(before.end))
+            following = self._open(number)
+            before.check_successor(following)
+            before = following
+
+    def read(self, start: BinlogPosition | GtidSet, end: BinlogPosition) -> Iterator[EventBlock]:
+        """See ``BinlogSource.read``. Raises what ``check_range`` raises before the first block."""
+        position = start if isinstance(start, BinlogPosition) else self.locate(start)
+        if not {position.file_number, end.file_number} <= self._files.keys():
+            self._files = find_log_files(self._folder)
+        self.check_range(position, end)
+        for number in range(position.file_number, end.file_number + 1):
+            log_file, is_last = self._open(number), number == end.file_number
+            offset = position.offset if number == position.file_number else FIRST_EVENT_OFFSET
+            limit = end.offset if is_last else log_file.size
+            if max(offset, limit) > log_file.size:
+                raise _cut_short(log_file, log_file.size)
+            for block in self._blocks(log_file, offset, limit):
+                yield block
+                offset = block.end_pos
+            if offset < limit and not is_last:
+                raise _cut_short(log_file, offset)
+
+    def close(self) -> None:
+        """Nothing stays open between reads."""
+
+    def _open(self, number: int) -> LogFile:
+        return LogFile.open(self._files[number])
+
+    def _gtids_before(self, number: int) -> GtidSet:
+        log_file = self._open(number)
+        block = next(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size))
+        gtids = gtids_before_file(block)
+        if gtids is None:
+            raise RefusedError("log-event", "the file has no list of the GTIDs before it; start by file and position",
+                               position=f"{log_file.path.name}:{FIRST_EVENT_OFFSET}")  # fmt: skip
+        return gtids
+
+    def _first_missing(self, gtids: GtidSet, number: int, end: BinlogPosition) -> BinlogPosition:
+        for block in self.read(BinlogPosition(self._files[number].name, FIRST_EVENT_OFFSET), end):
+            offset = first_missing(block, gtids)
+            if offset is not None:
+                return BinlogPosition(block.log_file, offset)
+        return end
+
+    def _blocks(self, log_file: LogFile, start: int, limit: int) -> Iterator[EventBlock]:
+        """The complete events of one file from ``start`` that end at or before ``limit``."""
+        wanted = self._block_bytes
+        with open(log_file.path, "rb", buffering=0) as handle:
+            while start < limit:
+                buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))
+                events, stop = index_events(buf, 0, n_bytes)
+                if not len(events) and n_bytes == wanted:
+                    wanted = int.from_bytes(buf[9:13].tobytes(), "little") if n_bytes >= HEADER_BYTES else HEADER_BYTES
+                    continue
+                if start + stop > limit:
+                    events = events[np.cumsum(events.length) <= limit - start]
+                if not len(events):
+                    return
+                block = EventBlock(log_file.path.name, start, buf, events, log_file.has_checksum)
+                yield block
+                start, wanted = block.end_pos, self._block_bytes
+
+
+def _read_at(fd: int, offset: int, n_bytes: int) -> tuple[np.ndarray, int]:
+    """A new buffer with up to n_bytes from ``offset``, and how many there were."""
+    buf, filled = np.empty(n_bytes + SLACK_BYTES, np.uint8), 0
+    view = memoryview(buf)
+    while filled < n_bytes and (n := os.preadv(fd, [view[filled:n_bytes]], offset + filled)):
+        filled += n
+    return buf, filled
+
+
+def _cut_short(log_file: LogFile, offset: int) -> RefusedError:
+    return RefusedError("log-truncated", "the file ends inside an event", position=f"{log_file.path.name}:{offset}")

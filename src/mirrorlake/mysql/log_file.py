@@ -1,0 +1,114 @@
+"""One binlog file in a folder: its name, its first event, and how it ends."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirrorlake.core.binlog.events import FormatDescription, parse_format_description
+from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, EventFlag, EventType
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.errors import RefusedError
+
+_NAME = re.compile(r"(.+)\.(\d{6,})")
+_HEADER = struct.Struct("<IBIIIH")
+_HEAD_BYTES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """size: bytes when it was opened. is_in_use: the server has not closed it, or had no chance to."""
+
+    path: Path
+    size: int
+    description: FormatDescription
+    server_id: int
+    is_in_use: bool
+
+    @classmethod
+    def open(cls, path: Path) -> LogFile:
+        """Raises RefusedError ``log-missing``, ``log-event`` (not a binlog, encrypted), ``log-truncated``."""
+        try:
+            with open(path, "rb") as handle:
+                head, size = handle.read(_HEAD_BYTES), path.stat().st_size
+        except OSError as error:
+            raise RefusedError("log-missing", f"cannot read {path.name}: {error.strerror}") from None
+        _check_magic(head, path.name)
+        first, where = FIRST_EVENT_OFFSET, f"{path.name}:{FIRST_EVENT_OFFSET}"
+        if len(head) < first + HEADER_BYTES:
+            raise RefusedError("log-truncated", "the file ends inside its first event", position=where)
+        _, event_type, server_id, length, _, flags = _HEADER.unpack_from(head, first)
+        if event_type != EventType.FORMAT_DESCRIPTION or length > _HEAD_BYTES - 2 * HEADER_BYTES:
+            raise RefusedError("log-event", "the file does not begin with FORMAT_DESCRIPTION", position=where)
+        if len(head) < first + length:
+            raise RefusedError("log-truncated", "the file ends inside its first event", position=where)
+        if head[first + length + 4 : first + length + 5] == bytes([EventType.START_ENCRYPTION]):
+            raise RefusedError("log-event", f"{path.name} is encrypted; read it through the server")
+        description = parse_format_description(head[first + HEADER_BYTES : first + length])
+        return cls(path, size, description, server_id, bool(flags & EventFlag.IN_USE))
+
+    @property
+    def has_checksum(self) -> bool:
+        return self.description.checksum_algorithm == 1
+
+    @property
+    def end(self) -> BinlogPosition:
+        return BinlogPosition(self.path.name, self.size)
+
+    def check_successor(self, following: LogFile) -> None:
+        """Raises RefusedError ``log-truncated`` when the next file continues this one and this one does not say so.
+
+        A server that starts writes its start time into the first file it opens: then the one before may end without
+        ROTATE, as a crash leaves it. Every other file is preceded by a ROTATE that names it.
+        """
+        if following.description.created_s == 0 and not self._ends_with_rotate_to(following.path.name):
+            raise RefusedError("log-truncated", "it does not end with ROTATE to the next file", position=str(self.end))
+
+    def _ends_with_rotate_to(self, next_name: str) -> bool:
+        length = HEADER_BYTES + 8 + len(next_name.encode()) + (4 if self.has_checksum else 0)
+        if self.size < FIRST_EVENT_OFFSET + length:
+            return False
+        with open(self.path, "rb") as handle:
+            handle.seek(self.size - length)
+            event = handle.read(length)
+        _, event_type, _, event_bytes, log_pos, _ = _HEADER.unpack_from(event)
+        return (event_type, event_bytes, log_pos) == (EventType.ROTATE, length, self.size & 0xFFFFFFFF)
+
+
+def find_log_files(folder: Path) -> dict[int, Path]:
+    """File number -> file, for the one log in a folder; other files, also ``*.index``, are left alone.
+
+    Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (not binlogs despite their names, or two logs).
+    """
+    try:
+        named = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+    except OSError as error:
+        raise RefusedError("log-missing", f"cannot list the folder {folder}: {error.strerror}") from None
+    bases = {match[1] for match, path in named if _begins_with(path, (BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC))}
+    if len(bases) > 1:
+        raise RefusedError("log-event", f"the folder holds several logs: {', '.join(sorted(bases))}")
+    if not bases and named:
+        raise RefusedError("log-event", f"{named[0][1].name} is named like a binlog file, but it is none")
+    if not bases:
+        raise RefusedError("log-missing", f"no binlog file (<name>.NNNNNN) in the folder {folder}")
+    return {int(match[2]): path for match, path in named if match[1] in bases}
+
+
+def _begins_with(path: Path, magics: tuple[bytes, ...]) -> bool:
+    try:
+        with open(path, "rb") as handle:
+            return handle.read(4) in magics
+    except OSError:
+        return False
+
+
+def _check_magic(head: bytes, name: str) -> None:
+    if head[:4] == ENCRYPTED_BINLOG_MAGIC:
+        raise RefusedError("log-event", f"{name} is encrypted; read it through the server")
+    if len(head) < 4:
+        raise RefusedError("log-truncated", "the file is shorter than its magic bytes", position=f"{name}:0")
+    if head[:4] != BINLOG_MAGIC:
+        raise RefusedError("log-event", f"{name} does not begin with a binlog's magic bytes")

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirrorlake.core.binlog.framing import verify_checksums, verify_continuity
+from mirrorlake.core.position import BinlogPosition, parse_gtid_set
+from mirrorlake.errors import MirrorlakeError, RefusedError
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support import binlog_events as events
+from tests.support.binlog_spec import Ddl, Log, Query, RawEvent, Restart, Rotate, Transaction
+from tests.support.binlog_writer import encode_logs
+
+FLAVORS = ("mysql", "mariadb")
+DDL = Ddl("CREATE TABLE t (id INT PRIMARY KEY)", "shop")
+TRANSACTION = Transaction([Query("SAVEPOINT a", "shop")])
+
+
+def log(flavor: str, **options) -> Log:
+    items = [DDL, TRANSACTION, TRANSACTION, Rotate(), TRANSACTION, Restart(), TRANSACTION, DDL]
+    return Log(flavor, items, **options)
+
+
+def write(folder: Path, spec: Log) -> list[Path]:
+    paths = []
+    for encoded in encode_logs(spec):
+        paths.append(folder / encoded.name)
+        paths[-1].write_bytes(encoded.data)
+    return paths
+
+
+def raw_of(block) -> bytes:
+    pairs = zip(block.events.offset.tolist(), block.events.length.tolist(), strict=True)
+    return b"".join(block.buf[offset : offset + length].tobytes() for offset, length in pairs)
+
+
+def read_files(source: FileSource, start, end) -> dict[str, bytes]:
+    """File name -> bytes read from it; every block is checked as ingest checks it."""
+    found: dict[str, bytes] = {}
+    expected = start if isinstance(start, BinlogPosition) else None
+    for block in source.read(start, end):
+        verify_continuity(block, expected)
+        verify_checksums(block)
+        expected = BinlogPosition(block.log_file, block.end_pos)
+        found[block.log_file] = found.get(block.log_file, b"") + raw_of(block)
+    return found
+
+
+def refusal_of(call) -> MirrorlakeError:
+    with pytest.raises(RefusedError) as refusal:
+        call()
+    return refusal.value
+
+
+def read_all(folder: Path) -> dict[str, bytes]:
+    source = FileSource(folder)
+    return read_files(source, source.earliest(), source.current())
+
+
+def cut(path: Path, n_bytes: int) -> None:
+    path.write_bytes(path.read_bytes()[:-n_bytes])
+
+
+def event_starts(path: Path) -> list[int]:
+    data, starts = path.read_bytes(), [4]
+    while starts[-1] < len(data):
+        starts.append(starts[-1] + struct.unpack_from("<I", data, starts[-1] + 9)[0])
+    return starts
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("checksum", [True, False])
+@pytest.mark.parametrize("end", ["open", "stop"])
+@pytest.mark.parametrize("block_bytes", [1, 64, 300, 8 << 20])
+def test_every_byte_comes_back_whatever_the_block_size(tmp_path, flavor, checksum, end, block_bytes):
+    paths = write(tmp_path, log(flavor, checksum=checksum, end=end))
+    source = FileSource(tmp_path, block_bytes)
+    assert source.flavor == flavor and source.earliest() == BinlogPosition(paths[0].name, 4)
+    assert source.current() == BinlogPosition(paths[-1].name, paths[-1].stat().st_size)
+    found = read_files(source, source.earliest(), source.current())
+    assert found == {path.name: path.read_bytes()[4:] for path in paths}
+
+
+def test_identity_names_flavor_server_and_log(tmp_path):
+    write(tmp_path, log("mysql"))
+    spec = log("mysql")
+    assert FileSource(tmp_path).identity == f"files:mysql:{spec.server_id}:{spec.basename}"
+
+
+def test_any_start_and_end_at_events_gives_exactly_the_bytes_between(tmp_path):
+    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
+    source, data, starts = FileSource(tmp_path), path.read_bytes(), event_starts(path)
+    for k, start in enumerate(starts):
+        for end in starts[k:]:
+            found = read_files(source, BinlogPosition(path.name, start), BinlogPosition(path.name, end))
+            assert found.get(path.name, b"") == data[start:end]
+
+
+def test_an_end_inside_an_event_stops_before_it(tmp_path):
+    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
+    starts = event_starts(path)
+    found = read_files(FileSource(tmp_path), BinlogPosition(path.name, 4), BinlogPosition(path.name, starts[3] + 1))
+    assert found[path.name] == path.read_bytes()[4 : starts[3]]
+
+
+def test_an_event_larger_than_a_block_comes_whole(tmp_path):
+    write(tmp_path, Log("mariadb", [RawEvent(160, bytes(100_000)), RawEvent(160, b"after")]))
+    source = FileSource(tmp_path, 4096)
+    lengths = np.concatenate([block.events.length for block in source.read(source.earliest(), source.current())])
+    assert lengths.max() == 100_000 + 19 + 4
+
+
+def test_missing_folder_and_folder_without_log_are_refused(tmp_path):
+    assert refusal_of(lambda: FileSource(tmp_path / "nowhere")).code == "log-missing"
+    assert refusal_of(lambda: FileSource(tmp_path)).code == "log-missing"
+    (tmp_path / "notes.txt").write_text("no log")
+    assert refusal_of(lambda: FileSource(tmp_path)).code == "log-missing"
+
+
+def test_other_files_of_a_data_folder_are_left_alone(tmp_path):
+    paths = write(tmp_path, log("mariadb"))
+    (tmp_path / "aria_log.00000001").write_bytes(b"\xfe\xfe\x0b" + bytes(100))
+    (tmp_path / f"{paths[0].name.split('.')[0]}.index").write_text("./" + paths[0].name)
+    assert len(read_all(tmp_path)) == len(paths)
+
+
+def test_two_logs_in_one_folder_are_refused(tmp_path):
+    path = write(tmp_path, log("mysql"))[0]
+    (tmp_path / "relay.000001").write_bytes(path.read_bytes())
+    assert refusal_of(lambda: FileSource(tmp_path)).code == "log-event"
+
+
+@pytest.mark.parametrize("magic", [b"\xfdbin", b"#sql", b"\0\0\0\0"])
+def test_encrypted_or_foreign_file_is_refused(tmp_path, magic):
+    paths = write(tmp_path, log("mysql"))
+    paths[1].write_bytes(magic + paths[1].read_bytes()[4:])
+    refused = refusal_of(lambda: read_all(tmp_path))
+    assert refused.code == "log-event" and paths[1].name in refused.message
+
+
+def test_mariadb_encrypted_file_is_refused(tmp_path):
+    path = write(tmp_path, Log("mariadb", []))[0]
+    head = path.read_bytes()[: event_starts(path)[1]]
+    start_encryption = events.frame(164, bytes(17), timestamp=0, server_id=1, start=len(head), flags=0, checksum=True)
+    path.write_bytes(head + start_encryption + b"\x93" * 200)
+    assert "encrypted" in refusal_of(lambda: FileSource(tmp_path)).message
+
+
+def test_missing_file_between_two_is_a_gap(tmp_path):
+    paths = write(tmp_path, log("mysql"))
+    paths[1].unlink()
+    source = FileSource(tmp_path)
+    refused = refusal_of(lambda: next(source.read(source.earliest(), source.current())))
+    assert refused.code == "log-gap" and refused.position == f"{paths[0].name}:{paths[0].stat().st_size}"
+    start = BinlogPosition(paths[2].name, 4)
+    assert read_files(source, start, source.current()) == {paths[2].name: paths[2].read_bytes()[4:]}
+
+
+def test_start_in_a_file_that_is_gone_is_missing(tmp_path):
+    paths = write(tmp_path, log("mysql"))
+    paths[0].unlink()
+    source = FileSource(tmp_path)
+    refused = refusal_of(lambda: next(source.read(BinlogPosition(paths[0].name, 4), source.current())))
+    assert refused.code == "log-missing"
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_rotated_file_cut_anywhere_is_refused_before_its_first_event(tmp_path, flavor):
+    path = write(tmp_path, log(flavor))[0]
+    whole = path.read_bytes()
+    for n_bytes in range(len(whole)):
+        path.write_bytes(whole[:n_bytes])
+
+        def read_first(folder=tmp_path):
+            source = FileSource(folder)
+            return next(source.read(BinlogPosition(path.name, 4), source.current()))
+
+        assert refusal_of(read_first).code == "log-truncated"
+
+
+def test_file_before_a_restart_may_end_after_any_event_but_not_inside_one(tmp_path):
+    paths = write(tmp_path, log("mysql"))
+    whole, starts = paths[1].read_bytes(), event_starts(paths[1])
+    paths[1].write_bytes(whole[: starts[-2]])  # a crash leaves no STOP
+    assert read_all(tmp_path)[paths[1].name] == whole[4 : starts[-2]]
+    paths[1].write_bytes(whole[: starts[-2] - 1])
+    refused = refusal_of(lambda: read_all(tmp_path))
+    assert (refused.code, refused.position) == ("log-truncated", f"{paths[1].name}:{starts[-3]}")
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_last_file_in_use_is_read_up_to_its_last_complete_event(tmp_path, flavor):
+    path = write(tmp_path, Log(flavor, [DDL, TRANSACTION], end="open"))[-1]
+    starts = event_starts(path)
+    cut(path, 1)
+    assert FileSource(tmp_path).current() == BinlogPosition(path.name, starts[-2])
+    assert read_all(tmp_path)[path.name] == path.read_bytes()[4 : starts[-2]]
+
+
+def test_last_file_closed_and_cut_is_refused(tmp_path):
+    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION], end="stop"))[-1]
+    cut(path, 1)
+    assert refusal_of(lambda: FileSource(tmp_path).current()).code == "log-truncated"
+
+
+def test_position_behind_the_end_of_a_file_is_refused(tmp_path):
+    path = write(tmp_path, Log("mysql", [DDL]))[0]
+    behind = BinlogPosition(path.name, path.stat().st_size + 1)
+    source = FileSource(tmp_path)
+    assert refusal_of(lambda: list(source.read(behind, behind))).code == "log-truncated"
+    assert refusal_of(lambda: list(source.read(source.earliest(), behind))).code == "log-truncated"
+
+
+def test_a_file_that_grows_and_its_successor_are_seen_by_current(tmp_path):
+    encoded = encode_logs(log("mysql"))
+    first = tmp_path / encoded[0].name
+    in_use = bytearray(encoded[0].data[: event_starts_of(encoded[0].data)[4]])
+    in_use[4 + 17] |= 1
+    first.write_bytes(in_use)
+    source = FileSource(tmp_path)
+    before = source.current()
+    for each in encoded:
+        (tmp_path / each.name).write_bytes(each.data)
+    found = read_files(source, before, source.current())
+    assert found[encoded[0].name] == encoded[0].data[before.offset :] and len(found) == 3
+
+
+def event_starts_of(data: bytes) -> list[int]:
+    starts = [4]
+    while starts[-1] < len(data):
+        starts.append(starts[-1] + struct.unpack_from("<I", data, starts[-1] + 9)[0])
+    return starts
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_locate_finds_the_first_transaction_not_in_the_set(tmp_path, flavor):
+    spec = log(flavor)
+    encoded = encode_logs(spec)
+    write(tmp_path, spec)
+    source = FileSource(tmp_path)
+    groups = [(each.name, offset) for each in encoded for k, offset in each.item_offsets if k not in (3, 5)]
+    assert len(groups) == 6
+    for n_done in range(1, 7):
+        text = f"0-{spec.server_id}-{n_done}" if flavor == "mariadb" else f"{spec.server_uuid}:1-{n_done}"
+        expected = BinlogPosition(*groups[n_done]) if n_done < 6 else source.current()
+        assert source.locate(parse_gtid_set(flavor, text)) == expected
+
+
+def test_locate_before_the_first_file_is_refused(tmp_path):
+    spec = log("mysql")
+    write(tmp_path, spec)[0].unlink()
+    gtids = parse_gtid_set("mysql", f"{spec.server_uuid}:1-2")
+    assert refusal_of(lambda: FileSource(tmp_path).locate(gtids)).code == "log-missing"
+
+
+def test_bytes_that_are_no_events_are_refused(tmp_path):
+    path = write(tmp_path, Log("mysql", [DDL], end="stop"))[0]
+    path.write_bytes(path.read_bytes() + bytes(64))
+    assert refusal_of(lambda: read_all(tmp_path)).code == "log-event"
