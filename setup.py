@@ -1,0 +1,42 @@
+"""The wheel: metadata, dependencies and the one command. Settings of the tools are in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).resolve().parent
+VERSION = (HERE / "src/mirrorlake/__init__.py").read_text(encoding="utf-8").split('__version__ = "')[1].split('"')[0]
+
+setup(
+    name="mirrorlake",
+    version=VERSION,
+    description="Mirror MySQL and MariaDB binlogs into Delta Lake tables",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.10",
+    package_dir={"": "src"},
+    packages=find_packages("src"),
+    package_data={"mirrorlake": ["demo_data/**/*"]},
+    entry_points={"console_scripts": ["mirrorlake = mirrorlake.cli:main"]},
+    install_requires=[
+        "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
+        "pyarrow>=18",
+        "numpy",
+        "numba",
+        "PyMySQL[rsa]",
+        "typer",
+        "rich",
+        "pydantic>=2",
+        "tenacity",
+        "PyYAML",
+    ],
+    extras_require={
+        # For a session on one's own machine. On Databricks both come with the runtime, and a wheel that required them
+        # would replace the runtime's PySpark. Delta 4.4.0 is published for Spark 4.2; later pairs do not resolve.
+        "spark": ["pyspark==4.2.0", "delta-spark==4.4.0"],
+        "databricks": ["databricks-sdk==0.156.0"],
+        "dev": ["pytest", "pytest-timeout", "chispa", "hypothesis", "ruff", "mypy", "matplotlib"],
+        # Only in an environment of its own: it needs pydantic 1.
+        "dbx": ["dbx==0.8.19", "click<8.2", "setuptools<82"],
+    },
+)
