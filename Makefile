@@ -1,0 +1,33 @@
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long lint bench wheel
+
+run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
+# One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
+pytest := $(run)python -m pytest
+
+help:  ## what can be made (this list)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
+setup:  ## Python packages, Delta's JARs and a Java in .venv; the other targets do this by themselves
+	@scripts/setup.sh
+demo: setup  ## bundled binlogs of real servers -> bronze, silver, gold, and a report
+	$(run)mirrorlake demo
+test: test-unit test-lake test-notebooks test-server  ## all tests; the server tier says so loudly when it has no server
+test-unit: setup  ## the pure core: no Spark, no server
+	$(pytest) tests/unit
+test-lake: setup  ## bronze, silver and gold on a local Spark with Delta
+	$(pytest) tests/lake
+test-notebooks: setup  ## every notebook, executed on the demo lake
+	$(pytest) tests/notebooks
+test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
+	$(pytest) tests/server
+test-long: setup  ## the server tier in its long form: more kills, more histories
+	$(pytest) tests/lake tests/server --long
+lint: setup  ## ruff and mypy
+	$(run)ruff check .
+	$(run)ruff format --check .
+	$(run)mypy
+bench: setup  ## the published figures (some minutes)
+	$(run)python -m bench
+wheel: setup  ## dist/*.whl, what a Databricks bundle deploys
+	$(run)python -m pip wheel -q --no-deps --wheel-dir dist .
