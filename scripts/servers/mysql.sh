@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# A private, real MySQL for tests and benchmarks, unpacked into a folder: nothing is installed on the system.
+#
+#   mysql.sh install [DIR]           unpack the server under DIR (default: .cache/mysql97 of the checkout); once, then quick.
+#                                    Where Debian's packages cannot be had: exit code 3
+#   mysql.sh start DIR PORT [..]     initialise DIR once and start the server on 127.0.0.1:PORT, socket DIR/run/mysql.sock;
+#                                    further arguments go to mysqld. root has an empty password.
+#   mysql.sh stop DIR                stop the server of DIR
+#   mysql.sh client DIR [..]         the mysql client on that socket
+#   mysql.sh mysqlbinlog DIR [..]    the matching mysqlbinlog
+#
+# Several servers can share one unpacked folder: make DIR/root a link to it.
+# Debian stable has MariaDB only. The packages of Debian's unstable suite need a newer C library, so they are unpacked
+# beside the system and started through their own dynamic loader. They come from the archive that apt already uses.
+set -euo pipefail
+verb=${1:?usage: mysql.sh install|start|stop|client|mysqlbinlog DIR ...}
+dir=${2:-$(dirname "${BASH_SOURCE[0]}")/../../.cache/mysql97}
+dir=$(mkdir -p "$dir" && cd "$dir" && pwd)
+shift $(($# < 2 ? $# : 2))
+root=$dir/root
+socket=$dir/run/mysql.sock
+
+unavailable() { echo "mysql.sh: $*" >&2; exit 3; }
+launch() {
+  local program=$1 lib
+  shift
+  lib=$(echo "$root"/usr/lib/*-linux-gnu)
+  exec "$(echo "$lib"/ld-linux-*.so.*)" --library-path "$lib:$root/usr/lib/mysql/private" "$root/usr/$program" "$@"
+}
+archive() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null | awk 'NR == 1'; }
+
+install() {
+  [ -x "$root/usr/sbin/mysqld" ] && return
+  local apt=$dir/apt keys uri log=$dir/install.log
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || unavailable "MySQL comes from Debian's archive, and this is no Debian"
+  [ "$(id -u)" = 0 ] || unavailable "unpacking MySQL from Debian's archive needs root"
+  keys=$(find /usr/share/keyrings -name 'debian-archive-keyring.*' | sort | head -n 1)
+  uri=$(archive)
+  [ -n "$uri" ] || { apt-get update -qq >"$log" 2>&1 || true; uri=$(archive); }
+  [ -n "$uri" ] && [ -n "$keys" ] || unavailable "MySQL comes from Debian's archive, and apt knows none on this machine"
+
+  rm -rf "$apt" "$root.part"
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+  : >"$apt/status"
+  echo "deb [signed-by=$keys] $uri sid main" >"$apt/sources.list"
+  local options=(-o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$apt/lists"
+    -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o APT::Install-Recommends=false
+    -o APT::Sandbox::User=root -o Debug::NoLocking=1 -q)
+  { apt-get "${options[@]}" update && apt-get "${options[@]}" -y --download-only install mysql-server-core mysql-client-core; } \
+    >"$log" 2>&1 </dev/null || unavailable "the archive did not give MySQL: $(tail -n 1 "$log")"
+  for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$root.part"; done
+  rm -rf "$apt"
+  mv "$root.part" "$root"
+}
+
+start() {
+  local port=${1:?PORT}
+  shift
+  install
+  mkdir -p "$dir/run" "$dir/tmp"
+  local common=(--no-defaults --basedir="$root/usr" --datadir="$dir/data" --lc-messages-dir="$root/usr/share/mysql"
+    --character-sets-dir="$root/usr/share/mysql/charsets" --plugin-dir="$root/usr/lib/mysql/plugin"
+    --tmpdir="$dir/tmp" --user="$(id -un)" --mysqlx=OFF --secure-file-priv=)
+  [ -d "$dir/data/mysql" ] || (launch sbin/mysqld "${common[@]}" --initialize-insecure --log-error="$dir/init.log") ||
+    { tail -n 20 "$dir/init.log" >&2; exit 1; }
+  (launch sbin/mysqld "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" \
+    --pid-file="$dir/run/mysqld.pid" --log-error="$dir/mysqld.log" --server-id=97 --log-bin="$dir/data/binlog" \
+    --gtid-mode=ON --enforce-gtid-consistency=ON --binlog-row-metadata=FULL "$@") </dev/null >/dev/null 2>&1 &
+  local server=$!
+  for _ in $(seq 300); do
+    [ -S "$socket" ] && admin ping >/dev/null 2>&1 && return
+    kill -0 $server 2>/dev/null || break
+    sleep 0.2
+  done
+  tail -n 20 "$dir/mysqld.log" >&2
+  exit 1
+}
+
+admin() { (launch bin/mysqladmin --no-defaults -uroot --socket="$socket" "$@"); }
+
+case $verb in
+  install) install ;;
+  start) start "$@" ;;
+  stop) admin shutdown ;;
+  client) launch bin/mysql --no-defaults -uroot --socket="$socket" "$@" ;;
+  mysqlbinlog) launch bin/mysqlbinlog --no-defaults "$@" ;;
+  *) echo "mysql.sh: unknown verb $verb" >&2; exit 2 ;;
+esac
