@@ -1,0 +1,68 @@
+"""What every tier shares: a marker by folder, one Spark session, a fresh lake folder, the run's seed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+TIERS = {"lake": "lake", "notebooks": "lake", "server": "server"}  # folder below tests/ -> marker
+HERE = Path(__file__).parent
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=None, help="seed of the random histories; a new one in every run")
+    parser.addoption("--long", action="store_true", help="the long form: more kills, more histories")
+
+
+def pytest_configure(config):
+    if config.option.seed is None:
+        config.option.seed = random.SystemRandom().randrange(2**31)
+
+
+def pytest_report_header(config):
+    return _seed_line(config)
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if exitstatus:  # the header is far away, or not shown at all
+        terminalreporter.write_line(_seed_line(config))
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        folder = item.path.relative_to(HERE).parts[0]
+        if folder in TIERS:
+            item.add_marker(TIERS[folder])
+
+
+@pytest.fixture(scope="session")
+def seed(request) -> int:
+    """The run's seed: the same one again with --seed N."""
+    return request.config.option.seed
+
+
+@pytest.fixture(scope="session")
+def is_long(request) -> bool:
+    """Whether the long form is asked for (make test-long)."""
+    return request.config.option.long
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from mirrorlake.lake.delta.session import open_session
+
+    session = open_session("mirrorlake-tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def lake_dir(tmp_path) -> Path:
+    """Where a test's lake goes; nothing is there yet."""
+    return tmp_path / "lake"
+
+
+def _seed_line(config) -> str:
+    return f"random histories: --seed {config.option.seed}"
