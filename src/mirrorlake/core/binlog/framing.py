@@ -199,7 +199,7 @@ CRC_TABLES = _crc_tables()
 @kernel
 def crc32(crc, buf, start, end, tables):
     """zlib.crc32 of ``buf[start:end]`` continued from ``crc`` (uint32, 0 at the start)."""
-    c = ~np.uint32(crc)
+    c = np.uint32(crc) ^ np.uint32(0xFFFFFFFF)
     low = np.uint32(255)
     p = start
     while p + 8 <= end:
@@ -214,7 +214,7 @@ def crc32(crc, buf, start, end, tables):
     while p < end:
         c = (c >> np.uint32(8)) ^ tables[0, (c ^ np.uint32(load_u8(buf, p))) & low]
         p += 1
-    return ~c
+    return np.uint32(c ^ np.uint32(0xFFFFFFFF))
 
 
 @kernel

@@ -66,11 +66,9 @@ def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Label
         whole = 5 if name == "datetime" else 4
         return (DATETIME if name == "datetime" else TIMESTAMP), whole + fraction_bytes(digits), digits, 0, 0
     if name == "enum":
-        n_bytes = 1 if len(kind.labels) < 256 else 2
-        return ENUM, n_bytes, n_bytes, labels.add(kind.labels), len(kind.labels)
+        return ENUM, metadata, metadata, labels.add(kind.labels), len(kind.labels)
     if name == "set":
-        n_bytes = next(size for size in (1, 2, 3, 4, 8) if len(kind.labels) <= 8 * size)
-        return SET, n_bytes, n_bytes, labels.add(kind.labels), len(kind.labels)
+        return SET, metadata, metadata, labels.add(kind.labels), len(kind.labels)
     fixed = {"float": (FLOAT, 4), "double": (DOUBLE, 8), "year": (YEAR, 1), "date": (DATE, 3)}
     if name in fixed:
         return *fixed[name], 0, 0, 0

@@ -185,8 +185,49 @@ def _emit(state, i, op, slot, amount, checksum, row_event, ops, slots, ordinals,
 
 
 @kernel
+def _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends):
+    changes = state[ORDINAL]
+    state[ORDINAL] += 1
+    _emit(
+        state, i, COMMIT, -1, changes, state[CHECKSUM],
+        row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
+    )  # fmt: skip
+    state[IN_TRANSACTION] = 0
+    state[COMMIT_US] = 0
+
+
+@kernel
+def _put_row(
+    buf, p, end, slot, op, first_column, n_columns, row_bound, columns, rank, labels, label_offsets,
+    code_points, digit_bytes, powers, crc_tables, state, before, after,
+):  # fmt: skip
+    """Encode the images of one row change, before then after; the offset read, or -1 malformed, -2 no room."""
+    if op != INSERT:
+        o = state[N_BEFORE]
+        p, written = _put_image(
+            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
+            before, o, labels, label_offsets, code_points, digit_bytes, powers,
+        )  # fmt: skip
+        if p < 0:
+            return p
+        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), before, o, written, crc_tables))
+        state[N_BEFORE] = written
+    if op != DELETE:
+        o = state[N_AFTER]
+        p, written = _put_image(
+            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
+            after, o, labels, label_offsets, code_points, digit_bytes, powers,
+        )  # fmt: skip
+        if p < 0:
+            return p
+        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), after, o, written, crc_tables))
+        state[N_AFTER] = written
+    return p
+
+
+@kernel
 def decode_events(
-    buf, offset, length, event_type, timestamp, trailer, slot_of_event, starts_transaction,
+    buf, offset, length, event_type, timestamp, trailer, slot_of_event,
     first_column, n_columns, row_bound, is_refused, columns, rank, labels, label_offsets,
     code_points, digit_bytes, powers, crc_tables, begin, commit, rollback, xa_start,
     state, before, after, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
@@ -197,109 +238,77 @@ def decode_events(
     (COMMIT: number and CRC32 of the transaction's encoded images), images ``before[before_ends[r]:before_ends[r+1]]``
     and ``after`` likewise. Returns DONE, FULL or ROLLED_BACK.
     """
-    max_rows = ops.shape[0] - 1
+    last_row = ops.shape[0] - 2
     for i in range(state[NEXT], offset.shape[0]):
         state[NEXT] = i
+        if state[N_ROWS] >= last_row:
+            return FULL
         start = offset[i]
         end = start + length[i] - trailer[i]
         kind = event_type[i]
-        if state[N_ROWS] + 2 > max_rows:
-            return FULL
+        opens = False
         if kind == 33 or kind == 34 or kind == 162:
             state[COMMIT_US] = _commit_time_us(buf, start, end, kind, timestamp[i])
-            state[ORDINAL] = 0
             state[IN_TRANSACTION] = 0
-            state[CHECKSUM] = 0
-        if starts_transaction[i]:
-            if state[IN_TRANSACTION] == 0 and kind == 2 and state[COMMIT_US] == 0:
-                state[COMMIT_US] = np.int64(timestamp[i]) * 1000000
-            state[IN_TRANSACTION] = 1
             state[ORDINAL] = 0
-            state[CHECKSUM] = 0
-            _emit(state, i, BEGIN, -1, 0, 0, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
+            opens = kind == 162 and load_u8(buf, start + 19 + 12) & np.uint8(1) == 0
         elif kind == 2:
             text = query_text_start(buf, start, end)
             what = query_kind(buf, text, end, begin, commit, rollback, xa_start)
+            opens = what == 1 or what == 3
+            if state[COMMIT_US] == 0:
+                state[COMMIT_US] = np.int64(timestamp[i]) * 1000000
             if what == 2 and state[IN_TRANSACTION]:
                 if load_u8(buf, text) == np.uint8(82) and state[ORDINAL] > 0:
                     return ROLLED_BACK
                 _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
             elif what == 0:
-                if state[IN_TRANSACTION] == 0:
-                    state[ORDINAL] = 0
                 _emit(
                     state, i, STATEMENT, -1, state[IN_TRANSACTION], 0,
                     row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
                 )  # fmt: skip
+                if state[IN_TRANSACTION] == 0:
+                    state[COMMIT_US] = 0
         elif kind == 16:
             _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
             slot = slot_of_event[i]
-            rows, n_before, n_after, checksum, ordinal = state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL]
-            refused = -1
-            p = np.int64(-1)
-            if slot < 0:
-                refused = REFUSED_NO_TABLE_MAP
-            elif is_refused[slot]:
-                refused = REFUSED_TABLE
-            else:
+            op = INSERT if kind == 23 or kind == 30 else UPDATE if kind == 24 or kind == 31 else DELETE
+            rows, n_before, n_after, checksum, ordinal = (
+                state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL],
+            )  # fmt: skip
+            refused = REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE if is_refused[slot] else -1
+            p = np.int64(0)
+            if refused < 0:
                 p = _images_start(buf, start, end, kind, n_columns[slot])
-                if p == -3:
-                    refused = REFUSED_ROW_IMAGE
-                elif p < 0:
-                    refused = REFUSED_MALFORMED
-            is_update = kind == 24 or kind == 31
-            is_insert = kind == 23 or kind == 30
-            op = UPDATE if is_update else INSERT if is_insert else DELETE
+                if p < 0:
+                    refused = REFUSED_ROW_IMAGE if p == -3 else REFUSED_MALFORMED
             while refused < 0 and p < end:
-                if state[N_ROWS] + 2 > max_rows:
-                    p = _NO_ROOM
-                for image in range(2 if is_update else 1):
-                    if p < 0:
-                        break
-                    if is_insert or image == 1:
-                        from_o = state[N_AFTER]
-                        p, o = _put_image(
-                            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
-                            after, from_o, labels, label_offsets, code_points, digit_bytes, powers,
-                        )  # fmt: skip
-                        if p >= 0:
-                            state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), after, from_o, o, crc_tables))
-                            state[N_AFTER] = o
-                    else:
-                        from_o = state[N_BEFORE]
-                        p, o = _put_image(
-                            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
-                            before, from_o, labels, label_offsets, code_points, digit_bytes, powers,
-                        )  # fmt: skip
-                        if p >= 0:
-                            state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), before, from_o, o, crc_tables))
-                            state[N_BEFORE] = o
+                if state[N_ROWS] >= last_row:
+                    p = np.int64(_NO_ROOM)
+                else:
+                    p = _put_row(
+                        buf, p, end, slot, op, first_column, n_columns, row_bound, columns, rank, labels, label_offsets,
+                        code_points, digit_bytes, powers, crc_tables, state, before, after,
+                    )  # fmt: skip
                 if p < 0:
                     break
                 state[ORDINAL] += 1
                 _emit(state, i, op, slot, 0, 0, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
-            if p < 0 or refused >= 0:
-                state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = rows, n_before, n_after, checksum, ordinal
+            if refused >= 0 or p < 0:
+                state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
+                    rows, n_before, n_after, checksum, ordinal,
+                )  # fmt: skip
                 if p == _NO_ROOM:
                     return FULL
-                if refused < 0:
-                    refused = REFUSED_MALFORMED
                 _emit(
-                    state, i, REFUSED, slot, refused, 0,
+                    state, i, REFUSED, slot, refused if refused >= 0 else REFUSED_MALFORMED, 0,
                     row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
                 )  # fmt: skip
+        if opens:
+            state[IN_TRANSACTION] = 1
+            state[ORDINAL] = 0
+            state[CHECKSUM] = 0
+            _emit(state, i, BEGIN, -1, 0, 0, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
     state[NEXT] = offset.shape[0]
     return DONE
-
-
-@kernel
-def _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends):
-    changes = state[ORDINAL]
-    state[ORDINAL] += 1
-    _emit(
-        state, i, COMMIT, -1, changes, state[CHECKSUM],
-        row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
-    )  # fmt: skip
-    state[IN_TRANSACTION] = 0
-    state[COMMIT_US] = 0

@@ -11,7 +11,7 @@ An *event group* is what the server writes as one unit: a transaction, or a sing
     opened    QUERY "BEGIN", "XA START"                    inside
     opened    QUERY, other (DDL, XA COMMIT), payload (40)  idle      yes
     opened    TABLE_MAP, rows, annotations                 inside
-    inside    XID, XA_PREPARE, QUERY "COMMIT", "ROLLBACK"  idle      yes
+    inside    XID, QUERY "COMMIT", "ROLLBACK"  idle      yes
     inside    QUERY, other; TABLE_MAP; rows; annotations   inside
     opened,   FORMAT_DESCRIPTION, ROTATE, STOP             refused: torn transaction
     inside
@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mirrorlake.core.binlog.framing import EventBlock
+from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
+from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
 from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
@@ -47,18 +48,18 @@ def _event_roles() -> np.ndarray:
     roles[2] = ROLE_QUERY
     # TABLE_MAP, rows v1 and v2, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
     roles[[19, 23, 24, 25, 30, 31, 32, 29, 160, 5, 13, 14]] = ROLE_PART
-    roles[[16, 38]] = ROLE_END  # XID, XA_PREPARE
+    roles[16] = ROLE_END  # XID
     # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
     roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, PARTIAL_UPDATE_ROWS, compressed
+    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, XA_PREPARE, PARTIAL_UPDATE_ROWS, compressed
     # transactions and events, tagged GTIDs, encryption, split row events
-    roles[[1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]] = ROLE_REFUSED
+    roles[[1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 38, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]] = ROLE_REFUSED
     return roles
 
 
 EVENT_ROLES = _event_roles()
 _REFUSED_NAMES = {
-    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 39: "PARTIAL_UPDATE_ROWS",
+    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 38: "an XA transaction", 39: "PARTIAL_UPDATE_ROWS",
     40: "a compressed transaction", 42: "a tagged GTID", 164: "an encrypted log", 165: "a compressed query",
 }  # fmt: skip
 _REFUSED_NAMES |= dict.fromkeys(range(166, 172), "a compressed row event") | {172: "PARTIAL_ROW_DATA"}
@@ -71,7 +72,7 @@ _OK, _TORN, _STARTS_INSIDE, _UNDECODED, _MALFORMED = range(5)
 
 @dataclass(slots=True)
 class GroupState:
-    """What a reader carries from one block to the next. tx_lsn and group are those of the open group."""
+    """What a reader carries from one block to the next. tx_lsn and gtid are those of the open group."""
 
     state: int = IDLE
     tx_lsn: int = 0
@@ -82,9 +83,9 @@ class GroupState:
 class Groups:
     """The event groups of one block.
 
-    lsn, tx_lsn: int64 per event. is_boundary: bool per event. gtid_index: int32 per event into ``gtids``, -1 = none.
-    gtids: text of each GTID seen, in order, the one carried in from the block before first.
-    gtid_event: int64, the block's event that carried each of ``gtids`` (-1 for the carried one).
+    lsn, tx_lsn: int64 per event. is_boundary: bool per event. gtid_index: int32 per event, -1 = none, into the texts
+    ``gtid_text[gtid_offsets[k]:gtid_offsets[k + 1]]``: each GTID seen, the one carried in from the block before first.
+    gtid_event: int64, the event that holds GTID k (-1: carried in).
     """
 
     lsn: np.ndarray
@@ -94,6 +95,14 @@ class Groups:
     gtid_text: np.ndarray
     gtid_offsets: np.ndarray
     gtid_event: np.ndarray
+
+    def part(self, first: int, stop: int) -> Groups:
+        """Those of events first..stop-1; goes with ``EventBlock.part``."""
+        event = self.gtid_event - first
+        return Groups(
+            self.lsn[first:stop], self.tx_lsn[first:stop], self.is_boundary[first:stop], self.gtid_index[first:stop],
+            self.gtid_text, self.gtid_offsets, np.where((event >= 0) & (event < stop - first), event, -1),
+        )  # fmt: skip
 
 
 @kernel
@@ -128,7 +137,8 @@ def _word(text: str) -> np.ndarray:
     return np.frombuffer(text.encode(), np.uint8).copy()
 
 
-_BEGIN, _COMMIT, _ROLLBACK, _XA_START = _word("BEGIN"), _word("COMMIT"), _word("ROLLBACK"), _word("XA START")
+QUERY_WORDS = tuple(map(_word, ("BEGIN", "COMMIT", "ROLLBACK", "XA START")))
+"""The last arguments of ``query_kind``."""
 
 
 @kernel
@@ -288,7 +298,7 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     tx_lsn, is_boundary, gtid_index = np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int32)
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
         block.buf, events.offset, events.event_type, events.length, events.flags, block.trailer_bytes, EVENT_ROLES,
-        lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried, _BEGIN, _COMMIT, _ROLLBACK, _XA_START,
+        lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried, *QUERY_WORDS,
         tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event,
     )  # fmt: skip
     if error:
@@ -296,6 +306,26 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     carried.state, carried.tx_lsn = int(state), int(open_tx_lsn)
     carried.gtid = text[offsets[open_gtid] : offsets[open_gtid + 1]].tobytes().decode() if state != IDLE and open_gtid >= 0 else None
     return Groups(lsn, tx_lsn, is_boundary, gtid_index, text, offsets[: n_gtids + 1], gtid_event[:n_gtids])
+
+
+def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
+    """Add the GTIDs that the block's events carry to a set."""
+    at = block.events.offset[groups.gtid_event[groups.gtid_event >= 0]] + HEADER_BYTES
+    if not len(at):
+        return
+    if isinstance(gtids, MysqlGtidSet):
+        numbers = _gather(block.buf, at + 17, 8).view("<i8").ravel()
+        gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
+    else:
+        sequence_domain = _gather(block.buf, at, 12)
+        servers = _gather(block.buf, at - HEADER_BYTES + 5, 4).copy().view("<u4").ravel()
+        domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
+        gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<i8").ravel())
+
+
+def _gather(buf: np.ndarray, start: np.ndarray, n_bytes: int) -> np.ndarray:
+    """uint8[len(start), n_bytes]"""
+    return np.ascontiguousarray(buf[start[:, None] + np.arange(n_bytes)])
 
 
 def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:

@@ -1,7 +1,7 @@
 """Character sets as the two servers number and spell them.
 
-Ids are what information_schema.COLLATIONS of MySQL 9.7 and MariaDB 10.11 list; both families kept the ids of MySQL 5.5 for
-everything below 248. Only the character sets a mirror can hold are told apart; every other one is ``OTHER``.
+Ids are what information_schema.COLLATIONS of MySQL 9.7 and MariaDB 10.11 list; both families kept the ids of MySQL 5.5
+for everything below 248. Only the character sets a mirror can hold are told apart; every other one is ``OTHER``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def charset_of_collation_id(collation_id: int, flavor: str) -> str:
 
 
 def canonical_charset(name: str) -> str:
-    """A character set as SQL spells it -> the one name we use (utf8 is the three-byte one on both servers by default)."""
+    """A character set as SQL spells it -> the one name we use (utf8 is the three-byte one, the default of both)."""
     name = name.lower()
     return "utf8mb3" if name == "utf8" else name
 

@@ -1,4 +1,4 @@
-"""A table's definition as a value, and the two questions asked of it: may it be mirrored, and do two accounts of it agree."""
+"""A table's definition as a value, and two questions: may it be mirrored, and do two accounts of it agree."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MySQL column types as values, in one canonical form.
 
-The same column described by a DDL text and by a table map gives equal values: what only one of the two can tell (display
-width, ZEROFILL, the default, FLOAT's digits) is left out, synonyms have one name, lengths are characters (text) or bytes.
+The same column described by a DDL text and by a table map gives equal values: what only one of the two can tell
+(display width, ZEROFILL, the default, FLOAT's digits) is left out, synonyms have one name.
 """
 
 from __future__ import annotations

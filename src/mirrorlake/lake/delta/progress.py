@@ -109,6 +109,8 @@ def run_statement(
 ) -> bool:
     """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; False when it was done.
 
+    Progress moves also when the statement changes no row.
+
     ``session`` must be private to the calling thread: until the statement ends, its writes carry the transaction id.
     Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
     """
@@ -121,7 +123,13 @@ def run_statement(
         if CONFLICT in str(error) and _find(session, table, note):
             raise RefusedError("lake-writer", f"another process has done the step at lsn {lsn}") from error
         raise
-    return bool(counts and counts[0][0]) or _is_committed(session, table, note)
+    if counts and counts[0][0]:
+        return True
+    found = _find(session, table, note)
+    if found is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
+        nothing = session.table(table).limit(0)
+        return append_once(session, table, nothing, app_id=app_id, lsn=lsn, payload=payload)
+    return found["commit"] == note["commit"]
 
 
 def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from mirrorlake.core.schema.types import BLOBS, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
 from mirrorlake.errors import RefusedError
 
-if TYPE_CHECKING:
-    from mirrorlake.core.schema.types import ColumnType
-
-MAX_DECIMAL_PRECISION = 38  # Spark's; MySQL allows 65
 UNSIGNED_BIGINT = "decimal(20,0)"  # 2^64 - 1 has 20 digits
 
 # name: (signed, unsigned). An unsigned type takes the next wider one, so that every value fits.
@@ -27,8 +22,8 @@ _OTHERS = {
     "date": "date",
     "datetime": "timestamp_ntz",  # a wall clock without a zone
     "timestamp": "timestamp",  # a moment
-    **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"), "string"),
-    **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), "binary"),
+    **dict.fromkeys((*STRINGS, *LABELLED), "string"),
+    **dict.fromkeys(("binary", "varbinary", *BLOBS), "binary"),
 }
 
 
@@ -40,7 +35,7 @@ def spark_type(column_type: ColumnType) -> str:
     name = column_type.name
     if name in _INTEGERS:
         return _INTEGERS[name][column_type.unsigned]
-    if name == "decimal" and column_type.precision <= MAX_DECIMAL_PRECISION:
+    if name == "decimal" and column_type.precision <= MAX_DECIMAL_DIGITS:
         return f"decimal({column_type.precision},{column_type.scale})"
     if name == "bit":
         return "bigint" if (column_type.length or 1) < 64 else UNSIGNED_BIGINT

@@ -1,0 +1,128 @@
+"""Event blocks -> checked Arrow batches, each with the position at which reading may go on.
+
+What the two positions of a reader are: the *read position* is how far bytes were taken; the *resume position* is the
+last boundary at or before it, and the only one that may ever be made durable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog.event_batch import event_batch
+from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids, parse_rotate
+from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.transactions import IDLE, Groups, GroupState, add_gtids, assign_groups
+from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until
+
+_STOP, _ROTATE, _PREVIOUS_GTIDS, _GTID_LIST = 3, 4, 35, 163
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """lsn: of the last event before it (-1: none yet). gtids: every transaction before it, as far as the log tells."""
+
+    position: BinlogPosition
+    gtids: str
+    lsn: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """batch: rows of ``EVENT_SCHEMA``. resume: where to go on after it; None inside a transaction."""
+
+    batch: pa.RecordBatch
+    resume: ResumePoint | None
+
+
+class LogReader:
+    """Follows one log from a boundary on; keeps what must be known from one block to the next."""
+
+    def __init__(self, start: BinlogPosition | None, gtids: GtidSet, *, incarnation: int = 0, until: Until | None = None):
+        """start: where the first block must begin; None when a GTID decides that. until: a GTID set or a time to stop at."""
+        self._expected, self._gtids, self._incarnation = start, gtids, incarnation
+        self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
+        self._state = GroupState()
+        self.is_finished = False
+
+    def read(self, blocks: Iterable[EventBlock]) -> Iterator[LogChunk]:
+        """Yield chunks of whole events until the blocks end or ``until`` is reached (then ``is_finished``).
+
+        Raises RefusedError: see ``verify_checksums``, ``verify_continuity``, ``assign_groups``.
+        """
+        for block in blocks:
+            if not len(block.events):
+                continue
+            verify_checksums(block)
+            verify_continuity(block, self._expected)
+            self._expected = BinlogPosition(block.log_file, block.end_pos)
+            groups = assign_groups(block, self._state, self._incarnation)
+            stop = self._stop_before(block, groups)
+            if stop is not None:
+                block, groups, self.is_finished = block.part(0, stop), groups.part(0, stop), True
+            yield from self._chunks(block, groups)
+            if self.is_finished:
+                return
+
+    def _chunks(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
+        boundaries = np.flatnonzero(groups.is_boundary)
+        n, closed = len(block.events), int(boundaries[-1]) + 1 if len(boundaries) else 0
+        if closed:
+            whole, whole_groups = block.part(0, closed), groups.part(0, closed)
+            self._note_gtids(whole, whole_groups)
+            position = self._after(whole, closed - 1)
+            yield LogChunk(event_batch(whole, whole_groups), ResumePoint(position, str(self._gtids), int(whole_groups.lsn[-1])))
+        if closed < n:
+            rest, rest_groups = block.part(closed, n), groups.part(closed, n)
+            self._note_gtids(rest, rest_groups)
+            yield LogChunk(event_batch(rest, rest_groups), None)
+
+    def _note_gtids(self, block: EventBlock, groups: Groups) -> None:
+        """GTIDs of an open group count from its start on: they are only ever saved with a later boundary."""
+        for i in np.flatnonzero(np.isin(block.events.event_type, (_PREVIOUS_GTIDS, _GTID_LIST))):
+            parse = parse_gtid_list if block.events.event_type[i] == _GTID_LIST else parse_previous_gtids
+            known = parse(block.body(i))
+            if known and not self._gtids:
+                self._gtids = known.copy()
+        add_gtids(self._gtids, block, groups)
+
+    def _after(self, block: EventBlock, i: int) -> BinlogPosition:
+        """The position behind event i; behind a file's last event, the start of the next file."""
+        kind = block.events.event_type[i]
+        if kind == _ROTATE:
+            rotate = parse_rotate(block.body(i))
+            return BinlogPosition(rotate.next_file, rotate.offset)
+        if kind == _STOP:
+            stem, _, number = block.log_file.rpartition(".")
+            return BinlogPosition(f"{stem}.{int(number) + 1:0{len(number)}d}", FIRST_EVENT_OFFSET)
+        return BinlogPosition(block.log_file, block.end_pos)
+
+    def _stop_before(self, block: EventBlock, groups: Groups) -> int | None:
+        """The first event that lies behind ``until``."""
+        if self._until is None:
+            return None
+        if isinstance(self._until, datetime):
+            opens = groups.lsn == groups.tx_lsn
+            late = opens & (block.events.timestamp > int(self._until.timestamp())) & (block.events.timestamp > 0)
+            return int(np.argmax(late)) if late.any() else None
+        return self._after_gtids(block, groups)
+
+    def _after_gtids(self, block: EventBlock, groups: Groups) -> int | None:
+        seen = self._gtids.copy()
+        if seen.contains(self._until) and self._state.state == IDLE and not (groups.gtid_event >= 0).any():
+            return 0
+        for first, stop in _group_ranges(groups):
+            add_gtids(seen, block.part(first, stop), groups.part(first, stop))
+            if groups.is_boundary[stop - 1] and seen.contains(self._until):
+                return stop
+        return None
+
+
+def _group_ranges(groups: Groups) -> Iterator[tuple[int, int]]:
+    edges = np.flatnonzero(groups.is_boundary) + 1
+    return zip([0, *edges[:-1].tolist()], edges.tolist(), strict=True)

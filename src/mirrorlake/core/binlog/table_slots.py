@@ -1,0 +1,84 @@
+"""Which slot (distinct table map) each rows event of a batch belongs to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mirrorlake.core.binlog.row_layout import RowLayouts
+from mirrorlake.core.binlog.table_map import parse_table_map
+from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+
+TABLE_MAP = 19
+_HEADER_BYTES = 19
+
+
+@kernel
+def _identify(buf, offset, length, trailer, event_type, table_id, body_hash):
+    """Table id of TABLE_MAP and rows events (-1: neither), and a 64-bit FNV-1a style hash of each TABLE_MAP body."""
+    for i in range(offset.shape[0]):
+        kind, start = event_type[i], offset[i]
+        end = start + length[i] - trailer[i]
+        table_id[i] = -1
+        if not (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32) or end < start + 19 + 8:
+            continue
+        table_id[i] = np.int64(load_u32(buf, start + 19)) | np.int64(load_u16(buf, start + 23)) << 32
+        if kind == 19:
+            value = np.uint64(0xCBF29CE484222325)
+            p = start + 19
+            while p + 8 <= end:
+                value = (value ^ load_u64(buf, p)) * np.uint64(0x100000001B3)
+                value ^= value >> np.uint64(29)
+                p += 8
+            while p < end:
+                value = (value ^ np.uint64(load_u8(buf, p))) * np.uint64(0x100000001B3)
+                p += 1
+            body_hash[i] = value
+
+
+@kernel
+def _follow(event_type, table, slot_of_map, current, slot_of_event):
+    """``current[table]``: the slot of the newest table map of each table id; carried on through the batch."""
+    for i in range(event_type.shape[0]):
+        slot_of_event[i] = -1
+        if table[i] >= 0:
+            if event_type[i] == 19:
+                current[table[i]] = slot_of_map[i]
+            slot_of_event[i] = current[table[i]]
+
+
+class TableSlots:
+    """Reads table maps as a log goes by; each distinct one is parsed once."""
+
+    def __init__(self, flavor: str, layouts: RowLayouts):
+        self._flavor, self._layouts = flavor, layouts
+        self._slot_by_body: dict[int, int] = {}
+        self._slot_by_table_id: dict[int, int] = {}
+
+    def resolve(self, buf, offset, length, trailer, event_type) -> np.ndarray:
+        """int32 per event: the slot of a rows event or a table map, -1 for others.
+
+        Raises RefusedError ``log-event`` for a table map that cannot be parsed.
+        """
+        n = len(offset)
+        table_id, body_hash = np.empty(n, np.int64), np.zeros(n, np.uint64)
+        _identify(buf, offset, length, trailer, event_type, table_id, body_hash)
+        slot_of_map = np.full(n, -1, np.int32)
+        maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
+        hashes, first, inverse = np.unique(body_hash[maps], return_index=True, return_inverse=True)
+        slots = [self._slot(int(key), buf, offset, length, trailer, maps[i]) for key, i in zip(hashes, first, strict=True)]
+        if len(maps):
+            slot_of_map[maps] = np.array(slots, np.int32)[inverse]
+        ids, compact = np.unique(table_id, return_inverse=True)
+        table = np.where(table_id < 0, -1, compact).astype(np.int64)
+        current = np.array([self._slot_by_table_id.get(int(key), -1) for key in ids], np.int32)
+        slot_of_event = np.empty(n, np.int32)
+        _follow(event_type, table, slot_of_map, current, slot_of_event)
+        self._slot_by_table_id.update(zip(ids.tolist(), current.tolist(), strict=True))
+        return slot_of_event
+
+    def _slot(self, key: int, buf, offset, length, trailer, i) -> int:
+        if key not in self._slot_by_body:
+            start = int(offset[i])
+            body = buf[start + _HEADER_BYTES : start + int(length[i]) - int(trailer[i])].tobytes()
+            self._slot_by_body[key] = self._layouts.add(parse_table_map(body, self._flavor))
+        return self._slot_by_body[key]

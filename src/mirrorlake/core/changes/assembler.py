@@ -1,0 +1,201 @@
+"""Bronze events -> silver changes, as Arrow batches: the pure core of the assemble hop.
+
+The input is whole transactions in log order; the output is one row per BEGIN, row change, DDL, refusal and COMMIT, in
+the same order. It runs the same in a Spark worker and in the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog import rows
+from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.framing import CRC_TABLES
+from mirrorlake.core.binlog.row_layout import RowLayouts
+from mirrorlake.core.binlog.table_slots import TableSlots
+from mirrorlake.core.binlog.transactions import QUERY_WORDS
+from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.values import variant
+from mirrorlake.core.values.numeric import DIGIT_BYTES, POWERS_OF_TEN
+from mirrorlake.core.values.text import LATIN1_CODE_POINTS
+from mirrorlake.errors import RefusedError
+
+CHANGE_SCHEMA = pa.schema(
+    [
+        ("lsn", pa.int64()),
+        ("tx_lsn", pa.int64()),
+        ("ordinal", pa.int32()),
+        ("op", pa.string()),
+        ("gtid", pa.string()),
+        ("commit_ts", pa.timestamp("us", "UTC")),
+        ("database", pa.string()),
+        ("table", pa.string()),
+        ("schema_id", pa.int64()),
+        ("before", variant.ARROW_TYPE),
+        ("after", variant.ARROW_TYPE),
+        ("statement", pa.string()),
+        ("changes", pa.int64()),
+        ("checksum", pa.int64()),
+        ("refusal", pa.string()),
+    ]
+)
+"""One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
+CRC32 of their encoded images (before, then after, in order). refusal: ``code: reason`` on REFUSED rows."""
+
+OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
+_REFUSALS = {
+    rows.REFUSED_ROW_IMAGE: "row-image: a row event logs only some of the columns",
+    rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
+    rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
+}
+_SAVEPOINT_WORDS = ("SAVEPOINT", "RELEASE", "XA END")
+
+
+class Assembler:
+    """Decodes the events of one source; keeps table maps and the open transaction between batches."""
+
+    def __init__(self, flavor: str, *, rows_per_batch: int = 32_768, image_bytes: int = 32 << 20):
+        self._flavor = flavor
+        self._layouts = RowLayouts()
+        self._slots = TableSlots(flavor, self._layouts)
+        self._state = np.zeros(rows.STATE_SIZE, np.int64)
+        self._rows_per_batch, self._image_bytes = rows_per_batch, image_bytes
+
+    def assemble(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of ``CHANGE_SCHEMA`` for bronze batches (``BRONZE_COLUMNS``), in log order.
+
+        Raises RefusedError when the log cannot be decoded any further.
+        """
+        for batch in events:
+            if batch.num_rows:
+                yield from self._assemble_batch(BronzeEvents(batch))
+
+    def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
+        slot_of_event = self._slots.resolve(events.buf, events.offset, events.length, events.trailer, events.event_type)
+        state, image_bytes = self._state, self._image_bytes
+        state[rows.NEXT] = 0
+        status = rows.FULL
+        while status == rows.FULL:
+            out = _Output(self._rows_per_batch, image_bytes)
+            state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
+            status = self._decode(events, slot_of_event, out)
+            if status == rows.ROLLED_BACK:
+                raise RefusedError(
+                    "log-event", "a rolled back transaction logs row changes", position=events.position(int(state[rows.NEXT]))
+                )
+            n = int(state[rows.N_ROWS])
+            if n:
+                yield self._record_batch(events, out, n)
+            elif status == rows.FULL:
+                image_bytes *= 2
+                self._rows_per_batch *= 2
+
+    def _decode(self, events: BronzeEvents, slot_of_event: np.ndarray, out: _Output) -> int:
+        layouts = self._layouts
+        return rows.decode_events(
+            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer, slot_of_event,
+            layouts.first_column, layouts.n_columns, layouts.row_bound, layouts.is_refused, layouts.columns, layouts.rank,
+            layouts.labels, layouts.label_offsets, LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES,
+            *QUERY_WORDS, self._state, *out.arrays(),
+        )  # fmt: skip
+
+    def _record_batch(self, events: BronzeEvents, out: _Output, n: int) -> pa.RecordBatch:
+        event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]
+        maps = self._layouts.table_maps
+        by_slot = pa.array(np.where(slot < 0, 0, slot), mask=slot < 0)
+        is_commit = ops == rows.COMMIT
+        columns = {
+            "lsn": pa.array(events.lsn[event]),
+            "tx_lsn": pa.array(events.tx_lsn[event]),
+            "ordinal": pa.array(out.ordinals[:n]),
+            "op": OPS.take(pa.array(ops)),
+            "gtid": events.gtid.take(pa.array(event)),
+            "commit_ts": pa.array(out.commit_us[:n]).cast(CHANGE_SCHEMA.field("commit_ts").type),
+            "database": pa.array([m.database for m in maps], pa.string()).take(by_slot),
+            "table": pa.array([m.table for m in maps], pa.string()).take(by_slot),
+            "schema_id": pa.array([m.schema.schema_id if m.schema else None for m in maps], pa.int64()).take(by_slot),
+            "before": self._images(out.before, out.before_ends, slot, (ops == rows.UPDATE) | (ops == rows.DELETE)),
+            "after": self._images(out.after, out.after_ends, slot, (ops == rows.UPDATE) | (ops == rows.INSERT)),
+            "statement": pa.nulls(n, pa.string()),
+            "changes": pa.array(out.amounts[:n], mask=~is_commit),
+            "checksum": pa.array(out.checksums[:n], mask=~is_commit),
+            "refusal": pa.nulls(n, pa.string()),
+        }
+        special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
+        if not len(special):
+            return pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
+        return self._with_statements(columns, events, out, special)
+
+    def _images(self, data: np.ndarray, ends: np.ndarray, slot: np.ndarray, present: np.ndarray) -> pa.StructArray:
+        n = len(slot)
+        values = pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(ends[: n + 1]), pa.py_buffer(data[: ends[n]])])
+        dictionary = pa.array([b"", *self._layouts.metadata], pa.binary())
+        metadata = dictionary.take(pa.array(np.where(present, slot + 1, 0)))
+        return pa.StructArray.from_arrays([values, metadata], fields=list(variant.ARROW_TYPE), mask=pa.array(~present))
+
+    def _with_statements(self, columns: dict, events: BronzeEvents, out: _Output, special: np.ndarray) -> pa.RecordBatch:
+        """Fill in the few rows that are read one at a time: statements and refusals."""
+        n = len(columns["lsn"])
+        names = ("op", "database", "table", "statement", "refusal")
+        cells = {name: columns[name].to_pylist() for name in names}
+        keep = np.ones(n, bool)
+        for r in special:
+            found = self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(out, r)
+            if found is None:
+                keep[r] = False
+            else:
+                for name, value in found.items():
+                    cells[name][r] = value
+        columns |= {name: pa.array(cells[name], pa.string()) for name in names}
+        batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
+        return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _refusal(self, out: _Output, r: int) -> dict:
+        cause, slot = int(out.amounts[r]), int(out.slots[r])
+        if cause == rows.REFUSED_TABLE:
+            return {"refusal": ": ".join(self._layouts.table_maps[slot].refusal)}
+        return {"refusal": _REFUSALS[cause]}
+
+    def _statement(self, events: BronzeEvents, out: _Output, r: int) -> dict | None:
+        i = int(out.row_event[r])
+        query = parse_query(events.body(i))
+        inside_transaction = bool(out.amounts[r])
+        if not inside_transaction:
+            return {"op": "DDL", "database": query.database or None, "statement": query.statement}
+        text = query.statement.lstrip().upper()
+        if text.startswith("ROLLBACK"):
+            raise RefusedError("log-event", "a partly rolled back transaction logs its undone rows", position=events.position(i))
+        if text.startswith(_SAVEPOINT_WORDS):
+            return None
+        changes = interpret(
+            query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
+            default_charset=None, definitions=Definitions(),
+        )  # fmt: skip
+        change = next((c for c in changes if c.action in ("create", "refuse")), None)
+        if change is None:
+            return None
+        code = change.code or "ddl-unsupported"
+        reason = change.reason or "a table is created and filled in one transaction"
+        return {"op": "REFUSED", "database": change.database, "table": change.table, "refusal": f"{code}: {reason}"}
+
+
+class _Output:
+    """Buffers for one output batch, in the order the kernel takes them."""
+
+    def __init__(self, n_rows: int, image_bytes: int):
+        self.before, self.after = np.empty(image_bytes, np.uint8), np.empty(image_bytes, np.uint8)
+        self.row_event, self.ops = np.empty(n_rows, np.int64), np.empty(n_rows, np.uint8)
+        self.slots, self.ordinals = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+        self.commit_us, self.amounts, self.checksums = (np.empty(n_rows, np.int64) for _ in range(3))
+        self.before_ends, self.after_ends = np.zeros(n_rows + 1, np.int32), np.zeros(n_rows + 1, np.int32)
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return (
+            self.before, self.after, self.row_event, self.ops, self.slots, self.ordinals, self.commit_us, self.amounts,
+            self.checksums, self.before_ends, self.after_ends,
+        )  # fmt: skip

@@ -1,0 +1,39 @@
+"""A batch of bronze rows as the arrays that kernels take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog.framing import HEADER_BYTES
+
+BRONZE_COLUMNS = ("lsn", "tx_lsn", "event_type", "event_ts", "gtid", "crc_ok", "log_file", "log_pos", "raw")
+"""What is read of ``bronze_events``."""
+
+
+class BronzeEvents:
+    """offset: int64, where each event begins in ``buf``, the bytes of all raw events; trailer: bytes of its checksum."""
+
+    def __init__(self, batch: pa.RecordBatch):
+        raw = batch.column("raw")
+        if raw.type == pa.large_binary():
+            raw = raw.cast(pa.binary())
+        _, offsets, data = raw.buffers()
+        ends = np.frombuffer(offsets, np.int32)[raw.offset : raw.offset + len(raw) + 1].astype(np.int64)
+        self.buf = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+        self.offset, self.length = ends[:-1], np.diff(ends)
+        self.lsn, self.tx_lsn = (batch.column(name).to_numpy(zero_copy_only=False) for name in ("lsn", "tx_lsn"))
+        self.event_type = batch.column("event_type").to_numpy(zero_copy_only=False).astype(np.uint8)
+        seconds = batch.column("event_ts").cast(pa.timestamp("s", "UTC"), safe=False).cast(pa.int64())
+        self.timestamp = seconds.to_numpy(zero_copy_only=False).astype(np.uint32)
+        has_checksum = batch.column("crc_ok").is_valid().to_numpy(zero_copy_only=False)
+        self.trailer = np.where(has_checksum, 4, 0).astype(np.int64)
+        self.gtid = batch.column("gtid").cast(pa.string())
+        self._log_file, self._log_pos = batch.column("log_file"), batch.column("log_pos")
+
+    def position(self, i: int) -> str:
+        return f"{self._log_file[i]}:{self._log_pos[i]}"
+
+    def body(self, i: int) -> bytes:
+        start = int(self.offset[i])
+        return self.buf[start + HEADER_BYTES : start + int(self.length[i]) - int(self.trailer[i])].tobytes()

@@ -1,0 +1,83 @@
+"""Statements that change rows, logged as text (binlog_format STATEMENT or MIXED): which tables they name.
+
+A server that logs rows sends one of these only where a row format does not exist: after a restart it empties MEMORY
+tables with a DELETE. Joins can name more tables than change; all of them are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mirrorlake.core.schema.ddl_lexer import Kind
+from mirrorlake.core.schema.ddl_statements import RefusedStatement
+from mirrorlake.core.schema.ddl_tokens import Tokens
+
+_MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "CONCURRENT", "QUICK", "IGNORE", "INTO", "FROM")
+
+
+def read_dml(tokens: Tokens) -> RefusedStatement:
+    """Raises ParseError when the statement is none of these or no table can be named."""
+    while tokens.accept("("):
+        pass
+    if tokens.accept("WITH"):
+        while not any(tokens.sees(word) for word in ("UPDATE", "DELETE", "INSERT", "REPLACE")):
+            _step(tokens)
+    word = next((word for word in _READERS if tokens.accept(word)), None)
+    if word is None:
+        raise tokens.unexpected()
+    _READERS[word](tokens)
+    return RefusedStatement(tuple(tokens.tables), "statement-dml", f"{word} was logged as a statement", True)
+
+
+def _step(tokens: Tokens) -> None:
+    if tokens.at_end:
+        raise tokens.unexpected()
+    if tokens.sees("("):
+        tokens.skip_parentheses()
+    else:
+        tokens.next()
+
+
+def _read_one_table(tokens: Tokens) -> None:
+    while tokens.accept_any(*_MODIFIERS):
+        pass
+    tokens.table_name()
+
+
+def _read_load(tokens: Tokens) -> None:
+    while not tokens.accept("INTO", "TABLE"):
+        _step(tokens)
+    tokens.table_name()
+
+
+def _read_update(tokens: Tokens) -> None:
+    _read_table_list(tokens, "SET")
+
+
+def _read_delete(tokens: Tokens) -> None:
+    _read_table_list(tokens, "WHERE", "ORDER", "LIMIT", "RETURNING", "PARTITION", "FOR")
+
+
+def _read_table_list(tokens: Tokens, *end_words: str) -> None:
+    """Every name that can be a table, up to one of these words: the first, and those behind a comma or a join."""
+    while tokens.accept_any(*_MODIFIERS):
+        pass
+    is_table = True
+    while not tokens.at_end and not any(tokens.sees(word) for word in end_words):
+        if is_table and tokens.peek().kind in (Kind.WORD, Kind.QUOTED):
+            tokens.table_name()
+            is_table = False
+        else:
+            is_table = any(tokens.sees(word) for word in (",", "FROM", "USING", "JOIN", "STRAIGHT_JOIN", "("))
+            tokens.next()
+    if not tokens.tables:
+        raise tokens.unexpected()
+
+
+_READERS: dict[str, Callable[[Tokens], None]] = {
+    "INSERT": _read_one_table,
+    "REPLACE": _read_one_table,
+    "UPDATE": _read_update,
+    "DELETE": _read_delete,
+    "LOAD": _read_load,
+}

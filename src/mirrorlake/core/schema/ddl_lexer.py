@@ -1,0 +1,168 @@
+"""SQL text -> tokens, as the server that logged it would cut it.
+
+Cut lazily: of a stored procedure's body or a long INSERT only the first words are ever read.
+
+Comments: ``#`` and ``-- `` to the end of the line, ``/* */``. The inside of ``/*!NNNNN */`` (MariaDB also ``/*M!``) is
+SQL when the number is not above the server's version. MariaDB steps over ``/*!50700`` to ``/*!99999``: MySQL's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+ANSI_QUOTES = 1 << 2  # bits of sql_mode
+NO_BACKSLASH_ESCAPES = 1 << 20
+
+
+class LexError(ValueError):
+    """The text cannot be cut into tokens; the message says where."""
+
+
+class Kind(Enum):
+    WORD = "word"  # keyword or plain identifier
+    QUOTED = "quoted identifier"
+    STRING = "string"
+    BITS = "bit or hexadecimal literal"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+    END = "end of the statement"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """text: the value, quotes and escapes resolved; of symbols and words, as written."""
+
+    kind: Kind
+    text: str
+    start: int
+
+    def is_word(self, word: str) -> bool:
+        return self.kind is Kind.WORD and self.text.upper() == word
+
+    def is_symbol(self, symbol: str) -> bool:
+        return self.kind is Kind.SYMBOL and self.text == symbol
+
+
+_IDENTIFIER = r"[0-9A-Za-z$_\u0080-\U0010ffff]+"
+_SCANNER = re.compile(
+    rf"""(?P<blank>[\x00-\x20]+|\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*)
+    |(?P<comment>/\*)
+    |(?P<close>\*/)
+    |(?P<bits>0x[0-9A-Fa-f]+(?![0-9A-Za-z$_])|0b[01]+(?![0-9A-Za-z$_])|[xX]'[0-9A-Fa-f]*'|[bB]'[01]*')
+    |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d+(?![0-9A-Za-z$_])|\d+\.\d*|\.\d+
+        |\d+(?![0-9A-Za-z$_\u0080-\U0010ffff]))
+    |(?P<word>{_IDENTIFIER})
+    |(?P<quote>['"`])
+    |(?P<symbol><=>|<<|>>|<>|!=|>=|<=|:=|\|\||&&|->>|->|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _quoted_body(quote: str, escapes: bool) -> re.Pattern:
+    """The inside of a quoted token, and its closing quote; a doubled quote stands for one."""
+    plain, special = (rf"[^{quote}\\]*", rf"{quote}{quote}|\\.") if escapes else (f"[^{quote}]*", quote * 2)
+    return re.compile(rf"({plain}(?:(?:{special}){plain})*){quote}", re.DOTALL)
+
+
+_QUOTED_BODY = {(quote, escapes): _quoted_body(quote, escapes) for quote in "'\"`" for escapes in (True, False)}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_NAME, _DOT = re.compile(rf"(?P<word>{_IDENTIFIER})"), re.compile(r"(?P<symbol>\.)")
+_KINDS = {
+    "bits": Kind.BITS,
+    "number": Kind.NUMBER,
+    "word": Kind.WORD,
+    "symbol": Kind.SYMBOL,
+    "close": Kind.SYMBOL,
+}
+_VERSIONED = re.compile(r"/\*(M?)!(\d{5,6})?")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_PLAIN_COMMENT_END = re.compile(r"\*/")
+
+
+def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int) -> Iterator[Token]:
+    """Tokens in order, ending with one END. server_version: 90704 for 9.7.4. Raises LexError while iterating."""
+    at, versioned_depth, previous = 0, 0, None
+    while at < len(statement):
+        start = at
+        found = _match(statement, at, previous)
+        kind, at, previous = found.lastgroup, found.end(), None
+        if kind == "comment":
+            at, opened = _open_comment(statement, start, flavor, server_version)
+            versioned_depth += opened
+        elif kind == "close" and versioned_depth:
+            versioned_depth -= 1
+        elif kind != "blank":
+            if kind == "quote":
+                previous, at = _quoted(statement, start, sql_mode)
+            else:
+                previous = Token(_KINDS[kind], found.group(), start)
+            yield previous
+    if versioned_depth:
+        raise LexError("a versioned comment is not closed")
+    yield Token(Kind.END, "", len(statement))
+
+
+def _match(statement: str, at: int, previous: Token | None) -> re.Match:
+    """previous: the token that ends right here, if any. Next to a dot, digits and ``1e5`` are names, not numbers."""
+    if previous and previous.is_symbol(".") and (found := _NAME.match(statement, at)):
+        return found
+    if previous and previous.kind in (Kind.WORD, Kind.QUOTED) and (found := _DOT.match(statement, at)):
+        return found
+    return _SCANNER.match(statement, at)
+
+
+def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:
+    quote = statement[start]
+    is_name = quote == "`" or (quote == '"' and sql_mode & ANSI_QUOTES)
+    escapes = not is_name and not sql_mode & NO_BACKSLASH_ESCAPES
+    found = _QUOTED_BODY[quote, escapes].match(statement, start + 1)
+    if not found:
+        raise LexError(f"the quote at character {start + 1} is not closed")
+    text = found.group(1)
+    text = _unescape(text, quote) if escapes else text.replace(quote * 2, quote)
+    return Token(Kind.QUOTED if is_name else Kind.STRING, text, start), found.end()
+
+
+def _unescape(text: str, quote: str) -> str:
+    if "\\" not in text:
+        return text.replace(quote * 2, quote)
+    pieces = _ESCAPE.split(text)  # plain, escaped character, plain, ...
+    plain = [piece.replace(quote * 2, quote) for piece in pieces[::2]]
+    escaped = [_ESCAPED.get(character, character) for character in pieces[1::2]]
+    return "".join(a + b for a, b in zip(plain, [*escaped, ""], strict=True))
+
+
+def _open_comment(statement: str, start: int, flavor: str, server_version: int) -> tuple[int, int]:
+    """(where to go on, 1 when the inside is SQL that runs)."""
+    found = _VERSIONED.match(statement, start)
+    if found and _is_executed(found, flavor, server_version):
+        return found.end(), 1
+    if found and not (found.group(1) and flavor == "mysql"):
+        return _skip_nested(statement, start), 0
+    end = _PLAIN_COMMENT_END.search(statement, start + 2)
+    if not end:
+        raise LexError(f"the comment at character {start + 1} is not closed")
+    return end.end(), 0
+
+
+def _is_executed(found: re.Match, flavor: str, server_version: int) -> bool:
+    is_mariadb_form, version = bool(found.group(1)), int(found.group(2) or 0)
+    if flavor == "mysql":
+        return not is_mariadb_form and version <= server_version
+    if version <= server_version:
+        return is_mariadb_form or not 50700 <= version <= 99999
+    return False
+
+
+def _skip_nested(statement: str, start: int) -> int:
+    """Behind a versioned comment that does not run; comments inside it count."""
+    depth, at = 0, start
+    while found := _COMMENT_EDGE.search(statement, at):
+        depth, at = depth + (1 if found.group() == "/*" else -1), found.end()
+        if depth == 0:
+            return at
+    raise LexError(f"the comment at character {start + 1} is not closed")

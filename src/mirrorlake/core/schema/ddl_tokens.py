@@ -1,0 +1,111 @@
+"""A cursor over the tokens of one statement, with the few moves that every part of the parser is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.ddl_lexer import Kind, Token, tokenize
+
+
+class ParseError(ValueError):
+    """The statement has a part that is not understood; the message names it, without any value of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    database: str
+    table: str
+
+
+class Tokens:
+    """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
+
+    Raises LexError and ParseError from every method that reads.
+    """
+
+    def __init__(self, statement: str, *, database: str, sql_mode: int, flavor: str, server_version: int):
+        self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
+        self._ahead: list[Token] = []
+        self.database, self.sql_mode, self.flavor = database, sql_mode, flavor
+        self.tables: list[TableName] = []
+
+    def peek(self, distance: int = 0) -> Token:
+        while len(self._ahead) <= distance:
+            if self._ahead and self._ahead[-1].kind is Kind.END:
+                return self._ahead[-1]
+            self._ahead.append(next(self._stream))
+        return self._ahead[distance]
+
+    def next(self) -> Token:
+        token = self.peek()
+        if token.kind is not Kind.END:
+            self._ahead.pop(0)
+        return token
+
+    @property
+    def at_end(self) -> bool:
+        """At the end, a trailing semicolon aside."""
+        return self.peek().kind is Kind.END or (self.peek().is_symbol(";") and self.peek(1).kind is Kind.END)
+
+    def sees(self, *pattern: str) -> bool:
+        """Whether these keywords and symbols come next."""
+        return all(self._fits(self.peek(i), wanted) for i, wanted in enumerate(pattern))
+
+    def accept(self, *pattern: str) -> bool:
+        """Step over these keywords and symbols if they come next."""
+        if not self.sees(*pattern):
+            return False
+        for _ in pattern:
+            self.next()
+        return True
+
+    def accept_any(self, *words: str) -> str | None:
+        """Step over one of these words; which."""
+        return next((word for word in words if self.accept(word)), None)
+
+    def expect(self, *pattern: str) -> None:
+        if not self.accept(*pattern):
+            raise self.unexpected()
+
+    def name(self) -> str:
+        """An identifier."""
+        if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
+            raise self.unexpected()
+        return self.next().text
+
+    def table_name(self) -> TableName:
+        """``table`` or ``database.table``, remembered in ``tables``."""
+        self.accept(".")
+        first = self.name()
+        found = TableName(first, self.name()) if self.accept(".") else TableName(self.database, first)
+        self.tables.append(found)
+        return found
+
+    def string(self) -> str:
+        if self.peek().kind is not Kind.STRING:
+            raise self.unexpected()
+        return self.next().text
+
+    def number(self) -> int:
+        if self.peek().kind is not Kind.NUMBER or not self.peek().text.isdigit():
+            raise self.unexpected()
+        return int(self.next().text)
+
+    def skip_parentheses(self) -> None:
+        """From an opening parenthesis behind its partner."""
+        self.expect("(")
+        depth = 1
+        while depth:
+            token = self.next()
+            if token.kind is Kind.END:
+                raise self.unexpected()
+            depth += token.is_symbol("(") - token.is_symbol(")")
+
+    def unexpected(self) -> ParseError:
+        token = self.peek()
+        shown = f"a {token.kind.value}" if token.kind in (Kind.STRING, Kind.NUMBER, Kind.BITS) else token.text
+        return ParseError(f"{shown or token.kind.value} is not understood at character {token.start + 1}")
+
+    @staticmethod
+    def _fits(token: Token, wanted: str) -> bool:
+        return token.is_word(wanted) if wanted[0].isalpha() else token.is_symbol(wanted)

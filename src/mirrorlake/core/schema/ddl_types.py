@@ -1,0 +1,182 @@
+"""A column's type in DDL: reading it as written, and resolving it to the one canonical form.
+
+The rules are the servers' own: synonyms, defaults, TEXT(n), text that becomes binary under CHARACTER SET binary, an
+overlong VARCHAR that becomes TEXT outside strict mode. tests/server/test_definitions.py holds them against the servers.
+"""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.charsets import BINARY, canonical_charset, max_bytes
+from mirrorlake.core.schema.ddl_lexer import Kind
+from mirrorlake.core.schema.ddl_statements import TypeSpec
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.types import (
+    BINARY_TWIN,
+    INTEGERS,
+    LABELLED,
+    MAX_VARCHAR_BYTES,
+    STRINGS,
+    TEMPORALS_WITH_FRACTION,
+    ColumnType,
+    blob_type,
+    text_type,
+)
+
+_REAL_AS_FLOAT, _MAXDB, _ORACLE = 1, 1 << 12, 1 << 9  # bits of sql_mode; the last two act on MariaDB only
+_SYNONYMS = {
+    "bool": "tinyint", "boolean": "tinyint", "int1": "tinyint", "int2": "smallint", "int3": "mediumint",
+    "middleint": "mediumint", "int4": "int", "integer": "int", "int8": "bigint", "serial": "bigint",
+    "dec": "decimal", "numeric": "decimal", "fixed": "decimal", "float4": "float", "float8": "double",
+    "character": "char", "varcharacter": "varchar", "geomcollection": "geometrycollection",
+}  # fmt: skip
+_ORACLE_SYNONYMS = {"varchar2": "varchar", "raw": "varbinary", "clob": "longtext", "date": "datetime"}
+_NATIONAL = "utf8mb3"
+_CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": BINARY}
+_LONG = {"varchar": "mediumtext", "char": "mediumtext", "character": "mediumtext", "varbinary": "mediumblob"}
+
+
+def read_type(tokens: Tokens) -> TypeSpec:
+    """A type with its arguments and the sign and character set words right behind it."""
+    name, charset = _read_name(tokens)
+    numbers, labels = _read_arguments(tokens)
+    if name in ("enum", "set") and not labels:
+        raise ParseError(f"{name} without labels")
+    is_serial = name == "serial"
+    unsigned = is_serial
+    while word := tokens.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
+        unsigned |= word != "SIGNED"
+    while (found := read_charset_word(tokens) or read_charset(tokens)) or tokens.accept("BINARY"):
+        charset = found or charset  # BINARY here only picks a collation
+    return TypeSpec(_SYNONYMS.get(name, name), numbers, labels, unsigned, charset, is_serial)
+
+
+def read_charset_word(tokens: Tokens) -> str | None:
+    """The character set that ASCII, UNICODE or BYTE behind a text type stands for. None when something else comes."""
+    word = tokens.accept_any(*_CHARSET_WORDS)
+    return word and _CHARSET_WORDS[word]
+
+
+def read_charset(tokens: Tokens) -> str | None:
+    """``CHARACTER SET name`` in all its spellings. None when something else comes."""
+    if not (tokens.accept("CHARACTER", "SET") or tokens.accept("CHARSET") or tokens.accept("CHAR", "SET")):
+        return None
+    tokens.accept("=")
+    return canonical_charset(_charset_word(tokens))
+
+
+def read_collation(tokens: Tokens) -> str | None:
+    """The name behind COLLATE. None when something else comes."""
+    if not tokens.accept("COLLATE"):
+        return None
+    tokens.accept("=")
+    return _charset_word(tokens)
+
+
+def _charset_word(tokens: Tokens) -> str:
+    return tokens.string() if tokens.peek().kind is Kind.STRING else tokens.name()
+
+
+def _read_name(tokens: Tokens) -> tuple[str, str | None]:
+    """(one lower-case word, character set that the name implies)."""
+    if tokens.peek(1).is_symbol("."):  # mariadb_schema.date
+        tokens.next(), tokens.next()
+    name = tokens.name().lower()
+    if name == "double":
+        tokens.accept("PRECISION")
+    elif name == "long":
+        word = tokens.accept_any("VARCHAR", "VARBINARY", "CHARACTER", "CHAR")
+        tokens.accept("VARYING")
+        return _LONG[(word or "varchar").lower()], None
+    elif name in ("national", "nchar", "nvarchar"):
+        return _read_national(tokens, name), _NATIONAL
+    if name in ("char", "character") and tokens.accept("VARYING"):
+        name = "varchar"
+    if name == "real":
+        name = "float" if tokens.sql_mode & _REAL_AS_FLOAT else "double"
+    return _sql_mode_name(tokens, name), None
+
+
+def _read_national(tokens: Tokens, name: str) -> str:
+    if name == "national":
+        name = tokens.accept_any("CHARACTER", "CHAR", "VARCHARACTER", "VARCHAR") or "char"
+    is_varying = "VAR" in name.upper() or tokens.accept("VARYING") or tokens.accept_any("VARCHARACTER", "VARCHAR")
+    return "varchar" if is_varying else "char"
+
+
+def _sql_mode_name(tokens: Tokens, name: str) -> str:
+    if tokens.flavor == "mariadb" and tokens.sql_mode & _ORACLE:
+        if name == "number":
+            return "decimal" if tokens.sees("(") else "double"
+        name = "longblob" if name == "blob" and not tokens.sees("(") else _ORACLE_SYNONYMS.get(name, name)
+    if tokens.flavor == "mariadb" and tokens.sql_mode & _MAXDB and name == "timestamp":
+        return "datetime"
+    return name
+
+
+def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    if not tokens.accept("("):
+        return (), ()
+    if tokens.peek().kind is Kind.STRING:
+        labels = [tokens.string()]
+        while tokens.accept(","):
+            labels.append(tokens.string())
+        tokens.expect(")")
+        return (), tuple(labels)
+    numbers = [tokens.number()]
+    tokens.accept_any("CHAR", "BYTE")  # Oracle mode: VARCHAR2(10 CHAR)
+    while tokens.accept(","):
+        numbers.append(tokens.number())
+    tokens.expect(")")
+    return tuple(numbers), ()
+
+
+def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> ColumnType:
+    """The canonical type. table_charset: the table's default, None when it is not known.
+
+    Raises ParseError for a length that is missing.
+    """
+    name, numbers = spec.name, spec.numbers
+    if name in INTEGERS:
+        return ColumnType(name, unsigned=spec.unsigned)
+    if name == "decimal":
+        precision, scale = (*numbers, *(10, 0)[len(numbers) :])
+        return ColumnType(name, spec.unsigned, precision=precision or 10, scale=scale)
+    if name in ("float", "double"):
+        is_double = name == "double" or (len(numbers) == 1 and numbers[0] > 24)
+        return ColumnType("double" if is_double else "float", unsigned=spec.unsigned)
+    if name == "bit":
+        return ColumnType(name, length=(numbers or (1,))[0] or 1)
+    if name in TEMPORALS_WITH_FRACTION:
+        return ColumnType(name, fraction_digits=(numbers or (0,))[0])
+    if name in ("binary", "varbinary"):
+        return _sized(name, numbers, None)
+    if name == "blob":
+        return ColumnType(blob_type(numbers[0]) if numbers else name)
+    if name == "json" and flavor == "mariadb":
+        return ColumnType("longtext", charset="utf8mb4")
+    if name in STRINGS or name in LABELLED:
+        return _text(spec, spec.charset or table_charset)
+    return ColumnType(name)
+
+
+def _text(spec: TypeSpec, charset: str | None) -> ColumnType:
+    if spec.name in LABELLED:
+        strip = "" if charset == BINARY else " "
+        return ColumnType(spec.name, charset=charset, labels=tuple(label.rstrip(strip) for label in spec.labels))
+    if spec.name in ("char", "varchar"):
+        return _sized(BINARY_TWIN[spec.name] if charset == BINARY else spec.name, spec.numbers, charset)
+    if charset == BINARY:
+        return ColumnType(blob_type(spec.numbers[0]) if spec.numbers else BINARY_TWIN[spec.name])
+    name = text_type(spec.numbers[0] * max_bytes(charset)) if spec.numbers else spec.name
+    return ColumnType(name, charset=charset)
+
+
+def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnType:
+    if not numbers and name.startswith("var"):
+        raise ParseError(f"{name} without a length")
+    length = numbers[0] if numbers else 1
+    if name.endswith("binary"):
+        return ColumnType(name, length=length) if length <= MAX_VARCHAR_BYTES else ColumnType(blob_type(length))
+    if length * max_bytes(charset) > MAX_VARCHAR_BYTES:
+        return ColumnType(text_type(length * max_bytes(charset)), charset=charset)
+    return ColumnType(name, length=length, charset=charset)

@@ -1,0 +1,169 @@
+"""What is known about every table at one lsn, folded forward change by change. Lives in the driver only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+
+
+class Absent(Enum):
+    ABSENT = "the table does not exist"
+
+
+ABSENT = Absent.ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The table exists, but what it holds from here on is not followed. A DROP ends this state."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionChange:
+    """What one statement does to one table; one row of silver_table_schemas.
+
+    action      table   schema                  steps
+    create      named   the definition          -           from here on the table exists and is empty
+    alter       named   the definition after    see below   empty steps: only what later DDL needs has changed
+    drop        named   -                       -
+    refuse      named   as far as it is known   -           code and reason say why
+    table_map   named   as the table map says   -           a table that is not known from DDL
+    create_database, alter_database, drop_database:
+                ""      -                       (("charset", name or None),)
+
+    steps of alter, in order: ("drop", name) and ("add", Column, after); after: None last, "" first, else behind it.
+    """
+
+    action: str
+    database: str
+    table: str
+    schema: TableSchema | None = None
+    steps: tuple = ()
+    code: str | None = None
+    reason: str | None = None
+
+    def to_row(self) -> dict:
+        """The columns of silver_table_schemas except lsn."""
+        return {
+            "schema_id": self.schema and self.schema.schema_id,
+            "database": self.database,
+            "table": self.table,
+            "action": self.action,
+            "columns": self.schema and self.schema.to_json(),
+            "primary_key": self.schema and list(self.schema.primary_key),
+            "steps": json.dumps([_step_to_json(step) for step in self.steps], ensure_ascii=False),
+            "refusal": self.code,
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping) -> DefinitionChange:
+        return cls(
+            row["action"],
+            row["database"],
+            row["table"],
+            row["columns"] and TableSchema.from_json(row["columns"]),
+            tuple(_step_from_json(step) for step in json.loads(row["steps"] or "[]")),
+            row["refusal"],
+            row["reason"],
+        )
+
+
+def _step_to_json(step: tuple) -> list:
+    return [part.to_dict() if isinstance(part, Column) else part for part in step]
+
+
+def _step_from_json(step: list) -> tuple:
+    return tuple(Column.from_dict(part) if isinstance(part, dict) else part for part in step)
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """charset None: not known. is_complete: its CREATE or DROP is in the log, so a table not known is absent."""
+
+    charset: str | None
+    exists: bool
+    is_complete: bool
+
+
+class Definitions:
+    """Tables by name. ``get`` is None for a table whose CREATE is not in the log: it needs a first copy.
+
+    schema_ids: of every definition recorded so far, those of table maps included.
+    """
+
+    def __init__(self, changes: Iterable[DefinitionChange] = ()):
+        self._tables: dict[tuple[str, str], TableSchema | Refused | Absent] = {}
+        self._databases: dict[str, Database] = {}
+        self.schema_ids: set[int] = set()
+        self.apply(changes)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping]) -> Definitions:
+        """rows: silver_table_schemas in order of lsn."""
+        return cls(DefinitionChange.from_row(row) for row in rows)
+
+    def get(self, database: str, table: str) -> TableSchema | Refused | Absent | None:
+        found = self._tables.get((database, table))
+        if found is None and database in self._databases and self._databases[database].is_complete:
+            return ABSENT
+        return found
+
+    def database(self, name: str) -> Database | None:
+        return self._databases.get(name)
+
+    def tables_of(self, database: str) -> list[str]:
+        """Tables of a database that are known to exist, refused ones included."""
+        return [name for (home, name), known in self._tables.items() if home == database and known is not ABSENT]
+
+    def apply(self, changes: Iterable[DefinitionChange]) -> None:
+        for change in changes:
+            if change.schema:
+                self.schema_ids.add(change.schema.schema_id)
+            _APPLY[change.action](self, change)
+
+    def _put(self, change: DefinitionChange) -> None:
+        self._tables[change.database, change.table] = change.schema
+
+    def _drop(self, change: DefinitionChange) -> None:
+        self._tables[change.database, change.table] = ABSENT
+
+    def _refuse(self, change: DefinitionChange) -> None:
+        self._tables[change.database, change.table] = Refused(change.code, change.reason)
+
+    def _note_map(self, change: DefinitionChange) -> None:
+        pass
+
+    def _begin_database(self, change: DefinitionChange) -> None:
+        exists = change.action == "create_database"
+        self._databases[change.database] = Database(_charset(change), exists, is_complete=True)
+        for table in self.tables_of(change.database):
+            self._tables[change.database, table] = ABSENT
+
+    def _alter_database(self, change: DefinitionChange) -> None:
+        known = self._databases.get(change.database)
+        is_complete = known is not None and known.is_complete
+        self._databases[change.database] = Database(_charset(change), True, is_complete)
+
+
+def _charset(change: DefinitionChange) -> str | None:
+    return dict(change.steps).get("charset")
+
+
+_APPLY = {
+    "create": Definitions._put,
+    "alter": Definitions._put,
+    "drop": Definitions._drop,
+    "refuse": Definitions._refuse,
+    "table_map": Definitions._note_map,
+    "create_database": Definitions._begin_database,
+    "drop_database": Definitions._begin_database,
+    "alter_database": Definitions._alter_database,
+}

@@ -1,0 +1,134 @@
+"""The ingest hop: checked log chunks -> ``bronze_events``, one Delta commit per batch.
+
+A commit carries the events and the resume position behind them, always a boundary. Order of steps for one batch:
+
+    1. read, check and stage the events as Parquet         crash here: the staged files are left over, nothing else
+    2. append them on condition that nobody else went on   crash here: committed or not, never both or half
+    3. remove the staged files
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from mirrorlake.core.binlog.event_batch import EVENT_SCHEMA
+from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.lake.bronze import table
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress
+from mirrorlake.lake.delta.stage import Stage
+
+HOP = "ingest"
+OPEN_BYTES = 64 << 20
+"""An open transaction larger than this is staged before its end is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedBatch:
+    """What one commit brought: lsn of its last event, events, bytes of log. events: the rows when there are few."""
+
+    lsn_from: int
+    lsn_to: int
+    n_events: int
+    n_bytes: int
+    resume: ResumePoint
+    events: list[pa.RecordBatch] | None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """recorded: what the table's newest commit says, None for an empty one. position: where to go on; None: not begun."""
+
+    recorded: Progress | None
+    position: BinlogPosition | None
+    gtids: GtidSet
+
+    @classmethod
+    def read(cls, lake: Lake) -> IngestProgress:
+        """Raises RefusedError ``lake-source`` when bronze holds another source's log."""
+        recorded = read_progress(lake.spark, lake.names.bronze_events)
+        claim_source(recorded, lake.source)
+        if recorded is None:
+            return cls(None, None, parse_gtid_set(lake.flavor, ""))
+        payload = recorded.payload
+        return cls(recorded, BinlogPosition.parse(payload["resume"]), parse_gtid_set(lake.flavor, payload["gtids"]))
+
+
+def ingest(
+    lake: Lake, chunks: Iterable[LogChunk], progress: IngestProgress, *, batch_bytes: int, keep_bytes: int = 0
+) -> Iterator[IngestedBatch]:
+    """Append the chunks' events; yield after each commit. An unfinished transaction at the end is left for later.
+
+    batch_bytes: log bytes after which a batch is committed at the next boundary.
+    Raises RefusedError ``lake-writer`` when another process went on from the same progress; nothing is written then.
+    """
+    writer = _BatchWriter(lake, progress.recorded, keep_bytes)
+    try:
+        for chunk in chunks:
+            if chunk.resume is None:
+                if writer.hold(chunk.batch) > OPEN_BYTES:
+                    yield from writer.commit()
+                    writer.stage_held()
+                continue
+            writer.close(chunk.batch, chunk.resume)
+            if writer.n_bytes >= batch_bytes:
+                yield from writer.commit()
+        yield from writer.commit()
+    finally:
+        writer.discard()
+
+
+class _BatchWriter:
+    def __init__(self, lake: Lake, recorded: Progress | None, keep_bytes: int):
+        self._lake, self._recorded, self._keep_bytes = lake, recorded, keep_bytes
+        self._held: list[pa.RecordBatch] = []
+        self._stage = self._new_stage()
+        self._resume: ResumePoint | None = None
+
+    @property
+    def n_bytes(self) -> int:
+        return self._stage.bytes
+
+    def hold(self, batch: pa.RecordBatch) -> int:
+        """Keep rows of an open transaction; the bytes held."""
+        self._held.append(batch)
+        return sum(held.nbytes for held in self._held)
+
+    def stage_held(self) -> None:
+        for batch in self._held:
+            self._stage.add(batch)
+        self._held = []
+
+    def close(self, batch: pa.RecordBatch, resume: ResumePoint) -> None:
+        self.stage_held()
+        self._stage.add(batch)
+        self._resume = resume
+
+    def commit(self) -> Iterator[IngestedBatch]:
+        """Commit what is closed, if anything is."""
+        if self._resume is None:
+            return
+        stage, resume, lake = self._stage, self._resume, self._lake
+        lsn_from = self._recorded.lsn if self._recorded else -1
+        payload = {
+            "source": lake.source, "flavor": lake.flavor, "hop": HOP, "lsn_from": lsn_from, "lsn_to": resume.lsn,
+            "resume": str(resume.position), "gtids": resume.gtids, "events": stage.rows,
+        }  # fmt: skip
+        self._recorded = append_from(
+            lake.spark, lake.names.bronze_events, stage.read(lake.spark, table.COLUMNS),
+            expected=self._recorded, new_lsn=resume.lsn, payload=payload,
+        )  # fmt: skip
+        stage.discard()
+        self._resume, self._stage = None, self._new_stage()
+        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, resume, stage.batches)
+
+    def discard(self) -> None:
+        self._stage.discard()
+
+    def _new_stage(self) -> Stage:
+        return Stage(self._lake.names.staging(HOP), EVENT_SCHEMA, keep_bytes=self._keep_bytes)

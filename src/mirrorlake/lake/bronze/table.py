@@ -1,0 +1,21 @@
+"""``bronze_events``: one row per binlog event, append only; a binlog file can be rebuilt from it byte for byte."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.names import LakeNames, create_table
+
+COLUMNS = """
+    lsn BIGINT, tx_lsn BIGINT, log_file STRING, log_pos BIGINT, end_log_pos BIGINT, event_type SMALLINT,
+    event_ts TIMESTAMP, server_id BIGINT, flags INT, gtid STRING, crc_ok BOOLEAN, raw BINARY
+"""
+PROPERTIES = {
+    "delta.enableDeletionVectors": "false",  # max(lsn) is answered from statistics only without them
+    "delta.dataSkippingStatsColumns": "lsn,tx_lsn,log_file,log_pos,event_type",
+    "delta.checkpointInterval": "50",
+}
+
+
+def create(spark: SparkSession, names: LakeNames) -> None:
+    create_table(spark, names.bronze_events, COLUMNS, PROPERTIES)

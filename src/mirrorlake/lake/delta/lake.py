@@ -1,0 +1,24 @@
+"""One source's lake: the session that reads it and the names of its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.names import LakeNames
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """source: identity of the server or folder whose log this is; see ``BinlogSource.identity``."""
+
+    spark: SparkSession
+    names: LakeNames
+    source: str
+    flavor: str
+    incarnation: int = 0
+
+    def app_id(self, hop: str) -> str:
+        """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""
+        return f"mirror/{self.source}/{self.incarnation}/{hop}"

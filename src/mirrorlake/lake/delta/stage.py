@@ -1,0 +1,64 @@
+"""Arrow batches of a hop -> Parquet files that Spark appends in one commit."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+FILE_BYTES = 128 << 20
+"""A new file begins behind this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
+
+
+class Stage:
+    """The files of one batch; gone when it is committed or given up.
+
+    folder: where a hop stages, on a file system that both this process and Spark reach.
+    keep_bytes: batches up to this size together also stay in memory, for the next hop (``batches``).
+    """
+
+    def __init__(self, folder: str, schema: pa.Schema, *, keep_bytes: int = 0):
+        self._folder = Path(folder) / uuid.uuid4().hex
+        self._schema, self._keep_bytes = schema, keep_bytes
+        self._writer: pq.ParquetWriter | None = None
+        self._file_bytes = self._files = 0
+        self.rows = self.bytes = 0
+        self.batches: list[pa.RecordBatch] | None = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            path = self._folder / f"{self._files:05d}.parquet"
+            texts = [field.name for field in self._schema if pa.types.is_string(field.type)]
+            self._writer = pq.ParquetWriter(
+                path, self._schema, compression="lz4", use_dictionary=texts, write_statistics=False
+            )
+            self._files += 1
+        self._writer.write_batch(batch)
+        self.rows += batch.num_rows
+        self.bytes += batch.nbytes
+        self._file_bytes += batch.nbytes
+        if self.batches is not None:
+            self.batches.append(batch)
+            if self.bytes > self._keep_bytes:
+                self.batches = None
+        if self._file_bytes >= FILE_BYTES:
+            self._close_file()
+
+    def read(self, spark: SparkSession, columns: str) -> DataFrame:
+        """The staged rows, with the columns of a DDL string."""
+        self._close_file()
+        return spark.read.schema(columns).parquet(str(self._folder))
+
+    def discard(self) -> None:
+        self._close_file()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _close_file(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer, self._file_bytes = None, 0

@@ -1,0 +1,175 @@
+"""The apply hop: silver's changes up to the fence -> mirror tables, epoch by epoch.
+
+The fence is what silver has committed. It is cut at the first barrier: a range of row changes is one epoch, the DDL
+between two of them is one epoch of its own. A transaction is never cut, except by the end of a table's mirroring.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import claim_source, read_progress
+from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.gold import barriers
+from mirrorlake.lake.gold.barriers import Barrier
+from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
+from mirrorlake.lake.gold.evolve import evolve
+from mirrorlake.lake.gold.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.table import mirror_types
+from mirrorlake.lake.gold.versions import newest_version
+
+MAX_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedEpoch:
+    epoch: Epoch
+    n_changes: int
+    refused: tuple[TableEntry, ...] = ()
+
+
+class ApplyHop:
+    """Goes on from gold's own epochs; keeps the register and the definitions between them."""
+
+    def __init__(self, lake: Lake, is_wanted: Callable[[str, str], bool], *, epoch_changes: int):
+        """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes."""
+        self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
+        self._log = EpochLog(lake)
+        self._register = TableRegister.read(lake)
+        self._definitions: dict[int, TableSchema] = {}
+        self._sessions = threading.local()
+
+    @property
+    def lsn(self) -> int:
+        """Every mirror has everything up to here; -1: nothing."""
+        return self._log.applied_lsn
+
+    def apply(self, batches: list[pa.RecordBatch] | None = None) -> Iterator[AppliedEpoch]:
+        """Bring the mirrors to the fence. batches: all of silver beyond ``lsn``, where it is still in memory.
+
+        Raises RefusedError ``lake-writer`` when another process planned the next epoch.
+        """
+        if self._log.open:
+            yield self._carry_out(self._log.open, ChangeReader(self._lake))
+        silver = read_progress(self._lake.spark, self._lake.names.silver_changes)
+        claim_source(silver, self._lake.source)
+        fence = silver.lsn if silver else -1
+        reader = ChangeReader(self._lake, batches)
+        ahead = barriers.read(self._lake, self.lsn, fence) if self.lsn < fence else []
+        while self.lsn < fence:
+            epoch = self._next_epoch(fence, reader, [b for b in ahead if b.lsn > self.lsn])
+            self._log.plan(epoch)
+            yield self._carry_out(epoch, reader)
+        self._log.flush()
+
+    def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
+        number, lsn_from = self._log.next_number, self.lsn
+        first = reader.first_change_lsn(lsn_from, fence)
+        adjacent = [b for b in ahead if first is None or b.lsn < first]
+        if adjacent:
+            names = dict.fromkeys((b.change.database, b.change.table) for b in adjacent)
+            return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
+        lsn_to = ahead[0].lsn - 1 if ahead else fence
+        lsn_to = reader.cut(lsn_from, lsn_to, self._epoch_changes)
+        work, _ = self._decide(reader.summary(lsn_from, lsn_to))
+        return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
+
+    def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
+        entries = [(name, self._register.get(name)) for name in names]
+        return tuple(
+            EpochTable(*name, entry.mirror_id, newest_version(self._lake.spark, self._lake.names.mirror(entry.mirror_id)))
+            if entry and entry.mirror_id
+            else EpochTable(*name, None)
+            for name, entry in entries
+        )
+
+    def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
+        if epoch.kind == DDL:
+            return self._carry_out_ddl(epoch)
+        work, refused = self._decide(reader.summary(epoch.lsn_from, epoch.lsn_to))
+        planned = {(t.database, t.table): t for t in epoch.tables}
+        with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
+            done = list(pool.map(lambda item: self._apply_table(epoch, reader, planned[item[0].name], *item), work))
+        self._register.commit(self._lake, refused, epoch.number)
+        self._log.finish(tuple(done))
+        return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused))
+
+    def _decide(self, summary: list[TableChanges]) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
+        """What is applied to which mirror, and which tables stop being mirrored."""
+        work, refused = [], []
+        for changes in summary:
+            if not self._is_wanted(*changes.name):
+                continue
+            entry = self._register.get(changes.name)
+            if entry is None:
+                code = ("needs-first-copy", "its CREATE TABLE is not in the log")
+                refused.append(TableEntry(changes.first_lsn, *changes.name, REFUSED, None, None, *code))
+            elif entry.state == STREAMING:
+                difference = self._difference(entry, changes)
+                if difference:
+                    code = ("definition-mismatch", difference)
+                    refused.append(TableEntry(changes.first_lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code))
+                    continue
+                if changes.n_changes:
+                    work.append((changes, entry))
+                if changes.refused:
+                    lsn, cause = changes.refused
+                    code = cause.split(": ", 1)
+                    refused.append(TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code))
+        return work, refused
+
+    def _difference(self, entry: TableEntry, changes: TableChanges) -> str | None:
+        """What of the changes' table maps the mirror does not match."""
+        if not changes.schema_ids <= self._definitions.keys():
+            self._definitions = barriers.read_definitions(self._lake)
+        for schema_id in sorted(changes.schema_ids):
+            seen = self._definitions[schema_id]
+            if mirror_types(seen) != mirror_types(entry.schema):
+                return "the row events have other columns than the mirror"
+            if seen.primary_key != entry.schema.primary_key:
+                return "the row events have another primary key than the mirror"
+        return None
+
+    def _apply_table(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable, changes: TableChanges, entry: TableEntry) -> EpochTable:
+        lake, session = self._lake, self._session()
+        lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
+        types, key = mirror_types(entry.schema), entry.schema.primary_key
+        payload = {"source": lake.source, "hop": "apply", "epoch": epoch.number, "lsn_from": epoch.lsn_from, "lsn_to": epoch.lsn_to}
+        only_inserts = changes.n_inserts == changes.n_changes
+        images, local = reader.images(session, entry.name, epoch.lsn_from, lsn_to, types, key, changes.n_changes)
+        if only_inserts or planned.version == 0:
+            append_rows(session, lake, entry.mirror_id, images, list(types), epoch.lsn_to, payload)
+        else:
+            merge_rows(session, lake, entry.mirror_id, images, local, list(types), key, epoch.lsn_to, payload)
+        version = newest_version(session, lake.names.mirror(entry.mirror_id))
+        return EpochTable(*entry.name, entry.mirror_id, version)
+
+    def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
+        lake = self._lake
+        todo = [b for b in barriers.read(lake, epoch.lsn_from, epoch.lsn_to) if self._is_wanted(b.change.database, b.change.table or "")]
+        barriers.record(lake, todo, "prepared", epoch)
+        entries: dict[tuple[str, str], TableEntry] = {}
+        for barrier in todo:
+            name = (barrier.change.database, barrier.change.table)
+            entry = evolve(self._session(), lake, barrier.lsn, barrier.change, entries.get(name) or self._register.get(name))
+            if entry:
+                entries[name] = entry
+        self._register.commit(lake, list(entries.values()), epoch.number)
+        done = self._planned(list(dict.fromkeys((t.database, t.table) for t in epoch.tables)))
+        barriers.record(lake, todo, "executed", Epoch(epoch.number, DDL, epoch.lsn_from, epoch.lsn_to, done))
+        self._log.finish(done)
+        return AppliedEpoch(epoch, 0, tuple(e for e in entries.values() if e.state == REFUSED))
+
+    def _session(self):
+        if not hasattr(self._sessions, "session"):
+            self._sessions.session = private_session(self._lake.spark)
+        return self._sessions.session

@@ -1,0 +1,123 @@
+"""``control_epochs``: the plan of each step of gold and its end.
+
+    1. plan row     append_from: of two planners one gets on; fixes the lsn range and the tables
+    2. the work     each table's own commit carries lsn_to, so a table that has it is skipped when the epoch is repeated
+    3. done row     with every table's Delta version; the next plan row may share its commit
+
+After a crash the newest row says what to do: a plan without its done row is carried out again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress
+from mirrorlake.lake.gold.table import EPOCHS_COLUMNS
+
+HOP = "apply"
+ROWS, DDL = "rows", "ddl"
+PLAN, DONE = "plan", "done"
+
+TABLE_STRUCT = pa.struct(
+    [("database", pa.string()), ("table", pa.string()), ("mirror_id", pa.string()), ("version", pa.int64())]
+)
+_ROW_SCHEMA = pa.schema(
+    [
+        ("epoch", pa.int64()),
+        ("phase", pa.string()),
+        ("kind", pa.string()),
+        ("lsn_from", pa.int64()),
+        ("lsn_to", pa.int64()),
+        ("tables", pa.list_(TABLE_STRUCT)),
+        ("at", pa.timestamp("us", "UTC")),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochTable:
+    """version: of the mirror's Delta table, before the work in a plan row, after it in a done row; None: no mirror."""
+
+    database: str
+    table: str
+    mirror_id: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to."""
+
+    number: int
+    kind: str
+    lsn_from: int
+    lsn_to: int
+    tables: tuple[EpochTable, ...] = ()
+
+
+class EpochLog:
+    """The chain of plan and done rows; goes on from its newest row."""
+
+    def __init__(self, lake: Lake):
+        self._lake = lake
+        self._recorded: Progress | None = read_progress(lake.spark, lake.names.control_epochs)
+        claim_source(self._recorded, lake.source)
+        self.open = self._read_open()
+        self._done: Epoch | None = None
+
+    @property
+    def applied_lsn(self) -> int:
+        """Every mirror has everything up to here; -1: nothing."""
+        if self._done:
+            return self._done.lsn_to
+        return self._recorded.payload["applied_lsn"] if self._recorded else -1
+
+    @property
+    def next_number(self) -> int:
+        last = self._done.number if self._done else self._recorded.payload["epoch"] if self._recorded else 0
+        return last + 1
+
+    def plan(self, epoch: Epoch) -> None:
+        """Record the plan, and the end of the epoch before it. Raises RefusedError ``lake-writer``."""
+        rows = ([(DONE, self._done)] if self._done else []) + [(PLAN, epoch)]
+        self._append(rows, epoch.number, applied_lsn=self.applied_lsn)
+        self.open, self._done = epoch, None
+
+    def finish(self, tables: tuple[EpochTable, ...]) -> None:
+        """The open epoch's work is committed; ``flush`` or the next ``plan`` records it."""
+        self._done, self.open = replace(self.open, tables=tables), None
+
+    def flush(self) -> None:
+        """Record the end of the last epoch."""
+        if self._done:
+            done, self._done = self._done, None
+            self._append([(DONE, done)], done.number, applied_lsn=done.lsn_to)
+
+    def _append(self, rows: list[tuple[str, Epoch]], number: int, applied_lsn: int) -> None:
+        now = dt.datetime.now(dt.timezone.utc)
+        cells = [
+            {
+                "epoch": e.number, "phase": phase, "kind": e.kind, "lsn_from": e.lsn_from, "lsn_to": e.lsn_to, "at": now,
+                "tables": [{f: getattr(t, f) for f in EpochTable.__slots__} for t in e.tables],
+            }
+            for phase, e in rows
+        ]  # fmt: skip
+        lake = self._lake
+        frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), EPOCHS_COLUMNS)
+        payload = {"source": lake.source, "flavor": lake.flavor, "hop": HOP, "epoch": number, "applied_lsn": applied_lsn}
+        payload["is_open"] = rows[-1][0] == PLAN
+        self._recorded = append_from(
+            lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsn_to, payload=payload
+        )
+
+    def _read_open(self) -> Epoch | None:
+        if self._recorded is None or not self._recorded.payload["is_open"]:
+            return None
+        number = self._recorded.payload["epoch"]
+        row = self._lake.spark.table(self._lake.names.control_epochs).where(f"epoch = {number} AND phase = '{PLAN}'").first()
+        tables = tuple(EpochTable(t.database, t.table, t.mirror_id, t.version) for t in row.tables)
+        return Epoch(row.epoch, row.kind, row.lsn_from, row.lsn_to, tables)

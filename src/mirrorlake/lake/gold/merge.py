@@ -1,0 +1,63 @@
+"""One statement for one mirror table and one epoch.
+
+    what the epoch holds for the table               statement
+    only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there
+    anything else                                    MERGE by key; ``_lsn`` makes an older change lose
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from mirrorlake.core.changes.images import REMOVED
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.progress import append_once, run_statement
+from mirrorlake.lake.gold.table import LSN_COLUMN
+
+_RANGED = (pa.types.is_integer, pa.types.is_date)
+
+
+def append_rows(session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, columns: list[str], lsn: int, payload: dict) -> None:
+    names = [quote(column) for column in [*columns, LSN_COLUMN]]
+    rows = images.where(f"NOT {REMOVED}").select(*names)
+    append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+
+
+def merge_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, local: pa.Table | None, columns: list[str],
+    key: tuple[str, ...], lsn: int, payload: dict,
+) -> None:  # fmt: skip
+    """images: the net effect per key; local: the same in memory, for a literal key range that skips files."""
+    view = f"images_{mirror_id}"
+    images.createOrReplaceTempView(view)
+    try:
+        statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(local, key))
+        run_statement(session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def merge_statement(mirror: str, source: str, columns: list[str], key: tuple[str, ...], key_range: str = "") -> str:
+    written = [*columns, LSN_COLUMN]
+    same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
+    newer = f"s.{LSN_COLUMN} >= t.{LSN_COLUMN}"
+    return (
+        f"MERGE INTO {mirror} t USING {source} s ON {same_key}{key_range}"
+        f" WHEN MATCHED AND s.{REMOVED} AND {newer} THEN DELETE"
+        f" WHEN MATCHED AND NOT s.{REMOVED} AND {newer} THEN UPDATE SET "
+        + ", ".join(f"t.{quote(c)} = s.{quote(c)}" for c in written)
+        + f" WHEN NOT MATCHED AND NOT s.{REMOVED} THEN INSERT ({', '.join(map(quote, written))})"
+        + f" VALUES ({', '.join(f's.{quote(c)}' for c in written)})"
+    )
+
+
+def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> str:
+    """Literal bounds of the first key column: Delta skips files by literals only."""
+    if local is None or not len(local) or not any(is_kind(local.schema.field(key[0]).type) for is_kind in _RANGED):
+        return ""
+    bounds = pc.min_max(local[key[0]]).as_py()
+    low, high = (f"DATE'{v}'" if pa.types.is_date(local.schema.field(key[0]).type) else v for v in (bounds["min"], bounds["max"]))
+    return f" AND t.{quote(key[0])} BETWEEN {low} AND {high}"

@@ -1,0 +1,90 @@
+"""``control_tables``: which source table is mirrored where, and in what state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import append_once
+from mirrorlake.lake.gold.table import TABLES_COLUMNS
+
+HOP = "apply/tables"
+STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
+
+_ROW_SCHEMA = pa.schema(
+    [("lsn", pa.int64())]
+    + [(name, pa.string()) for name in ("database", "table", "mirror_id", "state", "definition", "code", "reason")]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal."""
+
+    lsn: int
+    database: str
+    table: str
+    state: str
+    mirror_id: str | None = None
+    schema: TableSchema | None = None
+    code: str | None = None
+    reason: str | None = None
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.database, self.table
+
+    def to_row(self) -> dict:
+        definition = self.schema.to_json() if self.schema else None
+        return {name: getattr(self, name) for name in _ROW_SCHEMA.names if name != "definition"} | {"definition": definition}
+
+    @classmethod
+    def from_row(cls, row) -> TableEntry:
+        schema = TableSchema.from_json(row.definition) if row.definition else None
+        return cls(row.lsn, row.database, row.table, row.state, row.mirror_id, schema, row.code, row.reason)
+
+
+class TableRegister:
+    """The newest entry of every name."""
+
+    def __init__(self, entries: Iterable[TableEntry] = ()):
+        self._entries: dict[tuple[str, str], TableEntry] = {}
+        self._take(entries)
+
+    @classmethod
+    def read(cls, lake: Lake) -> TableRegister:
+        rows = lake.spark.table(lake.names.control_tables).collect()
+        return cls(TableEntry.from_row(row) for row in rows)
+
+    def get(self, name: tuple[str, str]) -> TableEntry | None:
+        return self._entries.get(name)
+
+    def __iter__(self) -> Iterator[TableEntry]:
+        return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+
+    def commit(self, lake: Lake, entries: list[TableEntry], epoch: int) -> None:
+        """Record entries in one commit; once for each epoch."""
+        if not entries:
+            return
+        rows = lake.spark.createDataFrame(pa.Table.from_pylist([e.to_row() for e in entries], schema=_ROW_SCHEMA), TABLES_COLUMNS)
+        append_once(
+            lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(HOP), lsn=epoch,
+            payload={"source": lake.source, "hop": HOP, "epoch": epoch},
+        )  # fmt: skip
+        self._take(entries)
+
+    def _take(self, entries: Iterable[TableEntry]) -> None:
+        for entry in entries:
+            known = self._entries.get(entry.name)
+            if known is None or known.lsn <= entry.lsn:
+                self._entries[entry.name] = entry
+
+
+def mirror_id(database: str, table: str, lsn: int) -> str:
+    """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE."""
+    legible = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")
+    return f"{legible[:80]}__{lsn:x}"

@@ -1,0 +1,48 @@
+"""Gold's tables: the mirrors, and the registers that say which there are and how far they got.
+
+``control_tables``   append only; the newest row of a name holds. state: streaming, refused, dropped.
+``control_epochs``   append only; a plan row before an epoch's work, a done row after it. kind: rows or ddl.
+``control_barriers`` append only; a row ``prepared`` before a DDL touches its mirrors, a row ``executed`` after it.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, quote
+from mirrorlake.lake.delta.types import spark_type
+
+TABLES_COLUMNS = """
+    lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING, reason STRING
+"""
+EPOCH_TABLES = "ARRAY<STRUCT<database: STRING, table: STRING, mirror_id: STRING, version: BIGINT>>"
+EPOCHS_COLUMNS = f"""
+    epoch BIGINT, phase STRING, kind STRING, lsn_from BIGINT, lsn_to BIGINT, tables {EPOCH_TABLES}, at TIMESTAMP
+"""
+BARRIERS_COLUMNS = f"lsn BIGINT, kind STRING, phase STRING, tables {EPOCH_TABLES}, at TIMESTAMP"
+
+MIRROR_PROPERTIES = {
+    "delta.columnMapping.mode": "name",  # a dropped or renamed column is a change of metadata only
+    "delta.enableTypeWidening": "true",
+    "delta.feature.allowColumnDefaults": "supported",
+    "delta.enableDeletionVectors": "false",
+    "delta.checkpointInterval": "50",
+}
+LSN_COLUMN = "_lsn"
+
+
+def create(spark: SparkSession, names: LakeNames) -> None:
+    create_table(spark, names.control_tables, TABLES_COLUMNS)
+    create_table(spark, names.control_epochs, EPOCHS_COLUMNS)
+    create_table(spark, names.control_barriers, BARRIERS_COLUMNS)
+
+
+def mirror_types(schema: TableSchema) -> dict[str, str]:
+    """Spark type, in DDL spelling, of each of the source's columns."""
+    return {column.name: spark_type(column.type) for column in schema.columns}
+
+
+def create_mirror_statement(mirror: str, schema: TableSchema) -> str:
+    columns = [f"{quote(name)} {kind}" for name, kind in mirror_types(schema).items()]
+    return create_table_statement(mirror, ", ".join([*columns, f"{LSN_COLUMN} BIGINT"]), MIRROR_PROPERTIES)

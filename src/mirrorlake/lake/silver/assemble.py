@@ -1,0 +1,166 @@
+"""The assemble hop: whole transactions of ``bronze_events`` -> ``silver_changes``, one Delta commit per batch.
+
+Order of steps for one batch, a range of lsn that begins and ends between event groups:
+
+    1. read the range's DDL and table maps, append what is new to silver_table_schemas
+                                              crash here: these rows are found again and not repeated
+    2. decode the range                       crash here: nothing happened
+    3. append it on condition that nobody else went on from the same progress
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress
+from mirrorlake.lake.delta.session import parallelism
+from mirrorlake.lake.delta.stage import Stage
+from mirrorlake.lake.silver.definitions import DefinitionLog
+from mirrorlake.lake.silver.table import CHANGE_COLUMNS
+
+HOP = "assemble"
+CHUNK_BITS = 24
+"""lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRange:
+    """Events with lsn_from < lsn <= lsn_to. cuts: lsns inside it at which a group begins, about a chunk apart.
+
+    events: the rows themselves, where they are still in memory.
+    """
+
+    lsn_from: int
+    lsn_to: int
+    cuts: tuple[int, ...] = ()
+    events: list[pa.RecordBatch] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledBatch:
+    """What one commit brought. changes: the rows when there are few."""
+
+    lsn_from: int
+    lsn_to: int
+    n_rows: int | None
+    changes: list[pa.RecordBatch] | None
+
+
+class AssembleHop:
+    """Goes on from silver's own progress; keeps the table definitions between batches."""
+
+    def __init__(self, lake: Lake, *, batch_bytes: int, keep_bytes: int = 0):
+        """batch_bytes: log bytes of one commit. keep_bytes: see ``Stage``."""
+        self._lake, self._batch_chunks, self._keep_bytes = lake, max(1, batch_bytes >> CHUNK_BITS), keep_bytes
+        self._recorded = read_progress(lake.spark, lake.names.silver_changes)
+        claim_source(self._recorded, lake.source)
+        self._definitions = DefinitionLog.read(lake)
+
+    @property
+    def lsn(self) -> int:
+        """Everything up to here is in silver; -1: nothing."""
+        return self._recorded.lsn if self._recorded else -1
+
+    def pending(self) -> Iterator[EventRange]:
+        """What bronze has committed and silver has not, in ranges of at most batch_bytes."""
+        bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
+        if bronze is None or bronze.lsn <= self.lsn:
+            return
+        cuts = self._group_starts(bronze.lsn)
+        first = self.lsn
+        for k in range(0, len(cuts), self._batch_chunks):
+            inner = cuts[k + 1 : k + self._batch_chunks]
+            after = cuts[k + self._batch_chunks : k + self._batch_chunks + 1]
+            lsn_to = after[0] - 1 if after else bronze.lsn
+            yield EventRange(first, lsn_to, tuple(inner))
+            first = lsn_to
+
+    def assemble(self, part: EventRange) -> AssembledBatch:
+        """Commit one range; it must begin where silver ends.
+
+        Raises RefusedError ``lake-writer`` when another process went on from the same progress; what the log holds
+        that cannot be decoded at all.
+        """
+        lake = self._lake
+        if part.events is None and len(part.cuts) <= 1:
+            part = EventRange(part.lsn_from, part.lsn_to, part.cuts, self._collect(self._events(part)))
+        if part.events is None:
+            self._definitions.extend(lake, self._collect(_definition_events(self._events(part))), part.lsn_to)
+            self._commit(part, self._decoded(part), None)
+            return AssembledBatch(part.lsn_from, part.lsn_to, None, None)
+        self._definitions.extend(lake, part.events, part.lsn_to)
+        stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
+        try:
+            for batch in Assembler(lake.flavor).assemble(part.events):
+                stage.add(batch)
+            rows = stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
+            self._commit(part, rows, stage.rows)
+        finally:
+            stage.discard()
+        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches)
+
+    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None) -> None:
+        lake = self._lake
+        payload = {
+            "source": lake.source, "flavor": lake.flavor, "hop": HOP, "lsn_from": part.lsn_from, "lsn_to": part.lsn_to,
+            "rows": n_rows,
+        }  # fmt: skip
+        self._recorded = append_from(
+            lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
+        )
+
+    def _events(self, part: EventRange) -> DataFrame:
+        events = self._lake.spark.table(self._lake.names.bronze_events)
+        return events.where((F.col("lsn") > part.lsn_from) & (F.col("lsn") <= part.lsn_to)).select(*BRONZE_COLUMNS)
+
+    def _collect(self, events: DataFrame) -> list[pa.RecordBatch]:
+        return events.orderBy("lsn").toArrow().to_batches()
+
+    def _group_starts(self, fence: int) -> list[int]:
+        """The first group start of every chunk of the log up to the fence."""
+        events = self._lake.spark.table(self._lake.names.bronze_events)
+        starts = events.where((F.col("lsn") > self.lsn) & (F.col("lsn") <= fence) & (F.col("lsn") == F.col("tx_lsn")))
+        chunks = starts.groupBy(F.shiftright("lsn", CHUNK_BITS)).agg(F.min("lsn").alias("lsn"))
+        return sorted(row.lsn for row in chunks.select("lsn").collect())
+
+    def _decoded(self, part: EventRange) -> DataFrame:
+        """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
+        n = parallelism(self._lake.spark)
+        edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
+        flavor = self._lake.flavor
+
+        def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return Assembler(flavor).assemble(batches)
+
+        parts = None
+        for first, last in zip(edges, edges[1:], strict=False):
+            events = self._events(EventRange(first, last)).coalesce(1).sortWithinPartitions("lsn")
+            decoded = events.mapInArrow(decode, CHANGE_COLUMNS)
+            parts = decoded if parts is None else parts.unionAll(decoded)
+        return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")
+
+
+def _definition_events(events: DataFrame) -> DataFrame:
+    """The QUERY events that are no BEGIN or COMMIT, and the first TABLE_MAP of each distinct body."""
+    end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
+    queries = events.where(
+        f"event_type = 2 AND substring(raw, {end} - 5, 6) <> X'00424547494E' AND substring(raw, {end} - 6, 7) <> X'00434F4D4D4954'"
+    )
+    maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
+    firsts = maps.groupBy("body").agg(F.min_by(F.struct(*events.columns), "lsn").alias("event")).select("event.*")
+    return queries.unionAll(firsts)
+
+
+def _evenly(cuts: tuple[int, ...], n: int) -> list[int]:
+    """At most n of the cuts, about evenly spaced."""
+    n = min(n, len(cuts))
+    return [cuts[(k + 1) * len(cuts) // (n + 1)] for k in range(n)]
+

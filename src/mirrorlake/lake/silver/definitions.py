@@ -1,0 +1,109 @@
+"""Keeps ``silver_table_schemas``: what every DDL of the log made of each table, and every table map seen.
+
+A row is written before the changes that need it. Rows are the same whoever computes them, so a repeated one says
+nothing new and readers take the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.row_layout import RowLayouts
+from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
+from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import append_once
+from mirrorlake.lake.silver.table import DEFINITION_COLUMNS, SEEN
+
+HOP = "assemble/definitions"
+QUERY = 2
+_ROW_SCHEMA = pa.schema(
+    [("lsn", pa.int64()), ("schema_id", pa.int64())]
+    + [(name, pa.string()) for name in ("database", "table", "action", "columns")]
+    + [("primary_key", pa.list_(pa.string()))]
+    + [(name, pa.string()) for name in ("steps", "refusal", "reason")]
+)
+
+
+@dataclass(slots=True)
+class DefinitionLog:
+    """The rows of ``silver_table_schemas`` as far as an assembler must know them.
+
+    known: (lsn, database, table, action) of every row that a DDL gave.
+    """
+
+    definitions: Definitions
+    known: set[tuple[int, str, str, str]]
+
+    @classmethod
+    def read(cls, lake: Lake) -> DefinitionLog:
+        log = cls(Definitions(), set())
+        for row in lake.spark.table(lake.names.silver_table_schemas).orderBy("lsn").collect():
+            log._take(row.lsn, DefinitionChange.from_row(row.asDict()))
+        return log
+
+    def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> None:
+        """Take in the QUERY and TABLE_MAP events of a range, in log order, and append what is new.
+
+        Raises RefusedError for a table map or a statement that cannot be read and names no table.
+        """
+        new = [
+            {"lsn": lsn, **change.to_row()}
+            for batch in events
+            if batch.num_rows
+            for lsn, change in self._changes(BronzeEvents(batch), lake.flavor)
+            if self._take(lsn, change)
+        ]
+        if new:
+            rows = lake.spark.createDataFrame(pa.Table.from_pylist(new, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
+            append_once(
+                lake.spark, lake.names.silver_table_schemas, rows, app_id=lake.app_id(HOP), lsn=lsn_to,
+                payload={"source": lake.source, "hop": HOP, "lsn_to": lsn_to},
+            )  # fmt: skip
+
+    def _take(self, lsn: int, change: DefinitionChange) -> bool:
+        """Fold one change in; False when it was there already."""
+        if change.action == SEEN:
+            if change.schema.schema_id in self.definitions.schema_ids:
+                return False
+        else:
+            key = (lsn, change.database, change.table, change.action)
+            if key in self.known:
+                return False
+            self.known.add(key)
+        self.definitions.apply([change])
+        return True
+
+    def _changes(self, events: BronzeEvents, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:
+        layouts = RowLayouts()
+        slots = TableSlots(flavor, layouts).resolve(
+            events.buf, events.offset, events.length, events.trailer, events.event_type
+        )
+        maps = np.flatnonzero(events.event_type == TABLE_MAP)
+        first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
+        for slot, i in first_of_slot.items():
+            seen = layouts.table_maps[slot]
+            if seen.schema is not None:
+                yield int(events.lsn[i]), DefinitionChange(SEEN, seen.database, seen.table, seen.schema)
+        for i in np.flatnonzero(events.event_type == QUERY):
+            yield from self._replayed(events, int(i), flavor)
+
+    def _replayed(self, events: BronzeEvents, i: int, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:
+        query = parse_query(events.body(i))
+        if query.statement in ("BEGIN", "COMMIT", "ROLLBACK"):
+            return
+        charset_id = query.charset[2] if query.charset else None
+        changes = interpret(
+            query.statement, database=query.database, sql_mode=query.sql_mode, flavor=flavor,
+            default_charset=charset_of_collation_id(charset_id, flavor) if charset_id else None,
+            definitions=self.definitions,
+        )  # fmt: skip
+        yield from ((int(events.lsn[i]), change) for change in changes)

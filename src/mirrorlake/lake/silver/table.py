@@ -1,0 +1,32 @@
+"""``silver_changes``: ordered row changes with transaction markers; ``silver_table_schemas``: what tables looked like.
+
+Both are append only, and their own schema never changes whatever DDL the source runs.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.names import LakeNames, create_table
+
+CHANGE_COLUMNS = """
+    lsn BIGINT, tx_lsn BIGINT, ordinal INT, op STRING, gtid STRING, commit_ts TIMESTAMP, database STRING, table STRING,
+    schema_id BIGINT, before VARIANT, after VARIANT, statement STRING, changes BIGINT, checksum BIGINT, refusal STRING
+"""
+CHANGE_PROPERTIES = {
+    "delta.enableDeletionVectors": "false",
+    "delta.dataSkippingStatsColumns": "lsn,tx_lsn,op,database,table",
+    "delta.checkpointInterval": "50",
+}
+
+DEFINITION_COLUMNS = """
+    lsn BIGINT, schema_id BIGINT, database STRING, table STRING, action STRING, columns STRING,
+    primary_key ARRAY<STRING>, steps STRING, refusal STRING, reason STRING
+"""
+SEEN = "table_map"
+"""Action of a definition that a table map, not a DDL, gave."""
+
+
+def create(spark: SparkSession, names: LakeNames) -> None:
+    create_table(spark, names.silver_changes, CHANGE_COLUMNS, CHANGE_PROPERTIES)
+    create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS)
