@@ -108,7 +108,9 @@ class Rotate:
 
 @dataclass(frozen=True)
 class Restart:
-    """The server stops and starts: the file ends with STOP, the next one begins with a new run of the server."""
+    """The server stops and starts: the file ends with STOP (after a crash: as it is, in use); a new run begins the next."""
+
+    after_crash: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,16 @@ class _Writer:
         self._close()
         self._open(created=0)
 
-    def restart(self) -> None:
-        self._event(events.STOP, b"")
-        self._close()
+    def restart(self, after_crash: bool) -> None:
+        self._stop(is_clean=not after_crash)
         self._forget_table_ids()
         self._open(created=self.now)
 
     def finish(self) -> None:
-        if self.log.end == "stop":
+        self._stop(is_clean=self.log.end == "stop")
+
+    def _stop(self, is_clean: bool) -> None:
+        if is_clean:
             self._event(events.STOP, b"")
         else:
             self._mark_in_use()
@@ -144,7 +146,7 @@ class _Writer:
             case Rotate():
                 self.rotate()
             case Restart():
-                self.restart()
+                self.restart(item.after_crash)
             case Incident():
                 self._event(events.INCIDENT, events.incident(item.kind, item.message))
             case RawEvent():

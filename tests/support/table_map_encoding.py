@@ -107,13 +107,13 @@ def _optional_fields(table: TableSchema, flavor: str, metadata: str) -> bytes:
 
 
 def _charset_fields(columns: Sequence[Column], types: Sequence[str], flavor: str, numbers: tuple[int, int]):
-    """The default charset with the exceptions to it, or one charset per column: what has fewer entries."""
+    """The default charset with the exceptions to it, or one charset per column if that has fewer entries."""
     ids = [collation_id(column, flavor) for column in columns if column.type.name in types]
     if not ids:
         return []
     default = Counter(ids).most_common(1)[0][0]
     exceptions = [(number, each) for number, each in enumerate(ids) if each != default]
-    if 2 * len(exceptions) + 1 < len(ids) or not exceptions:
+    if 2 * len(exceptions) + 1 <= len(ids):
         entries = [default, *(entry for exception in exceptions for entry in exception)]
         return [(numbers[0], b"".join(map(lenenc, entries)))]
     return [(numbers[1], b"".join(map(lenenc, ids)))]
