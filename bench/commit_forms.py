@@ -10,6 +10,7 @@ flight together, and to a writer that comes later with progress that has moved.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import statistics
 import tempfile
@@ -21,6 +22,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.lake.delta.names import create_table, quote
+from mirrorlake.lake.delta.progress import Progress, append_from
 from mirrorlake.lake.delta.session import open_session, private_session
 
 COLUMNS = "lsn BIGINT, tx_lsn BIGINT, log_file STRING, raw BINARY"
@@ -80,6 +82,11 @@ def next_sequence(writer: Writer) -> None:
     writer.append("true", "hop", writer.sequence + 1)
 
 
+def shipped(writer: Writer) -> None:
+    expected = Progress(writer.expected, {}, writer.sequence)
+    append_from(writer.spark, writer.table, writer.staged(), expected=expected, new_lsn=writer.new_lsn, payload={})
+
+
 FORMS: dict[str, Callable[[Writer], None]] = {
     "blind append, SQL": lambda w: w.insert("true", "hop", w.new_lsn),
     "blind append, writeTo": lambda w: w.append("true", "hop", w.new_lsn),
@@ -93,6 +100,7 @@ FORMS: dict[str, Callable[[Writer], None]] = {
     "id per start + history": with_history(from_start),
     "version = sequence + 1": next_sequence,
     "version = sequence + 1, + history": with_history(next_sequence),
+    "append_from, as shipped": shipped,
 }
 
 
@@ -127,7 +135,8 @@ def outcome(writer: Writer, form: Callable[[Writer], None], rows_before: int) ->
         form(writer)
         error = ""
     except Exception as failure:  # the kind of failure is the result here
-        error = type(failure).__name__
+        known = re.search(r"DELTA_CONCURRENT_\w+|progress moved", str(failure))
+        error = known.group() if known else type(failure).__name__
     return error or ("wrote" if count(writer) > rows_before else "silent, nothing written")
 
 

@@ -1,0 +1,78 @@
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, table_exists
+from mirrorlake.lake.delta.session import Capabilities, open_session, private_session
+
+WORK = """
+from mirrorlake.errors import MirrorlakeError
+from mirrorlake.lake.delta.session import open_session
+try:
+    spark = open_session(driver_memory="1g")
+except MirrorlakeError as error:
+    raise SystemExit(f"{error.code} {error.exit_code}")
+spark.sql("CREATE TABLE t (id INT) USING DELTA")
+spark.sql("INSERT INTO t VALUES (1)")
+"""
+
+
+def run_python(code, folder, **environment):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_a_session_prints_nothing_and_leaves_nothing_in_the_current_folder(tmp_path):
+    done = run_python(WORK, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_machine_without_java_gets_one_line_and_exit_code_2(tmp_path):
+    done = run_python(WORK, tmp_path, JAVA_HOME=str(tmp_path))
+    assert done.stderr.strip() == "spark-start 2"
+
+
+def test_the_active_session_is_used_again(spark):
+    assert open_session() is spark
+
+
+def test_capabilities_of_a_local_session(spark):
+    found = Capabilities.probe(spark)
+    assert (found.is_connect, found.has_delta_confs, found.has_private_sessions) == (False, True, True)
+
+
+def test_private_sessions_share_neither_settings_nor_views(spark):
+    first, second = private_session(spark), private_session(spark)
+    first.conf.set("spark.databricks.delta.write.txnVersion", "1")
+    first.range(1).createOrReplaceTempView("mine")
+    assert second.conf.get("spark.databricks.delta.write.txnVersion", None) is None
+    assert not second.catalog.tableExists("mine")
+
+
+def test_every_session_thinks_in_utc(spark):
+    with ThreadPoolExecutor(1) as thread:
+        zone = thread.submit(lambda: private_session(spark).sql("SELECT current_timezone()").first()[0]).result()
+    assert zone == "UTC"
+
+
+@pytest.mark.parametrize("folder", ["plain", "with space", "back`tick", "it's", "100%41"])
+def test_a_table_is_created_once_in_a_folder_of_any_name(spark, tmp_path, folder):
+    names = LakeNames(str(tmp_path / folder))
+    assert not table_exists(spark, names.bronze_events)
+    create_table(spark, names.bronze_events, "lsn BIGINT", {"delta.checkpointInterval": "50"})
+    spark.sql(f"INSERT INTO {names.bronze_events} VALUES (1)")
+    create_table(spark, names.bronze_events, "lsn BIGINT", {"delta.checkpointInterval": "50"})
+    assert table_exists(spark, names.bronze_events)
+    assert spark.table(names.bronze_events).count() == 1
+    assert (tmp_path / folder / "bronze" / "events" / "_delta_log").is_dir()
+
+
+def test_a_mirror_can_be_clustered_by_a_key_of_any_name(spark, tmp_path):
+    mirror = LakeNames(str(tmp_path)).mirror("t1")
+    properties = {"delta.columnMapping.mode": "name"}
+    spark.sql(create_table_statement(mirror, "`a b` INT, `c``d` STRING", properties, ["a b", "c`d"]))
+    assert spark.sql(f"DESCRIBE DETAIL {mirror}").first().clusteringColumns == ["`a b`", "`c``d`"]

@@ -1,0 +1,55 @@
+import pytest
+
+from mirrorlake.errors import UsageError
+from mirrorlake.lake.delta.names import LakeNames, create_table_statement, literal, quote
+
+
+def test_a_folder_lake_names_its_tables_by_path():
+    names = LakeNames("/data/lake/")
+    assert names.bronze_events == "`delta`.`/data/lake/bronze/events`"
+    assert names.silver_changes == "`delta`.`/data/lake/silver/changes`"
+    assert names.silver_table_schemas == "`delta`.`/data/lake/silver/table_schemas`"
+    assert names.control_tables == "`delta`.`/data/lake/control/tables`"
+    assert names.control_epochs == "`delta`.`/data/lake/control/epochs`"
+    assert names.control_barriers == "`delta`.`/data/lake/control/barriers`"
+    assert names.mirror("t7") == "`delta`.`/data/lake/gold/t7`"
+    assert names.mirror_path("t7") == "/data/lake/gold/t7"
+    assert names.staging("ingest") == "/data/lake/_staging/ingest"
+
+
+def test_a_catalog_lake_names_its_tables_in_the_schema():
+    names = LakeNames("uc:main.shop-mirror")
+    assert names.bronze_events == "`main`.`shop-mirror`.`bronze_events`"
+    assert names.mirror("t7") == "`main`.`shop-mirror`.`t7`"
+    assert names.mirror_path("t7") == "main.shop-mirror.t7"
+    assert names.staging("ingest") == "/Volumes/main/shop-mirror/staging/ingest"
+
+
+def test_a_relative_folder_does_not_depend_on_later_changes_of_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert LakeNames("lake").root == str(tmp_path / "lake")
+
+
+def test_a_uri_stays_a_uri():
+    assert LakeNames("s3://bucket/lake/").mirror_path("t7") == "s3://bucket/lake/gold/t7"
+
+
+@pytest.mark.parametrize("lake", ["uc:", "uc:main", "uc:main.", "uc:a.b.c"])
+def test_a_catalog_lake_without_exactly_catalog_and_schema_is_a_usage_error(lake):
+    with pytest.raises(UsageError, match=r"uc:catalog\.schema"):
+        LakeNames(lake)
+
+
+def test_quote_doubles_backticks_and_keeps_dots_inside_a_part():
+    assert quote("a`b", "c.d") == "`a``b`.`c.d`"
+
+
+def test_literal_escapes_what_ends_a_string():
+    assert literal("it's a \\ slash") == r"'it\'s a \\ slash'"
+
+
+def test_create_table_statement_with_clustering_and_properties():
+    statement = create_table_statement("t", "id INT", {"delta.x": "1"}, ["id", "b`c"])
+    assert statement == (
+        "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA CLUSTER BY (`id`, `b``c`) TBLPROPERTIES ('delta.x' = '1')"
+    )
