@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.ddl_lexer import Kind
-from mirrorlake.core.schema.ddl_statements import ColumnSpec, Default
+from mirrorlake.core.schema.ddl_statements import ColumnSpec, Default, TypeSpec
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.ddl_types import read_charset, read_charset_word, read_collation, read_type
 
@@ -135,7 +135,8 @@ def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:
 def _read_compressed(tokens: Tokens, column: ColumnSpec) -> None:
     if tokens.accept("="):
         tokens.next()
-    column.unsupported = "a compressed column"
+    kind = "varchar" if column.type.name.startswith("var") else "blob"
+    column.type = TypeSpec(f"{kind} compressed")
 
 
 def _skip_equal_value(tokens: Tokens) -> None:
@@ -168,8 +169,8 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("GENERATED", "ALWAYS", "AS"): _read_generated,
     ("AS",): _read_generated,
     ("VIRTUAL",): _nothing,
-    ("STORED",): _nothing,
-    ("PERSISTENT",): _nothing,
+    ("STORED",): _set(is_stored=True),
+    ("PERSISTENT",): _set(is_stored=True),
     ("VISIBLE",): _nothing,
     ("INVISIBLE",): _nothing,
     ("CONSTRAINT",): _skip_constraint_name,

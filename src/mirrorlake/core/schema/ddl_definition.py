@@ -14,11 +14,12 @@ def define_table(created: CreateTable, flavor: str, database_charset: str | None
     """Raises ParseError when the parts do not fit together."""
     charset = created.charset or database_charset
     columns = [define_column(spec, flavor, charset) for spec in created.columns]
+    never_null = {c.name for c, spec in zip(columns, created.columns, strict=True) if _is_never_null(c, spec)}
     primary = next((key for key in created.keys if key.is_primary), None)
     if primary:
         in_key = {name.casefold() for name in primary.columns}
         columns = [Column(c.name, c.type, c.nullable and c.name.casefold() not in in_key) for c in columns]
-    key = primary or _promoted_key(created.keys, columns)
+    key = primary or _promoted_key(created.keys, {name.casefold() for name in never_null})
     if not columns:
         raise ParseError("no columns")
     return TableSchema(
@@ -37,9 +38,13 @@ def define_column(spec: ColumnSpec, flavor: str, table_charset: str | None) -> C
     return Column(spec.name, resolve_type(spec.type, flavor, table_charset), nullable)
 
 
-def _promoted_key(keys: Sequence[KeySpec], columns: Sequence[Column]) -> KeySpec | None:
+def _is_never_null(column: Column, spec: ColumnSpec) -> bool:
+    """In the eyes of the servers, which do not count a virtual column."""
+    return not column.nullable and (spec.is_stored or not spec.is_generated)
+
+
+def _promoted_key(keys: Sequence[KeySpec], never_null: set[str]) -> KeySpec | None:
     """Without a PRIMARY KEY both servers take the first UNIQUE key of whole columns that cannot be NULL."""
-    never_null = {column.name.casefold() for column in columns if not column.nullable}
     candidates = (key for key in keys if key.is_whole and key.columns)
     return next((key for key in candidates if all(name.casefold() in never_null for name in key.columns)), None)
 

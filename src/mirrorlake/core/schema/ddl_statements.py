@@ -37,6 +37,7 @@ class ColumnSpec:
     nullable: bool | None = None
     default: Default = Default.NONE
     is_generated: bool = False
+    is_stored: bool = False
     is_auto_increment: bool = False
     is_primary: bool = False
     is_unique: bool = False
@@ -46,7 +47,7 @@ class ColumnSpec:
 
 @dataclass(frozen=True, slots=True)
 class KeySpec:
-    """PRIMARY KEY or UNIQUE. is_whole: each part is a whole column, not a prefix or an expression."""
+    """PRIMARY KEY or UNIQUE. is_whole: each part is a whole column, not a prefix nor an expression."""
 
     columns: tuple[str, ...]
     is_primary: bool

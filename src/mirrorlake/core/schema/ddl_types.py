@@ -6,6 +6,8 @@ overlong VARCHAR that becomes TEXT outside strict mode. tests/server/test_defini
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mirrorlake.core.schema.charsets import BINARY, canonical_charset, max_bytes
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_statements import TypeSpec
@@ -27,9 +29,12 @@ _SYNONYMS = {
     "bool": "tinyint", "boolean": "tinyint", "int1": "tinyint", "int2": "smallint", "int3": "mediumint",
     "middleint": "mediumint", "int4": "int", "integer": "int", "int8": "bigint", "serial": "bigint",
     "dec": "decimal", "numeric": "decimal", "fixed": "decimal", "float4": "float", "float8": "double",
-    "character": "char", "varcharacter": "varchar", "geomcollection": "geometrycollection",
+    "character": "char", "varcharacter": "varchar",
+    **dict.fromkeys(("point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"), "geometry"),
+    **dict.fromkeys(("geometrycollection", "geomcollection"), "geometry"),
 }  # fmt: skip
 _ORACLE_SYNONYMS = {"varchar2": "varchar", "raw": "varbinary", "clob": "longtext", "date": "datetime"}
+_SCHEMA_MODES = {"oracle_schema": _ORACLE, "maxdb_schema": _MAXDB}
 _NATIONAL = "utf8mb3"
 _CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": BINARY}
 _LONG = {"varchar": "mediumtext", "char": "mediumtext", "character": "mediumtext", "varbinary": "mediumblob"}
@@ -78,9 +83,9 @@ def _charset_word(tokens: Tokens) -> str:
 
 def _read_name(tokens: Tokens) -> tuple[str, str | None]:
     """(one lower-case word, character set that the name implies)."""
-    if tokens.peek(1).is_symbol("."):  # mariadb_schema.date
-        tokens.next(), tokens.next()
     name = tokens.name().lower()
+    if tokens.accept("."):  # mariadb_schema.date: the type as another sql_mode understands it
+        return _sql_mode_name(tokens, tokens.name().lower(), _SCHEMA_MODES.get(name, 0)), None
     if name == "double":
         tokens.accept("PRECISION")
     elif name == "long":
@@ -93,7 +98,7 @@ def _read_name(tokens: Tokens) -> tuple[str, str | None]:
         name = "varchar"
     if name == "real":
         name = "float" if tokens.sql_mode & _REAL_AS_FLOAT else "double"
-    return _sql_mode_name(tokens, name), None
+    return _sql_mode_name(tokens, name, tokens.sql_mode), None
 
 
 def _read_national(tokens: Tokens, name: str) -> str:
@@ -103,14 +108,14 @@ def _read_national(tokens: Tokens, name: str) -> str:
     return "varchar" if is_varying else "char"
 
 
-def _sql_mode_name(tokens: Tokens, name: str) -> str:
-    if tokens.flavor == "mariadb" and tokens.sql_mode & _ORACLE:
+def _sql_mode_name(tokens: Tokens, name: str, sql_mode: int) -> str:
+    if tokens.flavor != "mariadb":
+        return name
+    if sql_mode & _ORACLE:
         if name == "number":
             return "decimal" if tokens.sees("(") else "double"
-        name = "longblob" if name == "blob" and not tokens.sees("(") else _ORACLE_SYNONYMS.get(name, name)
-    if tokens.flavor == "mariadb" and tokens.sql_mode & _MAXDB and name == "timestamp":
-        return "datetime"
-    return name
+        return "longblob" if name == "blob" and not tokens.sees("(") else _ORACLE_SYNONYMS.get(name, name)
+    return "datetime" if sql_mode & _MAXDB and name == "timestamp" else name
 
 
 def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -150,6 +155,8 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
         return ColumnType(name, fraction_digits=(numbers or (0,))[0])
     if name in ("binary", "varbinary"):
         return _sized(name, numbers, None)
+    if flavor == "mariadb" and numbers == (0,) and name in ("blob", "text"):
+        return resolve_type(replace(spec, numbers=()), flavor, table_charset)
     if name == "blob":
         return ColumnType(blob_type(numbers[0]) if numbers else name)
     if name == "json" and flavor == "mariadb":
