@@ -7,11 +7,20 @@ had, its tests are skipped and the summary says so; MIRRORLAKE_REQUIRE_SERVERS=1
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.support.servers import FLAVORS, Server, ServerUnavailable, install, running_server
+from tests.support.servers import (
+    FLAVORS,
+    Server,
+    ServerUnavailable,
+    install,
+    mariadb_binlog,
+    mysqlbinlog,
+    running_server,
+)
 
 _unavailable: dict[str, str] = {}
 
@@ -47,7 +56,24 @@ def server(request) -> Server:
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture
+def read_with_tool() -> Callable[..., str]:
+    """(flavor, *arguments) -> what that server's own binlog tool prints."""
+
+    def read(flavor: str, *arguments: str | Path) -> str:
+        _require(flavor)
+        return {"mariadb": mariadb_binlog, "mysql": mysqlbinlog}[flavor](*arguments)
+
+    return read
+
+
 def _session_server(flavor: str) -> Iterator[Server]:
+    _require(flavor)
+    with running_server(flavor) as server:
+        yield server
+
+
+def _require(flavor: str) -> None:
     try:
         install(flavor)
     except ServerUnavailable as error:
@@ -55,5 +81,3 @@ def _session_server(flavor: str) -> Iterator[Server]:
         if os.environ.get("MIRRORLAKE_REQUIRE_SERVERS") == "1":
             pytest.fail(f"MIRRORLAKE_REQUIRE_SERVERS=1, but: {error}")
         pytest.skip(str(error))
-    with running_server(flavor) as server:
-        yield server

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from pathlib import Path
 from random import Random
 from subprocess import CalledProcessError
 
@@ -18,7 +17,6 @@ from tests.support.histories import History, random_history
 from tests.support.history_sql import run_history
 from tests.support.oracle import TableDdl
 from tests.support.random_tables import create_table_sql, table_of_every_type
-from tests.support.servers import ServerUnavailable, mariadb_binlog, mysqlbinlog
 from tests.support.values import edge_values, random_value
 
 _TABLE_MAP, _ROWS = 19, (23, 24, 25, 30, 31, 32)
@@ -83,44 +81,37 @@ def row_payloads(logs: list[bytes]) -> list[tuple[int, bytes]]:
     return found
 
 
-READERS = {"mariadb": mariadb_binlog, "mysql": mysqlbinlog}
+FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 OPTIONS = ("--verify-binlog-checksum", "-v", "-v", "--base64-output=decode-rows")
 
 
-def read_with_tool(flavor: str, paths: list[Path]) -> str:
-    try:
-        return READERS[flavor](*OPTIONS, *paths)
-    except ServerUnavailable as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.parametrize("options", [{}, {"checksum": False}, {"gtid_mode": False}, {"end": "open"}], ids=str)
-@pytest.mark.parametrize("flavor", READERS)
-def test_the_servers_tool_reads_every_event_of_a_history(flavor, options, tmp_path):
+@FLAVORS
+def test_the_servers_tool_reads_every_event_of_a_history(flavor, options, tmp_path, read_with_tool):
     history = random_history(3)
     paths = write_logs(tmp_path, history.log(flavor, **options), max_file_bytes=30_000)
-    text = read_with_tool(flavor, paths)
+    text = read_with_tool(flavor, *OPTIONS, *paths)
     verbs = re.findall(r"^### (INSERT|UPDATE|DELETE) ", text, re.MULTILINE)
     assert verbs == [change.op for transaction in history.transactions for change in transaction.changes]
     assert "ERROR" not in text and "WARNING" not in text.replace("WARNING: The option", "")
     assert len(paths) > 3
 
 
-@pytest.mark.parametrize("flavor", READERS)
-def test_the_servers_tool_shows_positions_gtids_and_statements(flavor, tmp_path):
+@FLAVORS
+def test_the_servers_tool_shows_positions_gtids_and_statements(flavor, tmp_path, read_with_tool):
     log = Log(flavor, [Ddl("CREATE DATABASE shop", "shop"), Ddl("CREATE TABLE café (id INT PRIMARY KEY)", "shop")])
     (path,) = write_logs(tmp_path, log)
-    text = read_with_tool(flavor, [path])
+    text = read_with_tool(flavor, *OPTIONS, path)
     offsets = [offset for _, offset in encode_logs(log)[0].item_offsets]
     assert all(f"# at {offset}\n" in text for offset in offsets)
     assert "CREATE TABLE café (id INT PRIMARY KEY)" in text and "/*!*/" in text
     assert ("0-7-2" if flavor == "mariadb" else f"{log.server_uuid}:2") in text
 
 
-@pytest.mark.parametrize("flavor", READERS)
-def test_the_servers_tool_notices_one_flipped_bit(flavor, tmp_path):
+@FLAVORS
+def test_the_servers_tool_notices_one_flipped_bit(flavor, tmp_path, read_with_tool):
     (path,) = write_logs(tmp_path, Log(flavor, [Ddl("CREATE DATABASE shop", "shop")]))
     flip_byte(path, -30, mask=1)
     with pytest.raises(CalledProcessError) as complaint:
-        read_with_tool(flavor, [path])
+        read_with_tool(flavor, *OPTIONS, path)
     assert re.search("crc|checksum", complaint.value.stderr, re.IGNORECASE)

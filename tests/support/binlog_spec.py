@@ -108,7 +108,7 @@ class Rotate:
 
 @dataclass(frozen=True)
 class Restart:
-    """The server stops and starts: the file ends with STOP (after a crash: as it is, in use); a new run begins the next."""
+    """The server stops and starts: the file ends with STOP, or after a crash as it is; the next begins a new run."""
 
     after_crash: bool = False
 
