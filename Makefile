@@ -25,7 +25,6 @@ test-long: setup  ## the server tier in its long form: more kills, more historie
 	$(pytest) tests/lake tests/server --long
 lint: setup  ## ruff and mypy
 	$(run)ruff check .
-	$(run)ruff format --check .
 	$(run)mypy
 bench: setup  ## the published figures (some minutes)
 	$(run)python -m bench

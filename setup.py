@@ -30,13 +30,12 @@ setup(
         "tenacity",
         "PyYAML",
     ],
+    # dbx is no extra: it needs pydantic 1, so an environment of its own: dbx==0.8.19 "click<8.2" "setuptools<82".
     extras_require={
         # For a session on one's own machine. On Databricks both come with the runtime, and a wheel that required them
         # would replace the runtime's PySpark. Delta 4.4.0 is published for Spark 4.2; later pairs do not resolve.
         "spark": ["pyspark==4.2.0", "delta-spark==4.4.0"],
         "databricks": ["databricks-sdk==0.156.0"],
         "dev": ["pytest", "pytest-timeout", "chispa", "hypothesis", "ruff", "mypy", "matplotlib"],
-        # Only in an environment of its own: it needs pydantic 1.
-        "dbx": ["dbx==0.8.19", "click<8.2", "setuptools<82"],
     },
 )
