@@ -74,8 +74,7 @@ def _read_item(tokens: Tokens, table: CreateTable) -> None:
     if read_key(tokens, table):
         return
     if tokens.accept("PERIOD", "FOR"):
-        if tokens.name().upper() == "SYSTEM_TIME":
-            table.unsupported = "system versioning"
+        table.unsupported = f"PERIOD FOR {tokens.name()}"
         tokens.skip_parentheses()
         return
     column = read_column(tokens)
