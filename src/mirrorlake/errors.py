@@ -27,6 +27,7 @@ REFUSALS: dict[str, str] = {
     "server-unreachable": "Check host, port and network; the run can be repeated as it is.",
     "server-lost": "The connection broke; run again, it goes on from the last committed boundary.",
     "server-password": "Check the user and the password (environment variable MIRRORLAKE_PASSWORD or --password-file).",
+    "server-tls": "Compare the TLS options with what the server offers: whether it has TLS, its certificate and its CA.",
     "server-privilege": "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this user (MariaDB: also BINLOG MONITOR).",
     "server-log-purged": "The server no longer has this position; start a new lake (snapshots of running servers come later).",
     "binlog-off": "Start the server with log_bin enabled, then run preflight again.",

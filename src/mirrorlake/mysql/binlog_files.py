@@ -107,9 +107,9 @@ class FileSource:
 
     def _first_missing(self, gtids: GtidSet, number: int, end: BinlogPosition) -> BinlogPosition:
         for block in self.read(BinlogPosition(self._files[number].name, FIRST_EVENT_OFFSET), end):
-            offset = first_missing(block, gtids)
-            if offset is not None:
-                return BinlogPosition(block.log_file, offset)
+            i = first_missing(block, gtids)
+            if i is not None:
+                return block.position(i)
         return end
 
     def _blocks(self, log_file: LogFile, start: int, limit: int) -> Iterator[EventBlock]:

@@ -81,7 +81,7 @@ class LogFile:
 def find_log_files(folder: Path) -> dict[int, Path]:
     """File number -> file, for the one log in a folder; other files, also ``*.index``, are left alone.
 
-    Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (not binlogs despite their names, or two logs).
+    Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (no binlogs despite their names, two logs).
     """
     try:
         named = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]

@@ -28,10 +28,9 @@ def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
 
 
 def first_missing(block: EventBlock, gtids: GtidSet) -> int | None:
-    """Offset in the file of the first GTID event whose transaction is not in ``gtids``."""
+    """Index of the first GTID event whose transaction is not in ``gtids``."""
     found = np.flatnonzero(np.isin(block.events.event_type, _GTID_TYPES))
-    starts = block.start_positions
-    return next((int(starts[i]) for i in found if not gtids.contains(_single(block, i))), None)
+    return next((i for i in found.tolist() if not gtids.contains(_single(block, i))), None)
 
 
 def _single(block: EventBlock, i: int) -> GtidSet:

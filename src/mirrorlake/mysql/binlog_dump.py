@@ -1,0 +1,213 @@
+"""A live server as a source: one connection streams the log, another answers questions about it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from mirrorlake.core.binlog.events import parse_format_description, parse_rotate
+from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, EventIndex
+from mirrorlake.core.binlog.gtid_search import first_missing
+from mirrorlake.core.constants import ChecksumAlgorithm, EventFlag, EventType
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.errors import MirrorlakeError, RefusedError
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.dump_stream import DumpStream
+
+_DUMP_OFFSET_LIMIT = 1 << 32
+"""COM_BINLOG_DUMP and an event's header hold 32 bits of an offset."""
+
+
+class LiveSource:
+    """A ``BinlogSource`` over one server. ``read`` goes on with its stream when it starts where the last one ended."""
+
+    def __init__(self, login: ServerLogin):
+        """Connects. Raises what ``ServerConnection`` raises."""
+        self._login, self._control = login, ServerConnection(login)
+        self.identity, self.flavor = self._control.identity, self._control.flavor
+        self._stream: DumpStream | None = None
+        self._blocks: Iterator[EventBlock] = iter(())
+        self._rest: EventBlock | None = None
+        self._position: BinlogPosition | None = None
+        self._is_file_done = False
+
+    @property
+    def control(self) -> ServerConnection:
+        """For questions: preflight, table definitions."""
+        return self._control
+
+    def earliest(self) -> BinlogPosition:
+        """Raises RefusedError ``binlog-off``."""
+        return BinlogPosition(next(iter(self._file_sizes())), FIRST_EVENT_OFFSET)
+
+    def current(self) -> BinlogPosition:
+        """Raises RefusedError ``binlog-off``."""
+        return self._status()[0]
+
+    def locate(self, gtids: GtidSet) -> BinlogPosition:
+        """Raises RefusedError ``server-log-purged`` when transactions outside ``gtids`` are gone."""
+        end, executed = self._status()
+        if executed is None:
+            executed = self._control.query(f"SELECT BINLOG_GTID_POS('{end.log_file}', {end.offset})")[0][0] or ""
+        if gtids.contains(parse_gtid_set(self.flavor, executed)):
+            return end
+        stream, cursor = DumpStream(self._login, gtids, self.identity), LogCursor()
+        try:
+            while True:
+                for block in cursor.blocks(*stream.read()):
+                    i = first_missing(block, gtids)
+                    if i is not None:
+                        return self._start_of(block, i)
+        finally:
+            stream.close()
+
+    def check_range(self, start: BinlogPosition, end: BinlogPosition) -> None:
+        """Raises RefusedError ``server-log-purged``."""
+        if self._file_sizes().get(start.log_file, -1) < start.offset:
+            raise RefusedError("server-log-purged", "the server does not have this position", position=str(start))
+
+    def read(self, start: BinlogPosition | GtidSet, end: BinlogPosition) -> Iterator[EventBlock]:
+        """See ``BinlogSource.read``. Raises also what ``DumpStream`` raises."""
+        position = start if isinstance(start, BinlogPosition) else self.locate(start)
+        if position >= end:
+            return
+        if not self._goes_on_at(position):
+            self._open_stream(position)
+        while self._position < end:
+            block = self._next_block()
+            taken = _events_until(block, end)
+            if taken < len(block.events):
+                self._rest = block.part(taken, len(block.events))
+            if taken:
+                part = block.part(0, taken)
+                self._position = BinlogPosition(block.log_file, part.end_pos)
+                self._is_file_done = part.events.event_type[-1] == EventType.ROTATE
+                yield part
+            if taken < len(block.events):
+                return
+
+    def close(self) -> None:
+        self._close_stream()
+        self._control.close()
+
+    # --- the stream
+
+    def _open_stream(self, start: BinlogPosition) -> None:
+        self._close_stream()
+        reachable = start if start.offset < _DUMP_OFFSET_LIMIT else BinlogPosition(start.log_file, FIRST_EVENT_OFFSET)
+        self._stream = DumpStream(self._login, reachable, self.identity)
+        self._blocks = _blocks_from(self._stream, start)
+        self._position, self._is_file_done = start, False
+
+    def _goes_on_at(self, start: BinlogPosition) -> bool:
+        """Behind a file's ROTATE comes the first event of the next file."""
+        if self._stream is None or self._position is None:
+            return False
+        is_next_file = start.file_number == self._position.file_number + 1 and start.offset == FIRST_EVENT_OFFSET
+        return start == self._position or (self._is_file_done and is_next_file)
+
+    def _close_stream(self) -> None:
+        stream, self._stream, self._rest, self._position = self._stream, None, None, None
+        if stream is not None:
+            stream.close()
+
+    def _next_block(self) -> EventBlock:
+        block, self._rest = self._rest, None
+        try:
+            return block or next(self._blocks)
+        except MirrorlakeError:
+            self._close_stream()
+            raise
+
+    # --- questions
+
+    def _status(self) -> tuple[BinlogPosition, str | None]:
+        """The end of the log, and the GTIDs executed at that moment where the server tells (MySQL)."""
+        is_new = self.flavor == "mysql" and self._control.version_numbers >= (8, 2, 0)
+        rows = self._control.query("SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS")
+        if not rows:
+            raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
+        log_file, offset = rows[0][:2]
+        return BinlogPosition(log_file, int(offset)), rows[0][4] if len(rows[0]) > 4 else None
+
+    def _file_sizes(self) -> dict[str, int]:
+        return {row[0]: int(row[1]) for row in self._control.query("SHOW BINARY LOGS")}
+
+    def _start_of(self, block: EventBlock, i: int) -> BinlogPosition:
+        """By the event's own end position: a stream that leaves events out has no other."""
+        if self._file_sizes().get(block.log_file, 0) >= _DUMP_OFFSET_LIMIT:
+            what = f"{block.log_file} is longer than 4 GiB, so a GTID's offset is unsure; start by file and position"
+            raise RefusedError("log-range", what)
+        return BinlogPosition(block.log_file, int(block.events.log_pos[i]) - int(block.events.length[i]))
+
+
+class LogCursor:
+    """Follows file and offset through a stream, and takes the events out that are in no file.
+
+    Those are: ROTATE at the stream's start and at every switch of files (it names the file), FORMAT_DESCRIPTION at a
+    start within a file (it tells the checksum algorithm), heartbeats, and whatever carries the artificial flag.
+    """
+
+    def __init__(self):
+        self._log_file, self._offset, self._has_checksum = "", 0, True
+
+    def blocks(self, buf: np.ndarray, events: EventIndex) -> Iterator[EventBlock]:
+        is_description = events.event_type == EventType.FORMAT_DESCRIPTION
+        is_artificial = _artificial(events)
+        first = 0
+        for i in np.flatnonzero(is_artificial | is_description).tolist():
+            yield from self._block(buf, events[first:i])
+            self._learn(buf, events, i)
+            first = i + 1 if is_artificial[i] else i
+        yield from self._block(buf, events[first:])
+
+    def _block(self, buf: np.ndarray, events: EventIndex) -> Iterator[EventBlock]:
+        if len(events):
+            block = EventBlock(self._log_file, self._offset, buf, events, self._has_checksum)
+            self._offset = block.end_pos
+            yield block
+
+    def _learn(self, buf: np.ndarray, events: EventIndex, i: int) -> None:
+        start, length = int(events.offset[i]), int(events.length[i])
+        if events.event_type[i] == EventType.ROTATE:
+            rotate = parse_rotate(_without_checksum(buf[start : start + length].tobytes())[HEADER_BYTES:])
+            self._log_file, self._offset = rotate.next_file, rotate.offset
+        elif events.event_type[i] == EventType.FORMAT_DESCRIPTION:
+            description = parse_format_description(buf[start + HEADER_BYTES : start + length].tobytes())
+            self._has_checksum = description.checksum_algorithm == ChecksumAlgorithm.CRC32
+
+
+def _artificial(events: EventIndex) -> np.ndarray:
+    kind = events.event_type
+    without_place = (kind == EventType.ROTATE) | (kind == EventType.FORMAT_DESCRIPTION)
+    heartbeat = (kind == EventType.HEARTBEAT) | (kind == EventType.HEARTBEAT_V2)
+    return (events.flags & EventFlag.ARTIFICIAL != 0) | heartbeat | (without_place & (events.log_pos == 0))
+
+
+def _without_checksum(event: bytes) -> bytes:
+    """The first ROTATE comes before anything says whether events carry checksums."""
+    body, crc = event[:-CHECKSUM_BYTES], event[-CHECKSUM_BYTES:]
+    return body if zlib.crc32(body).to_bytes(4, "little") == crc else event
+
+
+def _blocks_from(stream: DumpStream, start: BinlogPosition) -> Iterator[EventBlock]:
+    """All blocks of a stream, without the events before ``start``."""
+    cursor = LogCursor()
+    while True:
+        for block in cursor.blocks(*stream.read()):
+            first = 0
+            if block.log_file == start.log_file and block.start_pos < start.offset:
+                first = int(np.searchsorted(block.start_positions, start.offset))
+            if first < len(block.events):
+                yield block.part(first, len(block.events)) if first else block
+
+
+def _events_until(block: EventBlock, end: BinlogPosition) -> int:
+    """How many of the block's events end at or before ``end``."""
+    number = BinlogPosition(block.log_file, block.start_pos).file_number
+    if number != end.file_number:
+        return len(block.events) if number < end.file_number else 0
+    return int(np.searchsorted(block.start_positions + block.events.length, end.offset, side="right"))

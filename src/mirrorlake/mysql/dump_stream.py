@@ -1,0 +1,225 @@
+"""The replication protocol: asks a server for its log and takes events off the socket in large pieces.
+
+Packets: u24 length, u8 sequence number, payload. Payload: 0x00 and one event, 0xff and an error, 0xfe the end. One of
+0xffffff bytes goes on in the next packet, which has no 0x00 of its own.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import ssl
+import struct
+from uuid import uuid4
+
+import numpy as np
+
+from mirrorlake.core.binlog.framing import (
+    HEADER_BYTES,
+    SLACK_BYTES,
+    SPECIAL_PACKET,
+    EventIndex,
+    index_events,
+    index_packets,
+)
+from mirrorlake.core.constants import DUMP_SEND_ANNOTATE_ROWS, Command
+from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin, server_error, server_errors
+
+BUFFER_BYTES = 8 << 20
+RECEIVE_BUFFER_BYTES = 4 << 20
+HEARTBEAT_S = 2
+SILENCE_LIMIT_S = 30
+"""A server that sends neither events nor heartbeats for so long is lost."""
+GATHER_S = 0.002
+"""How long to wait for more bytes before handing out what is there."""
+SERVER_WRITE_TIMEOUT_S = 3600
+"""How long the server lets us work on what we have without taking more."""
+
+_MAX_PACKET = 0xFFFFFF
+_MIN_ROOM_BYTES = 64 << 10
+_READ_FAILED = 1236  # ER_SOURCE_FATAL_ERROR_READING_BINLOG: everything that is wrong with the log or the request
+
+
+class DumpStream:
+    """An open dump connection. The buffers it hands out are never written again where events lie.
+
+    Raises RetryableError ``server-lost``, RefusedError ``server-log-purged``, ``server-privilege``, ``log-event``,
+    ``binlog-off``, and what ``ServerConnection`` raises.
+    """
+
+    def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
+        self._login = login
+        self._connection = ServerConnection(login, receive_buffer_bytes=RECEIVE_BUFFER_BYTES)
+        try:
+            if self._connection.identity != expected_identity:
+                raise RetryableError("server-lost", f"{login}: another server answers at this address now")
+            self._request(start)
+        except BaseException:
+            self.close()
+            raise
+        self._socket = self._connection.session._sock
+        self._socket.settimeout(SILENCE_LIMIT_S)
+        self._new_buffer(BUFFER_BYTES)
+
+    def read(self) -> tuple[np.ndarray, EventIndex]:
+        """At least one event, artificial ones included; waits for it."""
+        while True:
+            events, self._low, status = index_packets(self._buf, self._low, self._high)
+            if len(events):
+                return self._buf, events
+            if status == SPECIAL_PACKET:
+                return self._take_special()
+            self._receive_more()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # --- the request
+
+    def _request(self, start: BinlogPosition | GtidSet) -> None:
+        """COM_REGISTER_SLAVE: u32 server id, three empty strings, u16 port, u32 rank, u32 source id; then the dump."""
+        connection, server_id = self._connection, random.randrange(1 << 30, 1 << 32)
+        for statement in _session_settings(connection.flavor, start):
+            connection.query(statement)
+        session = connection.session
+        with server_errors(self._login):
+            session._execute_command(Command.REGISTER_SLAVE, struct.pack("<I3xHII", server_id, 0, 0, 0))
+            session._read_packet()
+            session._execute_command(*_dump_command(connection.flavor, start, server_id))
+
+    # --- the socket
+
+    def _new_buffer(self, n_bytes: int, kept: np.ndarray | tuple = ()) -> None:
+        self._buf = np.empty(n_bytes + SLACK_BYTES, np.uint8)
+        self._view = memoryview(self._buf)[:n_bytes]
+        self._buf[: len(kept)] = kept
+        self._low, self._high = 0, len(kept)
+
+    def _receive_more(self) -> None:
+        """More bytes behind those that are there: all that come without a pause, while there is room."""
+        if len(self._view) - self._high < _MIN_ROOM_BYTES:
+            unread = self._buf[self._low : self._high]
+            packet_bytes = 4 + int.from_bytes(unread[:3].tobytes(), "little")
+            self._new_buffer(max(BUFFER_BYTES, packet_bytes + _MIN_ROOM_BYTES), unread)
+        self._high += self._receive_into(self._view[self._high :])
+        while self._high < len(self._view) and self._has_more():
+            try:
+                self._high += self._receive_into(self._view[self._high :])
+            except RetryableError:  # what came before the connection broke is looked at first: it may say why
+                break
+
+    def _has_more(self) -> bool:
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return True
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(GATHER_S * 1000))
+
+    def _receive_into(self, target: memoryview) -> int:
+        try:
+            n_bytes = self._socket.recv_into(target)
+        except TimeoutError:
+            raise self._lost(f"nothing came for {SILENCE_LIMIT_S} s") from None
+        except OSError as error:
+            raise self._lost(str(error)) from None
+        if not n_bytes:
+            raise self._lost("the server closed the connection")
+        return n_bytes
+
+    def _take_into(self, target: memoryview) -> None:
+        """Fill ``target`` with the next bytes, first from the buffer, then past it."""
+        filled = min(len(target), self._high - self._low)
+        target[:filled] = self._view[self._low : self._low + filled]
+        self._low += filled
+        while filled < len(target):
+            filled += self._receive_into(target[filled:])
+
+    def _take(self, n_bytes: int) -> bytes:
+        taken = bytearray(n_bytes)
+        self._take_into(memoryview(taken))
+        return bytes(taken)
+
+    # --- packets that are not one plain event
+
+    def _take_special(self) -> tuple[np.ndarray, EventIndex]:
+        payload_bytes = int.from_bytes(self._take(4)[:3], "little")
+        if payload_bytes == _MAX_PACKET:
+            return self._take_large_event()
+        payload = self._take(payload_bytes)
+        if payload[:1] == b"\xff":
+            raise _stream_error(payload, self._login)
+        if payload[:1] == b"\xfe" and payload_bytes < 9:
+            raise self._lost("the server ended the stream")
+        raise RefusedError("log-event", f"{self._login}: a packet that is neither an event nor an error")
+
+    def _take_large_event(self) -> tuple[np.ndarray, EventIndex]:
+        """An event whose packets follow; the length of the first one, 0xffffff, has been taken."""
+        head = self._take(1 + HEADER_BYTES)
+        length = int.from_bytes(head[10:14], "little")
+        buf = np.empty(length + SLACK_BYTES, np.uint8)
+        buf[:HEADER_BYTES] = np.frombuffer(head, np.uint8, offset=1)
+        view, filled, part_bytes = memoryview(buf), HEADER_BYTES, _MAX_PACKET
+        rest_bytes = _MAX_PACKET - len(head)
+        while True:
+            if filled + rest_bytes > length:
+                raise RefusedError("log-event", "an event's length field is not the length of its packets")
+            self._take_into(view[filled : filled + rest_bytes])
+            filled += rest_bytes
+            if part_bytes < _MAX_PACKET:
+                break
+            part_bytes = rest_bytes = int.from_bytes(self._take(4)[:3], "little")
+        events, stop = index_events(buf, 0, filled)
+        if stop != filled or len(events) != 1:
+            raise RefusedError("log-event", "an event's length field is not the length of its packets")
+        return buf, events
+
+    def _lost(self, why: str) -> RetryableError:
+        return RetryableError("server-lost", f"{self._login}: {why}")
+
+
+def _session_settings(flavor: str, start: BinlogPosition | GtidSet) -> list[str]:
+    """Both generations of names: a server looks only at the one it knows."""
+    beat_ns = HEARTBEAT_S * 1_000_000_000
+    settings = [
+        "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'",
+        f"SET @master_heartbeat_period = {beat_ns}, @source_heartbeat_period = {beat_ns}",
+        f"SET SESSION net_write_timeout = {SERVER_WRITE_TIMEOUT_S}",
+    ]
+    if flavor == "mysql":
+        return [*settings, f"SET @slave_uuid = '{(unique := uuid4())}', @replica_uuid = '{unique}'"]
+    settings.append("SET @mariadb_slave_capability = 4")
+    if isinstance(start, MariadbGtidSet):
+        settings.append(f"SET @slave_connect_state = '{start}', @slave_gtid_strict_mode = 0")
+    return settings
+
+
+def _dump_command(flavor: str, start: BinlogPosition | GtidSet, server_id: int) -> tuple[int, bytes]:
+    """COM_BINLOG_DUMP: u32 position, u16 flags, u32 server id, file name.
+
+    COM_BINLOG_DUMP_GTID: u16 flags, u32 server id, u32 name's bytes, name, u64 position, u32 set's bytes, set.
+    """
+    if isinstance(start, MysqlGtidSet):
+        gtids = start.encode()
+        fields = struct.pack("<HIIQI", 0, server_id, 0, FIRST_EVENT_OFFSET, len(gtids))
+        return Command.BINLOG_DUMP_GTID, fields + gtids
+    flags = DUMP_SEND_ANNOTATE_ROWS if flavor == "mariadb" else 0
+    log_file, offset = (start.log_file, start.offset) if isinstance(start, BinlogPosition) else ("", FIRST_EVENT_OFFSET)
+    return Command.BINLOG_DUMP, struct.pack("<IHI", offset, flags, server_id) + log_file.encode()
+
+
+def _stream_error(payload: bytes, login: ServerLogin) -> MirrorlakeError:
+    """0xff, u16 number, '#' and five characters, text."""
+    number, text = int.from_bytes(payload[1:3], "little"), payload[9:].decode("utf-8", "replace")
+    if number != _READ_FAILED:
+        return server_error(number, text, login)
+    message, said = f"{login}: {text}", text.lower()
+    if "same server_uuid" in said or "server_id" in said and "same" in said:
+        return RetryableError("server-lost", message)
+    if "binary log is not open" in said:
+        return RefusedError("binlog-off", message)
+    if any(word in said for word in ("max_allowed_packet", "bogus", "truncated", "corrupt", "checksum")):
+        return RefusedError("log-event", message)
+    return RefusedError("server-log-purged", message)

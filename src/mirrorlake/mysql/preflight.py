@@ -1,0 +1,140 @@
+"""What a server must have before its log can be mirrored: one check per function, each with its fix."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mirrorlake.core.constants import Command
+from mirrorlake.errors import REFUSALS, RefusedError
+from mirrorlake.mysql.connection import ServerConnection, server_errors
+
+OLDEST = {"mysql": (5, 6, 0), "mariadb": (10, 2, 0)}
+_PROBE_SERVER_ID = 0x7FFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """found: what the server has. fix: what to do when not ok. code: what it is refused with; None: information."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+    code: str | None = None
+
+
+def run_preflight(connection: ServerConnection) -> list[Check]:
+    """All checks in order. Raises only when the server cannot be reached or does not let us in."""
+    return [check(connection) for check in CHECKS]
+
+
+def refuse_failed(checks: list[Check]) -> None:
+    """Raises RefusedError with the code of the first failed check."""
+    failed = next((check for check in checks if not check.ok and check.code), None)
+    if failed:
+        raise RefusedError(failed.code, f"preflight: {failed.name} is {failed.found}")
+
+
+def check_flavor(connection: ServerConnection) -> Check:
+    return Check("flavor", True, connection.flavor)
+
+
+def check_server_version(connection: ServerConnection) -> Check:
+    ok = connection.version_numbers >= OLDEST[connection.flavor]
+    return _check("server version", ok, connection.server_version, "server-version")
+
+
+def check_replication_privilege(connection: ServerConnection) -> Check:
+    """By asking to be a replica, on a connection of its own."""
+    probe = ServerConnection(connection.login)
+    try:
+        with server_errors(connection.login):
+            fields = struct.pack("<I3xHII", _PROBE_SERVER_ID, 0, 0, 0)
+            probe.session._execute_command(Command.REGISTER_SLAVE, fields)
+            probe.session._read_packet()
+    except RefusedError as error:
+        if error.code != "server-privilege":
+            raise
+        return _check("privilege REPLICATION SLAVE", False, "missing", "server-privilege")
+    finally:
+        probe.close()
+    return _check("privilege REPLICATION SLAVE", True, "granted", "server-privilege")
+
+
+def check_status_privilege(connection: ServerConnection) -> Check:
+    try:
+        connection.query("SHOW BINARY LOGS")
+    except RefusedError as error:
+        if error.code == "server-privilege":
+            return _check("privilege REPLICATION CLIENT", False, "missing", "server-privilege")
+        if error.code != "binlog-off":
+            raise
+    return _check("privilege REPLICATION CLIENT", True, "granted", "server-privilege")
+
+
+def check_log_bin(connection: ServerConnection) -> Check:
+    return _check_variable(connection, "log_bin", "ON", "binlog-off")
+
+
+def check_binlog_format(connection: ServerConnection) -> Check:
+    return _check_variable(connection, "binlog_format", "ROW", "binlog-format")
+
+
+def check_row_image(connection: ServerConnection) -> Check:
+    return _check_variable(connection, "binlog_row_image", "FULL", "binlog-row-image")
+
+
+def check_row_metadata(connection: ServerConnection) -> Check:
+    found = connection.variable("binlog_row_metadata")
+    if found is None:
+        return Check("binlog_row_metadata", False, "unknown to this server",
+                     "Use MySQL 8.0.1 or later, or MariaDB 10.5 or later.", "binlog-row-metadata")  # fmt: skip
+    return _check("binlog_row_metadata", found == "FULL", found, "binlog-row-metadata")
+
+
+def check_row_value_options(connection: ServerConnection) -> Check:
+    found = connection.variable("binlog_row_value_options") or ""
+    return _check("binlog_row_value_options", found == "", found or "empty", "binlog-row-value-options")
+
+
+def check_binlog_checksum(connection: ServerConnection) -> Check:
+    return _check_variable(connection, "binlog_checksum", "CRC32", "binlog-checksum")
+
+
+def check_compression(connection: ServerConnection) -> Check:
+    name = "binlog_transaction_compression" if connection.flavor == "mysql" else "log_bin_compress"
+    found = connection.variable(name) or "OFF"
+    return _check(name, found == "OFF", found, "binlog-compression")
+
+
+def check_gtid_mode(connection: ServerConnection) -> Check:
+    """MariaDB always writes GTIDs; MySQL without them is read by file and position."""
+    found = "always on" if connection.flavor == "mariadb" else connection.variable("gtid_mode") or "OFF"
+    return Check("gtid_mode", True, found)
+
+
+CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
+    check_flavor,
+    check_server_version,
+    check_replication_privilege,
+    check_status_privilege,
+    check_log_bin,
+    check_binlog_format,
+    check_row_image,
+    check_row_metadata,
+    check_row_value_options,
+    check_binlog_checksum,
+    check_compression,
+    check_gtid_mode,
+)
+
+
+def _check_variable(connection: ServerConnection, name: str, wanted: str, code: str) -> Check:
+    found = connection.variable(name)
+    return _check(name, found == wanted, found or "unknown to this server", code)
+
+
+def _check(name: str, ok: bool, found: str, code: str) -> Check:
+    return Check(name, ok, found, "" if ok else REFUSALS[code], code)
