@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.delta.session import is_connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,11 @@ class Lake:
     source: str
     flavor: str
     incarnation: int = 0
+
+    @property
+    def parallelism(self) -> int:
+        """Tasks that run at once, as far as the session tells."""
+        return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""

@@ -21,7 +21,6 @@ from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress
-from mirrorlake.lake.delta.session import parallelism
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.table import CHANGE_COLUMNS
@@ -133,7 +132,7 @@ class AssembleHop:
 
     def _decoded(self, part: EventRange) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
-        n = parallelism(self._lake.spark)
+        n = self._lake.parallelism
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
         flavor = self._lake.flavor
 

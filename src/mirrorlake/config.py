@@ -1,0 +1,80 @@
+"""What a run is told, as values checked once: from the command line, a YAML file, or both (the command line wins)."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from mirrorlake.errors import UsageError
+
+
+class Options(BaseModel):
+    """Options of the hops; the command line has the same names, with dashes.
+
+    source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
+    ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
+    until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lake: str = Field(min_length=1)
+    source: str | None = None
+    tables: tuple[str, ...] = ("*",)
+    start: str = "earliest"
+    until: str = "current"
+    follow: bool = False
+    password_file: Path | None = None
+    tls: bool = False
+    bronze_batch_mb: int = Field(256, ge=1, le=8192, description="log bytes of one bronze commit")
+    silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")
+    epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")
+    poll_s: float = Field(0.1, gt=0, le=60, description="pause between looks at a source that has nothing new")
+
+    @field_validator("source")
+    @classmethod
+    def _known_source(cls, source: str | None) -> str | None:
+        if source is not None and not source.startswith(("files:", "mysql://")):
+            raise ValueError("a source is written mysql://user@host:port or files:DIR")
+        return source
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _split_patterns(cls, tables: Any) -> Any:
+        return tuple(part.strip() for part in tables.split(",") if part.strip()) if isinstance(tables, str) else tables
+
+    @field_validator("tables")
+    @classmethod
+    def _some_pattern(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
+        if not tables:
+            raise ValueError("no table pattern is given")
+        return tables
+
+    def wants(self, database: str, table: str) -> bool:
+        """Is this table to be mirrored?"""
+        return any(fnmatch.fnmatchcase(f"{database}.{table}", pattern) for pattern in self.tables)
+
+
+def load_options(config: Path | None, given: dict[str, Any]) -> Options:
+    """Options of a YAML file, overruled by those given (None: not given).
+
+    Raises UsageError with the first thing that is wrong; it never repeats a source's text, which might hold a password.
+    """
+    values: dict[str, Any] = {}
+    if config is not None:
+        try:
+            values = yaml.safe_load(config.read_text()) or {}
+        except (OSError, yaml.YAMLError) as error:
+            raise UsageError("usage", f"cannot read {config}: {getattr(error, 'strerror', None) or 'not valid YAML'}") from None
+        if not isinstance(values, dict):
+            raise UsageError("usage", f"{config} is not a mapping of option names to values")
+    values |= {name: value for name, value in given.items() if value is not None}
+    try:
+        return Options(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError("usage", f"option {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
