@@ -12,8 +12,8 @@ can_apt() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 apt_install() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1
 }
-quietly() { # runs a command, shows its output only when it fails
-  "$@" >"$log" 2>&1 || { tail -n 25 "$log" >&2; return 1; }
+quietly() { # runs a command; only when it fails, shows the end of its output, without stack frames
+  "$@" >"$log" 2>&1 || { grep -Ev '^[[:space:]]+at |^  ' "$log" | tail -n 20 >&2; return 1; }
 }
 # What .venv was made for: this folder and this Python.
 place() { [ -x $venv/bin/python ] && $venv/bin/python -SIc 'import sys; print(sys.version)' && pwd; }
