@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -14,6 +16,7 @@ from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin
 from mirrorlake.mysql.preflight import refuse_failed, run_preflight
+from tests.support.servers import _is_alive, running_server
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +127,30 @@ def test_the_servers_folder_reads_as_the_server_does(server, source):
         fresh, fresh.earliest(), fresh.current()
     )
     fresh.close()
+
+
+def test_the_folder_of_a_server_that_crashed_is_read_whole(shop):
+    """The file it was writing has no ROTATE; the next one tells that the server was started."""
+    with running_server(shop.flavor) as server:
+        server.execute("CREATE DATABASE shop")
+        server.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name LONGBLOB)")
+        insert(server, 1, 2)
+        server._hang_up()
+        pid = server.pid
+        os.kill(pid, signal.SIGKILL)
+        while _is_alive(pid):
+            time.sleep(0.05)
+        in_use_alone = FileSource(server.datadir)
+        assert in_use_alone.current().file_number == 1
+        server.start()
+        insert(server, 3)
+        files = FileSource(server.datadir)
+        found = read_files(files, files.earliest(), files.current())
+        assert {name: data[:17] + b"\0" + data[18:] for name, data in found.items()} == on_disk(server)
+        assert len(found) == 2
+        live = LiveSource(login(server))
+        assert read_files(live, live.earliest(), live.current()) == on_disk(server)
+        live.close()
 
 
 def test_events_of_more_than_one_packet_come_whole(server, source):
