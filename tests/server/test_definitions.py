@@ -144,7 +144,9 @@ def why_wrong(known, seen: TableMap) -> str | None:
         return None
     if known.code in ("foreign-key-cascade", "ddl-unsupported"):
         return None  # refused in the open; which ones is asserted below
-    return None if seen.refusal and seen.refusal[0] == known.code else f"refused as {known}, the map says {seen.refusal}"
+    return (
+        None if seen.refusal and seen.refusal[0] == known.code else f"refused as {known}, the map says {seen.refusal}"
+    )
 
 
 def definitions_equal(folded: Definitions, rebuilt: Definitions, accounts) -> bool:

@@ -76,7 +76,8 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
     null_bits = int.from_bytes(reader.take((count + 7) // 8), "little")
     fields = read_fields(reader, wire_types, flavor)
     has_full_metadata = fields.is_complete
-    schema, refusal = None, ("row-metadata", "the table map lacks column names, signedness or character sets")
+    schema: TableSchema | None = None
+    refusal: tuple[str, str] | None = ("row-metadata", "the table map lacks column names, signedness or character sets")
     if has_full_metadata:
         columns = tuple(
             Column(fields.names[i], _column_type(kind, number, i, fields, flavor), bool(null_bits >> i & 1))
@@ -136,8 +137,9 @@ def _column_type(kind: int, number: int, i: int, fields: TableMapFields, flavor:
 
 
 def _labelled_type(name: str, encoded: tuple[bytes, ...], charset: str) -> ColumnType:
-    labels = tuple(decode_text(label, charset) for label in encoded)
-    if None in labels:
+    decoded = [decode_text(label, charset) for label in encoded]
+    labels = tuple(label for label in decoded if label is not None)
+    if len(labels) < len(decoded):
         return ColumnType(name, charset=OTHER)
     return ColumnType(name, charset=charset, labels=labels)
 

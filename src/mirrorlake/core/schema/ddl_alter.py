@@ -66,9 +66,9 @@ def _nothing(tokens: Tokens) -> list[Clause]:
     return []
 
 
-def _refuse(clause: str) -> Callable[[Tokens], list[Clause]]:
+def _refuse(clause: str, skip: Callable[[Tokens], list[Clause]] = _skip_clause) -> Callable[[Tokens], list[Clause]]:
     def read(tokens: Tokens) -> list[Clause]:
-        _skip_clause(tokens)
+        skip(tokens)
         return [RefusedClause(_UNSUPPORTED, clause)]
 
     return read
@@ -146,7 +146,7 @@ _CLAUSES: dict[tuple[str, ...], Callable[[Tokens], list[Clause]]] = {
     ("DROP", "CONSTRAINT"): read_drop_index,
     ("DROP", "FOREIGN", "KEY"): _skip_clause,
     ("DROP", "CHECK"): _skip_clause,
-    ("DROP", "PARTITION"): _refuse("DROP PARTITION"),
+    ("DROP", "PARTITION"): _refuse("DROP PARTITION", _skip_rest),
     ("DROP", "SYSTEM", "VERSIONING"): _refuse("DROP SYSTEM VERSIONING"),
     ("DROP", "PERIOD", "FOR"): _refuse("DROP PERIOD"),
     ("DROP", "COLUMN"): _read_drop_column,
@@ -177,9 +177,9 @@ _CLAUSES: dict[tuple[str, ...], Callable[[Tokens], list[Clause]]] = {
     ("REBUILD", "PARTITION"): _skip_rest,
     ("REPAIR", "PARTITION"): _skip_rest,
     ("COALESCE", "PARTITION"): _skip_rest,
-    ("REORGANIZE", "PARTITION"): _refuse("REORGANIZE PARTITION"),
-    ("TRUNCATE", "PARTITION"): _refuse("TRUNCATE PARTITION"),
-    ("EXCHANGE", "PARTITION"): _refuse("EXCHANGE PARTITION"),
+    ("REORGANIZE", "PARTITION"): _refuse("REORGANIZE PARTITION", _skip_rest),
+    ("TRUNCATE", "PARTITION"): _refuse("TRUNCATE PARTITION", _skip_rest),
+    ("EXCHANGE", "PARTITION"): _refuse("EXCHANGE PARTITION", _skip_rest),
     ("REMOVE", "PARTITIONING"): _nothing,
     ("UPGRADE", "PARTITIONING"): _nothing,
     ("PARTITION", "BY"): _skip_rest,

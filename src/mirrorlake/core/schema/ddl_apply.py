@@ -109,7 +109,7 @@ def _create(parsed: CreateTable, before: _Before) -> list[DefinitionChange]:
         return [_refuse(name, "foreign-key-cascade", f"a foreign key {parsed.cascade}")]
     home = before.definitions.database(name.database)
     try:
-        schema = define_table(parsed, before.flavor, home and home.charset)
+        schema = define_table(parsed, before.flavor, home.charset if home else None)
     except ParseError as error:
         return [_refuse(name, _UNSUPPORTED, str(error))]
     refusal = why_not_mirrored(schema)

@@ -103,5 +103,3 @@ _CLAUSES: dict[type, Callable[..., _Altered]] = {
     DropColumn: _drop_column,
     AddColumn: _add_column,
 }
-
-

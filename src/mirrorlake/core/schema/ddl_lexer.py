@@ -89,7 +89,7 @@ def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int)
     while at < len(statement):
         start = at
         found = _match(statement, at, previous)
-        kind, at, previous = found.lastgroup, found.end(), None
+        kind, at, previous = found.lastgroup or "", found.end(), None
         if kind == "comment":
             at, opened = _open_comment(statement, start, flavor, server_version)
             versioned_depth += opened
@@ -112,7 +112,9 @@ def _match(statement: str, at: int, previous: Token | None) -> re.Match:
         return found
     if previous and previous.kind in (Kind.WORD, Kind.QUOTED) and (found := _DOT.match(statement, at)):
         return found
-    return _SCANNER.match(statement, at)
+    scanned = _SCANNER.match(statement, at)
+    assert scanned  # its last alternative takes any character
+    return scanned
 
 
 def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:

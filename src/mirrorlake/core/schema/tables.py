@@ -126,7 +126,7 @@ def _column_difference(seen: Column, known: Column) -> tuple[str, str] | None:
     if seen.type != known.type and not (charset_is_open and _without_charset(seen) == _without_charset(known)):
         return _describe(seen), _describe(known)
     if seen.nullable != known.nullable and known.type.name != "timestamp":
-        return tuple(f"{c.name} {'NULL' if c.nullable else 'NOT NULL'}" for c in (seen, known))
+        return _describe_nullability(seen), _describe_nullability(known)
     return None
 
 
@@ -136,6 +136,10 @@ def _without_charset(column: Column) -> dict:
 
 def _describe(column: Column) -> str:
     return f"{column.name} {column.type.sql()}" + (f" {column.type.charset}" if column.type.charset else "")
+
+
+def _describe_nullability(column: Column) -> str:
+    return f"{column.name} {'NULL' if column.nullable else 'NOT NULL'}"
 
 
 def _names(schema: TableSchema) -> str:

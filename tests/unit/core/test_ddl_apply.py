@@ -1,0 +1,374 @@
+"""Statements of the log -> exactly what changes."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.errors import RefusedError
+
+ANSI_QUOTES, ORACLE = 4, 512
+
+
+def run(sql: str, definitions: Definitions, flavor: str = "mysql", **context) -> list[DefinitionChange]:
+    context = {"database": "d", "sql_mode": 0, "default_charset": "utf8mb4", "server_version": 90704} | context
+    return interpret(sql, flavor=flavor, definitions=definitions, **context)
+
+
+def after(*statements: str, **context) -> Definitions:
+    definitions = Definitions()
+    for sql in statements:
+        definitions.apply(run(sql, definitions, **context))
+    return definitions
+
+
+SHOP = (
+    "create database d charset latin1",
+    "create table t (id int primary key, a varchar(5), b int)",
+    "create table u (x int not null unique, y int)",
+    "create table s (j json, id int primary key)",
+)
+
+
+def brief(change: DefinitionChange) -> tuple:
+    """What a test compares: everything that tells one change from another, the definition in SQL."""
+    what = (change.action, f"{change.database}.{change.table}")
+    if change.action == "refuse":
+        return (*what, change.code, change.reason)
+    if change.schema:
+        return (*what, ", ".join(f"{c.name} {c.type.sql()}" for c in change.schema.columns), steps(change))
+    return (*what, *change.steps)
+
+
+def steps(change: DefinitionChange) -> list:
+    return [tuple(p.name if isinstance(p, Column) else p for p in step) for step in change.steps]
+
+
+def refused(table: str, reason: str, code: str = "ddl-unsupported") -> tuple:
+    return ("refuse", f"d.{table}", code, reason)
+
+
+T = "id int, a varchar(5), b int"
+EFFECTS = {
+    # create
+    "create table n (id int primary key, c text)": [("create", "d.n", "id int, c text", [])],
+    "create table e.n (id int primary key)": [("create", "e.n", "id int", [])],
+    "create table if not exists n (id int primary key)": [("create", "d.n", "id int", [])],
+    "create table if not exists t (id int primary key)": [],
+    "create table if not exists s (id int primary key)": [],
+    "create table if not exists e.n (id int primary key)": [
+        ("refuse", "e.n", "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")
+    ],
+    "create table t (id int primary key)": [
+        refused("t", "CREATE TABLE of a table that exists already", "definition-mismatch")
+    ],
+    "create table s (id int primary key)": [],
+    "create table n like t": [refused("n", "CREATE TABLE ... LIKE")],
+    "create table e.n (like t)": [("refuse", "e.n", "ddl-unsupported", "CREATE TABLE ... LIKE")],
+    "create table n select 1": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table n (id int primary key) as select 1": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table n (id int primary key) ignore select 1": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table n (id int primary key) partition by hash (id) partitions 2 select 1": [
+        refused("n", "CREATE TABLE ... SELECT")
+    ],
+    "create table n (select 1 as a)": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table `n` (`id` int not null) start transaction": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table n (id int primary key, c json)": [refused("n", "column c has type json", "column-type")],
+    "create table n (id int primary key, c foo(3))": [refused("n", "column c has type foo", "column-type")],
+    "create table n (id int primary key, c char charset gbk)": [
+        refused("n", "column c has character set gbk", "column-charset")
+    ],
+    "create table n (id int)": [refused("n", "the table has no primary key", "no-primary-key")],
+    "create table n (_lsn int primary key)": [refused("n", "column _lsn is a reserved name", "column-name")],
+    "create table n (id int primary key, foreign key (id) references t (id) on delete cascade)": [
+        refused("n", "a foreign key ON DELETE CASCADE", "foreign-key-cascade")
+    ],
+    "create table n (id int primary key, k int references t (id) on update set null)": [
+        refused("n", "a foreign key ON UPDATE SET NULL", "foreign-key-cascade")
+    ],
+    "create table n (id int primary key, k int references t (id) on delete no action on update restrict)": [
+        ("create", "d.n", "id int, k int", [])
+    ],
+    "create table n (id int primary key) engine=blackhole": [refused("n", "ENGINE=blackhole")],
+    "create table n (id int primary key) with system versioning": [refused("n", "system versioning")],
+    "create table n (id int primary key, period for p (a, b))": [refused("n", "PERIOD FOR p")],
+    "create table n (id int primary key, r datetime as row start)": [refused("n", "a system versioning column")],
+    "create table n (id int primary key, c int frobnicated)": [
+        refused("n", "frobnicated is not understood at character 43")
+    ],
+    "create table n (id int, primary key (nope))": [
+        refused("n", "a key names a column that the table does not have")
+    ],
+    "create table n (id int primary key": [refused("n", "end of the statement is not understood at character 35")],
+    "create table n (c varchar primary key)": [refused("n", "varchar without a length")],
+    "create temporary table n (id int primary key)": [],
+    "create sequence n start 5": [refused("n", "CREATE SEQUENCE")],
+    "create view v as select * from t": [],
+    "create or replace definer=`root`@`%` view v as select 1": [],
+    "create index i on t (a)": [],
+    "create unique index i on t (a)": [],
+    "create unique index i on u (y)": [
+        refused("u", "CREATE UNIQUE INDEX on a table whose rows are told apart by a unique key")
+    ],
+    "create procedure p() begin drop table t; end": [],
+    "create trigger g before insert on t for each row set new.a = 1": [],
+    "create user x identified by 'y'": [],
+    # drop
+    "drop table t": [("drop", "d.t")],
+    "drop table if exists `t`,`nope`, e.x /* generated by server */": [("drop", "d.t"), ("drop", "e.x")],
+    "drop table s": [("drop", "d.s")],
+    "drop tables t, u restrict": [("drop", "d.t"), ("drop", "d.u")],
+    "drop temporary table if exists t": [],
+    "drop view t": [],
+    "drop index i on t": [],
+    "drop index `PRIMARY` on t": [refused("t", "DROP PRIMARY KEY")],
+    "drop index x on u": [refused("u", "DROP INDEX on a table whose rows are told apart by a unique key")],
+    "drop database d": [("drop", "d.t"), ("drop", "d.u"), ("drop", "d.s"), ("drop_database", "d.", ("charset", None))],
+    "drop schema if exists e": [("drop_database", "e.", ("charset", None))],
+    # databases
+    "create database e": [("create_database", "e.", ("charset", "utf8mb4"))],
+    "create schema e character set = latin1 collate latin1_bin": [("create_database", "e.", ("charset", "latin1"))],
+    "create database e default collate utf8mb3_bin default encryption='n'": [
+        ("create_database", "e.", ("charset", "utf8mb3"))
+    ],
+    "create database if not exists e": [],
+    "create database if not exists d charset utf8mb4": [],
+    "alter database d charset utf8mb4": [("alter_database", "d.", ("charset", "utf8mb4"))],
+    "alter database character set utf8mb4": [("alter_database", "d.", ("charset", "utf8mb4"))],
+    "alter database d read only = 1": [],
+    # alter: replayed
+    "alter table t add c int": [("alter", "d.t", T + ", c int", [("add", "c", None)])],
+    "alter table t add column c int first": [("alter", "d.t", "c int, " + T, [("add", "c", "")])],
+    "alter table t add c int default null after ID": [
+        ("alter", "d.t", "id int, c int, a varchar(5), b int", [("add", "c", "id")])
+    ],
+    "alter table t add (c int, d int unique, key (c))": [
+        ("alter", "d.t", T + ", c int, d int", [("add", "c", None), ("add", "d", None)])
+    ],
+    "alter table t drop B": [("alter", "d.t", "id int, a varchar(5)", [("drop", "b")])],
+    "alter table t add b text first, drop column b": [
+        ("alter", "d.t", "b text, id int, a varchar(5)", [("drop", "b"), ("add", "b", "")])
+    ],
+    "alter table t add c int, add index (c), comment 'x', drop a, engine=innodb auto_increment=5": [
+        ("alter", "d.t", "id int, b int, c int", [("drop", "a"), ("add", "c", None)])
+    ],
+    "alter table t default charset utf8mb4": [("alter", "d.t", T, [])],
+    "alter table d.t add c timestamp null": [("alter", "d.t", T + ", c timestamp", [("add", "c", None)])],
+    # alter: no effect
+    "alter table t default charset latin1": [],
+    "alter table t add unique (a), drop index x, alter a set default 'z', rename index q to r, lock=none": [],
+    "alter table t add constraint f foreign key (b) references u (x), drop foreign key g, add check (b > 0)": [],
+    "alter table t add partition (partition p values less than (5))": [],
+    "alter table t remove partitioning": [],
+    "alter table t order by a, b": [],
+    "alter table s add c int": [],
+    "alter table e.unknown drop primary key": [],
+    "alter sequence q restart": [],
+    "alter view v as select 1": [],
+    # alter: refused
+    "alter table t add c int default 5": [refused("t", "ADD COLUMN c with a DEFAULT: rows that exist get a value")],
+    "alter table t add c int not null": [refused("t", "ADD COLUMN c with NOT NULL: rows that exist get a value")],
+    "alter table t add c timestamp": [
+        refused("t", "ADD COLUMN c with TIMESTAMP without NULL: rows that exist get a value")
+    ],
+    "alter table t add c serial": [
+        refused("t", "ADD COLUMN c with a key or AUTO_INCREMENT column: rows that exist get a value")
+    ],
+    "alter table t add c int as (b + 1)": [
+        refused("t", "ADD COLUMN c with a generated column: rows that exist get a value")
+    ],
+    "alter table t add c json": [refused("t", "column c has type json", "column-type")],
+    "alter table t add c int references u (x) on delete cascade": [
+        refused("t", "a foreign key ON DELETE CASCADE", "foreign-key-cascade")
+    ],
+    "alter table t add foreign key (b) references u (x) on delete set null": [
+        refused("t", "ADD FOREIGN KEY ON DELETE SET NULL", "foreign-key-cascade")
+    ],
+    "alter table t add a int": [refused("t", "ADD COLUMN a: there is such a column already", "definition-mismatch")],
+    "alter table t add c int after z": [refused("t", "AFTER z: there is no such column", "definition-mismatch")],
+    "alter table t drop z": [refused("t", "DROP COLUMN z: there is no such column", "definition-mismatch")],
+    "alter table t drop id": [
+        refused("t", "DROP COLUMN id: the key by which rows are told apart may change")
+    ],
+    "alter table u drop y": [refused("u", "DROP COLUMN y: the key by which rows are told apart may change")],
+    "alter table u add unique (y)": [
+        refused("u", "ADD UNIQUE on a table whose rows are told apart by a unique key")
+    ],
+    "alter table t modify a varchar(9)": [refused("t", "MODIFY COLUMN")],
+    "alter table t add c int, change a z text after id, drop b": [refused("t", "CHANGE COLUMN")],
+    "alter table t rename column a to z": [refused("t", "RENAME COLUMN")],
+    "alter table t rename to n": [refused("t", "ALTER TABLE ... RENAME"), refused("n", "ALTER TABLE ... RENAME")],
+    "alter table t convert to character set utf8mb4": [refused("t", "CONVERT")],
+    "alter table t add primary key (a)": [refused("t", "ADD PRIMARY KEY")],
+    "alter table t drop primary key": [refused("t", "DROP PRIMARY KEY")],
+    "alter table t drop constraint `primary`": [refused("t", "DROP PRIMARY KEY")],
+    "alter table t truncate partition p0": [refused("t", "TRUNCATE PARTITION")],
+    "alter table t drop partition p0, p1": [refused("t", "DROP PARTITION")],
+    "alter table t exchange partition p0 with table u": [refused("t", "EXCHANGE PARTITION")],
+    "alter table t reorganize partition p0 into (partition p1 values less than (5))": [
+        refused("t", "REORGANIZE PARTITION")
+    ],
+    "alter table t discard tablespace": [refused("t", "DISCARD TABLESPACE")],
+    "alter table t import tablespace": [refused("t", "IMPORT TABLESPACE")],
+    "alter table t engine=blackhole": [refused("t", "ENGINE=blackhole")],
+    "alter table t frobnicate": [refused("t", "frobnicate is not understood at character 15")],
+    "alter ignore table t add unique (a)": [refused("t", "ALTER IGNORE TABLE")],
+    # rename, truncate
+    "rename table t to n": [refused("t", "RENAME TABLE"), refused("n", "RENAME TABLE")],
+    "rename table e.x to e.y": [],
+    "rename table t to n, u to t, n to u": [refused(name, "RENAME TABLE") for name in "tnu"],
+    "rename user a to b": [],
+    "truncate t": [refused("t", "TRUNCATE TABLE")],
+    "truncate table e.unknown": [],
+    # rows logged as text
+    "insert into t values (1)": [refused("t", "INSERT was logged as a statement", "statement-dml")],
+    "insert low_priority ignore t set a = 1": [refused("t", "INSERT was logged as a statement", "statement-dml")],
+    "replace into e.n select 1": [("refuse", "e.n", "statement-dml", "REPLACE was logged as a statement")],
+    "update t set a = 1": [refused("t", "UPDATE was logged as a statement", "statement-dml")],
+    "update t join u on t.a = u.x set a = 1": [
+        refused(name, "UPDATE was logged as a statement", "statement-dml") for name in "tu"
+    ],
+    "delete from t where a = 1": [refused("t", "DELETE was logged as a statement", "statement-dml")],
+    "with q as (select 1) delete from t": [refused("t", "DELETE was logged as a statement", "statement-dml")],
+    "load data infile 'x' into table t": [refused("t", "LOAD was logged as a statement", "statement-dml")],
+    # others
+    "begin": [], "commit": [], "rollback": [], "savepoint s": [], "xa start 'a'": [], "set password = 'x'": [],
+    "grant all on *.* to x": [], "flush tables": [], "analyze table t": [], "optimize table t": [],
+    "# Dum": [], "": [], "drop trigger g": [], "drop function f": [], "start transaction": [],
+    "insert into mysql.user values (1)": [], "alter table mysql.user add c int": [], "drop table sys.x": [],
+}  # fmt: skip
+MARIADB_EFFECTS = {
+    "create or replace table t (id int primary key)": [
+        refused("t", "CREATE OR REPLACE TABLE of a table that exists")
+    ],
+    "create or replace table n (id int primary key)": [("create", "d.n", "id int", [])],
+    "create table n (id int primary key, j json)": [("create", "d.n", "id int, j longtext", [])],
+    "create table n (id uuid primary key)": [refused("n", "column id has type uuid", "column-type")],
+    "create table n (id int primary key, c text compressed)": [
+        refused("n", "column c has type blob compressed", "column-type")
+    ],
+    "alter table t add if not exists a int, add column if not exists c int": [
+        ("alter", "d.t", T + ", c int", [("add", "c", None)])
+    ],
+    "alter table t drop column if exists z, drop if exists b": [
+        ("alter", "d.t", "id int, a varchar(5)", [("drop", "b")])
+    ],
+    "alter table if exists t wait 5 add c int": [("alter", "d.t", T + ", c int", [("add", "c", None)])],
+    "alter table t add system versioning": [refused("t", "ADD SYSTEM VERSIONING")],
+    "alter table t convert partition p to table n": [refused("t", "CONVERT")],
+    "set statement max_statement_time=1 for drop table t": [("drop", "d.t")],
+    "rename table if exists t wait 3 to n": [refused("t", "RENAME TABLE"), refused("n", "RENAME TABLE")],
+    "create or replace database d": [
+        ("drop", "d.t"), ("drop", "d.u"), ("drop", "d.s"), ("create_database", "d.", ("charset", "utf8mb4")),
+    ],
+    "drop sequence t": [("drop", "d.t")],
+    "drop table t nowait": [("drop", "d.t")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", EFFECTS)
+def test_effect(sql):
+    assert [brief(change) for change in run(sql, after(*SHOP))] == EFFECTS[sql]
+
+
+@pytest.mark.parametrize("sql", MARIADB_EFFECTS)
+def test_effect_on_mariadb(sql):
+    definitions = after(*SHOP[:3], "create table s (id inet6)", flavor="mariadb")
+    found = run(sql, definitions, flavor="mariadb", server_version=101119)
+    assert [brief(change) for change in found] == MARIADB_EFFECTS[sql]
+
+
+@pytest.mark.parametrize(
+    "sql", ["frobnicate the table", "call p()", "select f()", "create gizmo x", "'", "create table", "alter"]
+)
+def test_a_statement_that_names_no_table_raises(sql):
+    with pytest.raises(RefusedError) as caught:
+        run(sql, after(*SHOP))
+    assert caught.value.code == "ddl-unsupported"
+
+
+def test_an_unknown_kind_of_statement_refuses_the_table_it_names():
+    found = run("create external table if not exists t (a int)", after(*SHOP))
+    assert [brief(change) for change in found] == [refused("t", "external is not understood at character 8")]
+
+
+def test_tables_of_the_log_are_followed_to_the_end():
+    definitions = after(
+        *SHOP, "alter table t add c text, drop b", "drop table u", "create table u (k char(3) primary key)"
+    )
+    t, u = definitions.get("d", "t"), definitions.get("d", "u")
+    assert [c.name for c in t.columns] == ["id", "a", "c"] and t.columns[2].type == ColumnType("text", charset="latin1")
+    assert u.columns == (Column("k", ColumnType("char", length=3, charset="latin1"), nullable=False),)
+    assert definitions.get("d", "s") == Refused("column-type", "column j has type json")
+    assert definitions.get("d", "never") is ABSENT
+    assert definitions.get("e", "t") is None
+
+
+def test_a_refused_table_comes_back_by_drop_and_create():
+    definitions = after(*SHOP, "truncate t", "alter table t add c int")
+    assert definitions.get("d", "t") == Refused("ddl-unsupported", "TRUNCATE TABLE")
+    for sql in ("drop table t", "create table t (id int primary key)"):
+        definitions.apply(run(sql, definitions))
+    assert definitions.get("d", "t").primary_key == ("id",)
+
+
+def test_character_set_of_column_table_database_and_server():
+    definitions = after(
+        "create database d", "create database e charset latin1", "alter database e charset ascii",
+        "create table d.a (id int primary key, c text)", "create table e.a (id int primary key, c text)",
+        "create table e.b (id int primary key, c text, d text charset utf8mb4) collate latin1_bin",
+        "create table f.a (id int primary key, c text)", "create table f.b (id int primary key, c char) charset binary",
+    )  # fmt: skip
+
+    def charsets(database: str, table: str) -> list:
+        return [c.type.charset or c.type.name for c in definitions.get(database, table).columns[1:]]
+
+    assert [charsets(*name) for name in ("da", "ea", "eb", "fa", "fb")] == [
+        ["utf8mb4"], ["ascii"], ["latin1", "utf8mb4"], ["text"], ["binary"],
+    ]  # fmt: skip
+
+
+def test_quotes_and_types_by_sql_mode():
+    sql = 'create table "t" ("i" int primary key, c varchar(5) default \'x\')'
+    assert [c.name for c in run(sql, Definitions(), sql_mode=ANSI_QUOTES)[0].schema.columns] == ["i", "c"]
+    oracle = "create table t (id number(5) primary key, c varchar2(5), d date, e number, f clob, g raw(3))"
+    found = run(oracle, Definitions(), flavor="mariadb", sql_mode=ORACLE)[0].schema.columns
+    types = ["decimal(5,0)", "varchar(5)", "datetime", "double", "longtext", "varbinary(3)"]
+    assert [c.type.sql() for c in found] == types
+
+
+def test_history_is_rebuilt_from_its_rows():
+    definitions, rows = Definitions(), []
+    more = ("alter table t add c int first, drop b", "rename table u to v", "create database x charset ascii")
+    for sql in (*SHOP, *more, "create table x.y (id int primary key)", "drop database x"):
+        changes = run(sql, definitions)
+        definitions.apply(changes)
+        rows += [change.to_row() for change in changes]
+        assert [DefinitionChange.from_row(change.to_row()) for change in changes] == changes
+    rebuilt = Definitions.from_rows(rows)
+    for name in ("t", "u", "v", "s", "w"):
+        assert rebuilt.get("d", name) == definitions.get("d", name)
+    assert rebuilt.get("x", "y") is ABSENT and rebuilt.database("x") == definitions.database("x")
+    assert rebuilt.schema_ids == definitions.schema_ids and len(rebuilt.schema_ids) == 5
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_damaged_statements_change_refuse_or_raise_our_error(flavor):
+    random, definitions = Random(7), after(*SHOP)
+    letters = "()',`\"/*!;. aZ0é@=-#\\"
+    for sql in [*EFFECTS, *MARIADB_EFFECTS] * 4:
+        text = list(sql)
+        for _ in range(random.randint(1, 3)):
+            at = random.randrange(len(text) + 1)
+            text[at : at + random.randint(0, 4)] = random.choice(letters)
+        try:
+            found = run("".join(text), definitions, flavor=flavor, sql_mode=random.choice([0, ANSI_QUOTES, ORACLE]))
+        except RefusedError as error:
+            assert error.code == "ddl-unsupported"
+        else:
+            Definitions().apply(found)
