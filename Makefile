@@ -27,6 +27,7 @@ lint: setup  ## ruff and mypy
 	$(run)ruff check .
 	$(run)mypy
 bench: setup  ## the published figures (some minutes)
-	$(run)python -m bench
+	test -d .cache/bench-logs/mariadb || $(run)python -m bench.make_logs
+	$(run)python -m bench.hops --logs .cache/bench-logs/mariadb
 wheel: setup  ## dist/*.whl, what a Databricks bundle deploys
 	$(run)python -m pip wheel -q --no-deps --wheel-dir dist .
