@@ -18,6 +18,7 @@ class Options(BaseModel):
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
     ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
     until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped.
+    password_secret: ``scope/key`` of a Databricks secret scope.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,6 +30,7 @@ class Options(BaseModel):
     until: str = "current"
     follow: bool = False
     password_file: Path | None = None
+    password_secret: str | None = None
     tls: bool = False
     bronze_batch_mb: int = Field(256, ge=1, le=8192, description="log bytes of one bronze commit")
     silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")

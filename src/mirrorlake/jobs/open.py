@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.jobs.secret import read_secret
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
@@ -39,6 +40,8 @@ def server_login(options: Options) -> ServerLogin:
 
 
 def _password(options: Options) -> str:
+    if options.password_secret is not None:
+        return read_secret(options.password_secret)
     if options.password_file is None:
         return os.environ.get(PASSWORD_VARIABLE, "")
     try:

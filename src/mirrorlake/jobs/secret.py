@@ -1,0 +1,31 @@
+"""Reads the password from a Databricks secret scope: a wheel task gets no secret as an environment variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mirrorlake.errors import UsageError
+
+
+def read_secret(secret: str, client: Any = None) -> str:
+    """The text of the secret ``scope/key``, read as the user that the job runs as.
+
+    client: a databricks-sdk WorkspaceClient; None: one that logs in by itself, as it does in jobs and notebooks.
+    Raises UsageError when the name is not of this form, or the workspace does not hand the secret out.
+    """
+    scope, slash, key = secret.partition("/")
+    if not (scope and slash and key):
+        raise UsageError("usage", "a password secret is written scope/key")
+    try:
+        client = client or _workspace_client()
+        return client.dbutils.secrets.get(scope, key)
+    except ImportError:
+        raise UsageError("usage", "--password-secret needs the package databricks-sdk (extra 'databricks')") from None
+    except (OSError, ValueError) as error:  # the SDK's errors are OSErrors; without a login it raises ValueError
+        raise UsageError("usage", f"cannot read the secret {secret}: {type(error).__name__}") from None
+
+
+def _workspace_client() -> Any:
+    from databricks.sdk import WorkspaceClient
+
+    return WorkspaceClient()
