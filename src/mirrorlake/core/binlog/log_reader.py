@@ -16,7 +16,7 @@ import pyarrow as pa
 from mirrorlake.core.binlog.event_batch import event_batch
 from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids, parse_rotate
 from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
-from mirrorlake.core.binlog.transactions import IDLE, Groups, GroupState, add_gtids, assign_groups
+from mirrorlake.core.binlog.transactions import Groups, GroupState, add_gtids, assign_groups
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until
 
@@ -45,7 +45,7 @@ class LogReader:
 
     def __init__(self, start: BinlogPosition | None, gtids: GtidSet, *, incarnation: int = 0, until: Until | None = None):
         """start: where the first block must begin; None when a GTID decides that. until: a GTID set or a time to stop at."""
-        self._expected, self._gtids, self._incarnation = start, gtids, incarnation
+        self._expected, self._gtids, self._incarnation = start, gtids.copy(), incarnation
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
         self.is_finished = False
@@ -114,7 +114,8 @@ class LogReader:
 
     def _after_gtids(self, block: EventBlock, groups: Groups) -> int | None:
         seen = self._gtids.copy()
-        if seen.contains(self._until) and self._state.state == IDLE and not (groups.gtid_event >= 0).any():
+        starts_between_groups = groups.lsn[0] == groups.tx_lsn[0]
+        if starts_between_groups and seen.contains(self._until):
             return 0
         for first, stop in _group_ranges(groups):
             add_gtids(seen, block.part(first, stop), groups.part(first, stop))
@@ -124,5 +125,5 @@ class LogReader:
 
 
 def _group_ranges(groups: Groups) -> Iterator[tuple[int, int]]:
-    edges = np.flatnonzero(groups.is_boundary) + 1
-    return zip([0, *edges[:-1].tolist()], edges.tolist(), strict=True)
+    edges = [0, *(np.flatnonzero(groups.is_boundary) + 1).tolist()]
+    return zip(edges[:-1], edges[1:], strict=True)
