@@ -13,6 +13,7 @@ HERE = Path(__file__).parent
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=None, help="seed of the random histories; a new one in every run")
+    parser.addoption("--histories", type=int, default=None, help="how many random histories a test takes")
     parser.addoption("--long", action="store_true", help="the long form: more kills, more histories")
 
 
@@ -35,6 +36,13 @@ def pytest_collection_modifyitems(items):
         folder = item.path.relative_to(HERE).parts[0]
         if folder in TIERS:
             item.add_marker(TIERS[folder])
+
+
+def pytest_generate_tests(metafunc):
+    """``history_number`` counts to the module's HISTORIES, or to --histories N."""
+    if "history_number" in metafunc.fixturenames:
+        count = metafunc.config.option.histories or metafunc.module.HISTORIES
+        metafunc.parametrize("history_number", range(count))
 
 
 @pytest.fixture(scope="session")

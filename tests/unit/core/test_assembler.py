@@ -1,0 +1,140 @@
+"""Random histories -> binlog files -> reader -> assembler: silver is the oracle's, row by row and in its order."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, Transaction, Update
+from tests.support.binlog_writer import write_logs
+from tests.support.histories import random_history
+from tests.support.silver_rows import all_schemas, checksums, expected_rows, silver_rows
+
+HISTORIES = 12
+FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True)), ("id",))
+
+
+def bronze(folder, log, max_file_bytes=20_000, block_bytes=8 << 20) -> list[pa.RecordBatch]:
+    write_logs(folder, log, max_file_bytes)
+    source = FileSource(folder, block_bytes)
+    reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
+    chunks = reader.read(source.read(source.earliest(), source.current()))
+    return [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
+
+
+def assembled(flavor, events, **limits) -> pa.Table:
+    return pa.Table.from_batches(Assembler(flavor, **limits).assemble(events), CHANGE_SCHEMA).combine_chunks()
+
+
+def cut_anywhere(batches, random) -> list[pa.RecordBatch]:
+    """The same events in batches of other sizes, some of them empty."""
+    events = pa.Table.from_batches(batches).combine_chunks()
+    edges = sorted(random.choices(range(len(events) + 1), k=random.choice((1, 10, 100))))
+    parts = zip([0, *edges], [*edges, len(events)], strict=True)
+    return [part for first, stop in parts for part in events.slice(first, stop - first).to_batches()]
+
+
+@FLAVORS
+def test_silver_holds_every_transaction_of_a_random_history_in_order(tmp_path, seed, flavor, history_number):
+    random = Random(f"{seed} {history_number}")
+    history = random_history(seed + history_number)
+    log = history.log(flavor, checksum=random.random() < 0.7)
+    events = bronze(tmp_path, log, block_bytes=random.choice((300, 8 << 20)))
+    table = assembled(flavor, cut_anywhere(events, random))
+    assert silver_rows(table.to_batches(), all_schemas(history)) == expected_rows(history)
+    assert all(recorded == computed for recorded, computed in checksums(table.to_batches()))
+
+
+@FLAVORS
+def test_how_events_are_cut_and_how_much_fits_a_buffer_does_not_matter(tmp_path, seed, flavor):
+    random = Random(seed)
+    events = bronze(tmp_path, random_history(seed, items=60).log(flavor))
+    whole = assembled(flavor, events)
+    one_by_one = [part for batch in events for i in range(len(batch)) for part in [batch.slice(i, 1)]]
+    assert assembled(flavor, one_by_one) == whole
+    assert assembled(flavor, events, rows_per_batch=4, image_bytes=256) == whole
+    for _ in range(3):
+        limits = {"rows_per_batch": random.randint(3, 40), "image_bytes": random.randint(1, 5000)}
+        assert assembled(flavor, cut_anywhere(events, random), **limits) == whole
+
+
+@FLAVORS
+def test_markers_carry_order_time_gtid_and_count(tmp_path, flavor):
+    rows = [{"id": n, "v": n} for n in (1, 2)]
+    log = Log(flavor, [Transaction([Insert(T, rows), Delete(T, rows[:1])], timestamp=1_700_000_500)])
+    table = assembled(flavor, bronze(tmp_path, log))
+    assert table["op"].to_pylist() == ["BEGIN", "INSERT", "INSERT", "DELETE", "COMMIT"]
+    assert table["ordinal"].to_pylist() == [0, 1, 2, 3, 4]
+    assert table["changes"].to_pylist() == [None] * 4 + [3]
+    assert table["lsn"].to_pylist() == sorted(table["lsn"].to_pylist())
+    gtid = {"mysql": "6c1f7e0a-11d2-11ef-9a3b-0242ac120002:1", "mariadb": "0-7-1"}[flavor]
+    for name, value in (("gtid", gtid), ("tx_lsn", table["tx_lsn"][0].as_py())):
+        assert table[name].to_pylist() == [value] * 5
+    assert {moment.timestamp() for moment in table["commit_ts"].to_pylist()} == {1_700_000_500}
+
+
+@FLAVORS
+def test_an_event_without_all_columns_refuses_its_table_only(tmp_path, flavor):
+    other = TableSchema("d", "u", T.columns, T.primary_key)
+    partly = Update(T, [({"id": 1}, {"id": 1, "v": 2})])
+    log = Log(flavor, [Transaction([Insert(other, [{"id": 1, "v": 1}]), partly])])
+    table = assembled(flavor, bronze(tmp_path, log))
+    assert silver_rows(table.to_batches(), {other.schema_id: other})[2:] == [
+        ("REFUSED", ("d", "t"), "row-image: a row event logs only some of the columns"),
+        ("COMMIT", 1),
+    ]
+
+
+@FLAVORS
+def test_an_event_refused_in_its_middle_leaves_no_row_of_it(tmp_path, flavor):
+    """The row event of a table with two columns is given the table map of one with a longer second column."""
+    wide = TableSchema("d", "t", (T.columns[0], Column("v", ColumnType("bigint"), True)), ("id",))
+    rows = [{"id": 1, "v": 1}, {"id": 2, "v": 2}]
+    events, of_wide = (
+        pa.Table.from_batches(bronze(tmp_path / name, Log(flavor, [Transaction([Insert(table, rows)])])))
+        for name, table in (("narrow", T), ("wide", wide))
+    )
+    table_map = next(event["raw"] for event in of_wide.to_pylist() if event["event_type"] == 19)
+    mixed = [event | {"raw": table_map} if event["event_type"] == 19 else event for event in events.to_pylist()]
+    table = assembled(flavor, [pa.RecordBatch.from_pylist(mixed, events.schema)])
+    assert silver_rows(table.to_batches(), {}) == [
+        ("BEGIN",), ("REFUSED", ("d", "t"), "row-event: a row event does not match its table map"), ("COMMIT", 0),
+    ]  # fmt: skip
+
+
+@FLAVORS
+def test_savepoints_leave_no_trace(tmp_path, flavor):
+    insert = Insert(T, [{"id": 1, "v": 1}])
+    log = Log(flavor, [Transaction([Query("SAVEPOINT `s`", "d"), insert])])
+    assert assembled(flavor, bronze(tmp_path, log))["op"].to_pylist() == ["BEGIN", "INSERT", "COMMIT"]
+
+
+@FLAVORS
+@pytest.mark.parametrize("items", [[Query("ROLLBACK TO `s`", "d")], []], ids=["to a savepoint", "of all"])
+def test_rows_that_were_rolled_back_are_refused(tmp_path, flavor, items):
+    end = "xid" if items else "ROLLBACK"
+    log = Log(flavor, [Transaction([Insert(T, [{"id": 1, "v": 1}]), *items], end=end)])
+    with pytest.raises(RefusedError, match="rolled back") as refused:
+        assembled(flavor, bronze(tmp_path, log))
+    assert refused.value.code == "log-event"
+    assert refused.value.position
+
+
+@FLAVORS
+def test_rows_in_statement_format_refuse_their_table(tmp_path, flavor):
+    log = Log(flavor, [Transaction([Query("UPDATE t SET v = 2", "d")], end="COMMIT"), Ddl("DROP TABLE u", "d")])
+    rows = silver_rows(assembled(flavor, bronze(tmp_path, log)).to_batches(), {})
+    assert [row[0] for row in rows] == ["BEGIN", "REFUSED", "COMMIT", "DDL"]
+    assert rows[1][1] == ("d", "t")
+    assert rows[1][2].startswith("statement-dml: ")

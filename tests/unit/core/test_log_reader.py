@@ -1,0 +1,237 @@
+"""The reader on files that a real server might have left: where it resumes, where it stops, what it refuses."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import BinlogPosition, unpack_lsn
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Ddl, Incident, Insert, Log, RawEvent, Restart, Rotate, Transaction
+from tests.support.binlog_writer import write_logs
+from tests.support.damage import flip_byte
+from tests.support.histories import random_history
+
+FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
+GTID = {"mysql": "6c1f7e0a-11d2-11ef-9a3b-0242ac120002:1-{}", "mariadb": "0-7-{}"}
+FIRST_SECOND = 1_700_000_000
+
+
+def insert(number, **options):
+    return Transaction([Insert(T, [{"id": number}])], **options)
+
+
+def source_of(folder, log, max_file_bytes=None, block_bytes=8 << 20):
+    write_logs(folder, log, max_file_bytes)
+    return FileSource(folder, block_bytes)
+
+
+def read(source, start=None, gtids="", until=None, end=None):
+    """(chunks, whether the reader says it is finished)"""
+    start = start or source.earliest()
+    reader = LogReader(start, parse_gtid_set(source.flavor, gtids), until=until)
+    chunks = list(reader.read(source.read(start, end or source.current())))
+    return chunks, reader.is_finished
+
+
+def events(chunks) -> list[tuple]:
+    return [tuple(row.values()) for chunk in chunks for row in chunk.batch.to_pylist()]
+
+
+def gtids(chunks) -> list[str]:
+    """Those of whole transactions, in order."""
+    whole = [chunk.batch["gtid"].to_pylist() for chunk in chunks if chunk.resume]
+    return list(dict.fromkeys(gtid for batch in whole for gtid in batch if gtid))
+
+
+def refusal(source, **options) -> RefusedError:
+    with pytest.raises(RefusedError) as refused:
+        read(source, **options)
+    return refused.value
+
+
+# --- resuming
+
+
+@FLAVORS
+@pytest.mark.parametrize("block_bytes", [100, 700, 8 << 20])
+def test_resuming_at_any_resume_position_gives_the_rest_of_the_same_events(tmp_path, seed, flavor, block_bytes):
+    source = source_of(tmp_path, random_history(seed, items=30).log(flavor), 10_000, block_bytes)
+    chunks, _ = read(source)
+    whole, seen = events(chunks), 0
+    for chunk in chunks:
+        seen += len(chunk.batch)
+        if chunk.resume and chunk.resume.position <= source.current():
+            rest, _ = read(source, chunk.resume.position, chunk.resume.gtids)
+            assert events(rest) == whole[seen:]
+            assert not rest or rest[-1].resume.gtids == chunks[-1].resume.gtids
+
+
+@FLAVORS
+def test_a_resume_position_is_never_inside_a_transaction(tmp_path, seed, flavor):
+    source = source_of(tmp_path, random_history(seed, items=30).log(flavor), 10_000, block_bytes=200)
+    chunks, _ = read(source)
+    last_of_group = {tx_lsn: lsn for lsn, tx_lsn, *_ in events(chunks)}
+    assert any(chunk.resume is None for chunk in chunks)
+    for chunk in chunks:
+        if chunk.resume:
+            lsn, tx_lsn = (chunk.batch[name][-1].as_py() for name in ("lsn", "tx_lsn"))
+            assert lsn == last_of_group[tx_lsn] == chunk.resume.lsn
+
+
+@FLAVORS
+def test_chunks_name_every_event_and_where_it_is(tmp_path, seed, flavor):
+    paths = write_logs(tmp_path, random_history(seed, items=30).log(flavor), 10_000)
+    table = pa.Table.from_batches([chunk.batch for chunk in read(FileSource(tmp_path, 500))[0]])
+    assert table["lsn"].to_pylist() == sorted(set(table["lsn"].to_pylist()))
+    for path in paths:
+        mine = [row for row in table.to_pylist() if row["log_file"] == path.name]
+        assert b"\xfebin" + b"".join(row["raw"] for row in mine) == path.read_bytes()
+        for row in mine:
+            assert unpack_lsn(row["lsn"]) == (0, int(path.suffix[1:]), row["log_pos"])
+            assert row["end_log_pos"] == row["log_pos"] + len(row["raw"])
+
+
+@FLAVORS
+@pytest.mark.parametrize("end", ["rotate", "stop"])
+def test_behind_a_files_last_event_the_next_file_comes(tmp_path, flavor, end):
+    items = [insert(1), Rotate() if end == "rotate" else Restart(), insert(2)]
+    chunks, _ = read(source_of(tmp_path, Log(flavor, items)))
+    assert [str(chunk.resume.position) for chunk in chunks] == ["binlog.000002:4", "binlog.000003:4"]
+
+
+# --- where to stop
+
+
+@FLAVORS
+@pytest.mark.parametrize("block_bytes", [60, 8 << 20])
+@pytest.mark.parametrize("last", [1, 2, 5])
+def test_until_a_gtid_set_ends_behind_its_last_transaction(tmp_path, flavor, last, block_bytes):
+    source = source_of(tmp_path, Log(flavor, [insert(n) for n in range(1, 6)]), block_bytes=block_bytes)
+    until = parse_gtid_set(flavor, GTID[flavor].format(last))
+    chunks, is_finished = read(source, until=until)
+    assert is_finished
+    assert len(gtids(chunks)) == last
+    assert parse_gtid_set(flavor, chunks[-1].resume.gtids) == until
+
+
+@FLAVORS
+@pytest.mark.parametrize("block_bytes", [60, 8 << 20])
+def test_until_a_gtid_set_that_is_reached_reads_nothing(tmp_path, flavor, block_bytes):
+    source = source_of(tmp_path, Log(flavor, [insert(n) for n in range(1, 6)]), block_bytes=block_bytes)
+    until = parse_gtid_set(flavor, GTID[flavor].format(3))
+    done, _ = read(source, until=until)
+    again, is_finished = read(source, done[-1].resume.position, done[-1].resume.gtids, until)
+    assert (gtids(again), is_finished) == ([], True)
+
+
+@FLAVORS
+def test_reading_leaves_the_callers_gtid_set_alone(tmp_path, flavor):
+    source = source_of(tmp_path, Log(flavor, [insert(1)]))
+    mine = parse_gtid_set(flavor, "")
+    list(LogReader(source.earliest(), mine).read(source.read(source.earliest(), source.current())))
+    assert not mine
+
+
+@FLAVORS
+@pytest.mark.parametrize("block_bytes", [60, 8 << 20])
+def test_until_a_time_ends_before_the_first_later_transaction(tmp_path, flavor, block_bytes):
+    items = [insert(n, timestamp=FIRST_SECOND + 10 * n) for n in range(1, 6)]
+    source = source_of(tmp_path, Log(flavor, items), block_bytes=block_bytes)
+    until = datetime.fromtimestamp(FIRST_SECOND + 30, timezone.utc)
+    chunks, is_finished = read(source, until=until)
+    assert (len(gtids(chunks)), is_finished) == (3, True)
+    assert chunks[-1].resume is not None
+
+
+@FLAVORS
+def test_until_a_position_inside_a_transaction_resumes_before_it(tmp_path, flavor):
+    source = source_of(tmp_path, Log(flavor, [insert(1), insert(2)]))
+    rows = [row for chunk in read(source)[0] for row in chunk.batch.to_pylist()]
+    second = [row for row in rows if row["gtid"] and row["gtid"].endswith("2")]
+    chunks, _ = read(source, end=BinlogPosition("binlog.000001", second[1]["end_log_pos"]))
+    resumes = [chunk.resume and str(chunk.resume.position) for chunk in chunks]
+    assert resumes == [f"binlog.000001:{second[0]['log_pos']}", None]
+
+
+# --- what is refused
+
+
+@FLAVORS
+def test_a_transaction_torn_by_a_crash_is_refused(tmp_path, flavor):
+    error = refusal(source_of(tmp_path, Log(flavor, [insert(1, end=""), Restart(after_crash=True), insert(2)])))
+    assert (error.code, error.position) == ("torn-transaction", "binlog.000002:4")
+
+
+@FLAVORS
+def test_a_start_inside_a_transaction_is_refused(tmp_path, flavor):
+    source = source_of(tmp_path, Log(flavor, [insert(1)]))
+    table_map = next(row for row in events(read(source)[0]) if row[5] == 19)
+    error = refusal(source, start=BinlogPosition("binlog.000001", table_map[3]))
+    assert error.code == "log-starts-inside-transaction"
+    assert error.position == f"binlog.000001:{table_map[3]}"
+
+
+@FLAVORS
+def test_an_incident_is_refused(tmp_path, flavor):
+    assert refusal(source_of(tmp_path, Log(flavor, [insert(1), Incident()]))).code == "log-incident"
+
+
+@FLAVORS
+@pytest.mark.parametrize("event_type", [40, 99, 165, 200])
+def test_an_event_that_is_not_known_is_refused(tmp_path, flavor, event_type):
+    error = refusal(source_of(tmp_path, Log(flavor, [insert(1), RawEvent(event_type, bytes(30))])))
+    assert error.code == "log-event"
+
+
+@FLAVORS
+def test_an_unknown_event_that_says_it_may_be_ignored_is_read_over(tmp_path, flavor):
+    chunks, _ = read(source_of(tmp_path, Log(flavor, [insert(1), RawEvent(99, bytes(30), flags=0x80), insert(2)])))
+    assert len(gtids(chunks)) == 2
+
+
+@FLAVORS
+def test_a_block_that_does_not_continue_the_log_is_refused(tmp_path, flavor):
+    source = source_of(tmp_path, Log(flavor, [insert(n) for n in range(5)]), block_bytes=100)
+    blocks = list(source.read(source.earliest(), source.current()))
+    reader = LogReader(source.earliest(), parse_gtid_set(flavor, ""))
+    with pytest.raises(RefusedError) as refused:
+        list(reader.read(blocks[:1] + blocks[2:]))
+    assert refused.value.code == "log-gap"
+
+
+@FLAVORS
+def test_an_event_that_does_not_end_where_its_header_says_is_refused(tmp_path, flavor):
+    source = source_of(tmp_path, Log(flavor, [insert(1)], checksum=False))
+    query = events(read(source)[0])[-2]
+    flip_byte(tmp_path / "binlog.000001", query[3] + 13, 1)
+    error = refusal(FileSource(tmp_path))
+    assert (error.code, error.position) == ("log-gap", f"binlog.000001:{query[3]}")
+
+
+@FLAVORS
+def test_a_flipped_bit_anywhere_in_an_event_is_refused_at_that_event(tmp_path, flavor):
+    log = Log(flavor, [Ddl("CREATE DATABASE d", "d"), insert(1)])
+    rows = events(read(source_of(tmp_path, log))[0])
+    path = tmp_path / "binlog.000001"
+    whole = path.read_bytes()
+    for row in rows[1:-1]:  # the first and the last are looked at when the folder is opened
+        for offset in {row[3], row[3] + 13, row[3] + 18, *range(row[3] + 19, row[4])}:
+            path.write_bytes(whole)
+            flip_byte(path, offset, 1 << offset % 8)
+            error = refusal(FileSource(tmp_path))
+            assert (error.code, error.position) == ("log-checksum", f"binlog.000001:{row[3]}")
+
+
+@FLAVORS
+def test_the_format_descriptions_in_use_flag_does_not_break_its_checksum(tmp_path, flavor):
+    chunks, _ = read(source_of(tmp_path, Log(flavor, [insert(1)], end="open")))
+    assert len(gtids(chunks)) == 1
