@@ -61,6 +61,8 @@ start() {
   local common=(--no-defaults --basedir="$root/usr" --datadir="$dir/data" --lc-messages-dir="$root/usr/share/mysql"
     --character-sets-dir="$root/usr/share/mysql/charsets" --plugin-dir="$root/usr/lib/mysql/plugin"
     --tmpdir="$dir/tmp" --user="$(id -un)" --mysqlx=OFF --secure-file-priv=)
+  # A killed server stays in the process table until its parent looks, and mysqld takes its lock file for a live one's.
+  admin ping >/dev/null 2>&1 || rm -f "$socket" "$socket.lock"
   [ -d "$dir/data/mysql" ] || (launch sbin/mysqld "${common[@]}" --initialize-insecure --log-error="$dir/init.log") ||
     { tail -n 20 "$dir/init.log" >&2; exit 1; }
   (launch sbin/mysqld "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" \
