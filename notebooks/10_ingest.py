@@ -1,0 +1,34 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Ingest: source -> bronze
+# MAGIC Reads the binary log from where bronze ends and appends its events, raw bytes included.
+# MAGIC
+# MAGIC `source` -> **ingest** -> `bronze_events` -> assemble -> `silver_changes` -> apply -> mirror tables
+# MAGIC
+# MAGIC Safe to run again at any time: the position to go on from is in the table's own last commit.
+
+# COMMAND ----------
+
+dbutils.widgets.text("source", "", "mysql://user@host:port or files:DIR")
+dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema")
+dbutils.widgets.text("password_secret", "mirrorlake/source-password", "secret scope/key")
+dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
+
+# COMMAND ----------
+
+from mirrorlake.config import load_options
+from mirrorlake.jobs.report import report_ingest
+
+names = ("source", "lake", "password_secret", "until")
+options = load_options(None, {name: dbutils.widgets.get(name) or None for name in names})
+report = report_ingest(options, spark)
+
+# COMMAND ----------
+
+display(report.to_pandas())
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC One row per commit; none when there was nothing new. A refusal ends the notebook with its code:
+# MAGIC `log-*` and `server-*` in docs/refusals.md say what to do. Next: `20_assemble`.

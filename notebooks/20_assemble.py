@@ -1,0 +1,30 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Assemble: bronze -> silver
+# MAGIC Decodes whole transactions into ordered row changes between BEGIN and COMMIT markers.
+# MAGIC
+# MAGIC `source` -> ingest -> `bronze_events` -> **assemble** -> `silver_changes` -> apply -> mirror tables
+# MAGIC
+# MAGIC Safe to run again at any time: how far silver is stands in its own last commit.
+
+# COMMAND ----------
+
+dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema")
+
+# COMMAND ----------
+
+from mirrorlake.config import load_options
+from mirrorlake.jobs.report import report_assemble
+
+options = load_options(None, {"lake": dbutils.widgets.get("lake")})
+report = report_assemble(options, spark)
+
+# COMMAND ----------
+
+display(report.to_pandas())
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC One row per commit; none when bronze had nothing new. What cannot be decoded is a REFUSED row of its table in
+# MAGIC `silver_changes`, and the other tables go on. Next: `30_apply`.
