@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Protocol
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_gtid_set, parse_start, parse_until
-from mirrorlake.errors import RefusedError
+from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop
+from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
 
@@ -22,12 +22,20 @@ KEEP_BYTES = 64 << 20
 """Batches up to this size are handed from hop to hop in memory, once the commit before has returned."""
 
 
-class Watcher(Protocol):
-    """Is told of every commit."""
+class Watcher:
+    """Is told of every commit. wants_extents: also, before the work, how much log lies ahead."""
 
+    wants_extents = False
+
+    def ahead(self, extent: LogExtent) -> None: ...
     def ingested(self, batch: IngestedBatch) -> None: ...
     def assembled(self, batch: AssembledBatch) -> None: ...
-    def applied(self, epoch: AppliedEpoch) -> None: ...
+    def applied(self, done: AppliedEpoch) -> None: ...
+    def idle(self) -> None:
+        """There is nothing to do until something new comes."""
+
+    def retrying(self, error: RetryableError, wait_s: float) -> None:
+        """A job that follows its source was stopped and begins again."""
 
 
 class IngestJob:
@@ -47,19 +55,20 @@ class IngestJob:
             return self._source.earliest() if start is LogEdge.EARLIEST else self._source.current()
         return start if isinstance(start, BinlogPosition) else self._source.locate(start)
 
-    def step(self) -> Iterator[IngestedBatch]:
+    def step(self, watcher: Watcher) -> Iterator[IngestedBatch]:
         """Read what there is now, or up to --until; the end is fixed before the first byte is read."""
         end = self._until if isinstance(self._until, BinlogPosition) else self._source.current()
         if end <= self._position:
             return
         start = self._position
+        if watcher.wants_extents:
+            watcher.ahead(LogExtent.of_source(self._source, self._options.source, start, end))
         reader = LogReader(start, self._progress.gtids, incarnation=self._lake.incarnation, until=self._until)
         chunks = reader.read(self._source.read(start, end))
         batch_bytes = self._options.bronze_batch_mb << 20
         for batch in ingest(self._lake, chunks, self._progress, batch_bytes=batch_bytes, keep_bytes=KEEP_BYTES):
+            self._progress, self._position = batch.progress, batch.progress.position
             yield batch
-            self._position = batch.resume.position
-        self._progress = IngestProgress.read(self._lake) if self._position != start else self._progress
         self.is_finished = reader.is_finished
 
     is_finished = False
@@ -82,17 +91,20 @@ def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watc
     job = IngestJob(lake, source, options)
     while True:
         idle = True
-        for batch in job.step():
+        for batch in job.step(watcher):
             idle = False
             watcher.ingested(batch)
         if job.is_done():
             return
         if idle:
+            watcher.idle()
             time.sleep(options.poll_s)
 
 
 def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20)
+    if watcher.wants_extents:
+        watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
     while True:
         idle = True
         for part in hop.pending():
@@ -101,19 +113,24 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
         if not options.follow:
             return
         if idle:
+            watcher.idle()
             time.sleep(options.poll_s)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    if watcher.wants_extents:
+        watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
     while True:
         idle = True
         for epoch in hop.apply():
             idle = False
             watcher.applied(epoch)
+        hop.flush()
         if not options.follow:
             return
         if idle:
+            watcher.idle()
             time.sleep(options.poll_s)
 
 
@@ -122,22 +139,36 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
     apply_hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    is_first = True
     while True:
         ingested = []
-        for batch in ingest_job.step():
+        for batch in ingest_job.step(watcher):
             watcher.ingested(batch)
             ingested = [*ingested[-1:], batch]
-        assembled = []
-        for part in _parts(assemble_hop, ingested):
-            assembled = [*assembled[-1:], assemble_hop.assemble(part)]
-            watcher.assembled(assembled[-1])
-        only = assembled[0] if len(assembled) == 1 and assembled[0].lsn_from == apply_hop.lsn else None
-        for epoch in apply_hop.apply(only.changes if only else None):
-            watcher.applied(epoch)
-        if ingest_job.is_done():
+        if ingested or is_first:
+            fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
+            for epoch in apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None):
+                watcher.applied(epoch)
+        is_done, is_first = ingest_job.is_done(), False
+        if is_done or not ingested:
+            apply_hop.flush()
+        if is_done:
             return
         if not ingested:
+            watcher.idle()
             time.sleep(options.poll_s)
+
+
+def _assemble_all(hop: AssembleHop, parts: Iterator[EventRange], watcher: Watcher) -> FreshChanges | None:
+    """What came of the parts, when it is a single small one."""
+    batches = []
+    for part in parts:
+        batches = [*batches[-1:], hop.assemble(part)]
+        watcher.assembled(batches[-1])
+    if len(batches) != 1 or batches[0].changes is None:
+        return None
+    only = batches[0]
+    return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_definitions)
 
 
 def _parts(hop: AssembleHop, ingested: list[IngestedBatch]) -> Iterator[EventRange]:

@@ -29,18 +29,6 @@ OPEN_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedBatch:
-    """What one commit brought: lsn of its last event, events, bytes of log. events: the rows when there are few."""
-
-    lsn_from: int
-    lsn_to: int
-    n_events: int
-    n_bytes: int
-    resume: ResumePoint
-    events: list[pa.RecordBatch] | None
-
-
-@dataclass(frozen=True, slots=True)
 class IngestProgress:
     """recorded: what the table's newest commit says, None for an empty one. position: where to go on; None: not begun."""
 
@@ -57,6 +45,18 @@ class IngestProgress:
             return cls(None, None, parse_gtid_set(lake.flavor, ""))
         payload = recorded.payload
         return cls(recorded, BinlogPosition.parse(payload["resume"]), parse_gtid_set(lake.flavor, payload["gtids"]))
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedBatch:
+    """What one commit brought: lsn of its last event, events, bytes of log. events: the rows when there are few."""
+
+    lsn_from: int
+    lsn_to: int
+    n_events: int
+    n_bytes: int
+    progress: IngestProgress
+    events: list[pa.RecordBatch] | None
 
 
 def ingest(
@@ -125,7 +125,8 @@ class _BatchWriter:
         )  # fmt: skip
         stage.discard()
         self._resume, self._stage = None, self._new_stage()
-        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, resume, stage.batches)
+        progress = IngestProgress(self._recorded, resume.position, parse_gtid_set(lake.flavor, resume.gtids))
+        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, progress, stage.batches)
 
     def discard(self) -> None:
         self._stage.discard()

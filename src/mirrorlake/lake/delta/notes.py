@@ -2,7 +2,8 @@
 
 A note is a JSON object in the commit's ``userMetadata``: ``mirrorlake`` (format), ``lsn`` (the table is complete up to
 here; null for a commit that moves no progress), ``payload`` (the caller's), ``app_id`` and ``txn_version`` (its
-Delta transaction id, null for DDL) and ``commit`` (a name of its own).
+Delta transaction id, null for DDL) and ``commit`` (a name of its own). Read back, it also has the ``version`` of its
+commit.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
             restored_version = _restored_version(entry, table)
         note = _parse(entry.userMetadata)
         if note is not None:
-            yield note, is_undone
+            yield note | {"version": entry.version}, is_undone
 
 
 def _history(spark: SparkSession, table: str) -> Iterator[Row]:

@@ -45,6 +45,17 @@ class Progress:
     sequence: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StepCommit:
+    """The commit that did a planned step. version: Delta's. is_new: made now; False: the step had been done before."""
+
+    version: int
+    is_new: bool
+
+    def __bool__(self) -> bool:
+        return self.is_new
+
+
 def read_progress(spark: SparkSession, table: str) -> Progress | None:
     """What the newest commit of ours recorded; None for a table that is absent or has none.
 
@@ -90,24 +101,24 @@ def append_from(
         if CONFLICT in str(error):
             raise _other_writer(spark, table, expected) from error
         raise
-    if not _is_committed(spark, table, note):
+    if not _committed(spark, table, note):
         raise _other_writer(spark, table, expected)
     return Progress(new_lsn, dict(payload), sequence)
 
 
 def append_once(
     session: SparkSession, table: str, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> bool:
-    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; False when that step was there already."""
+) -> StepCommit:
+    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false when that step was there already."""
     note = new_note(payload, lsn, app_id, lsn)
     _append(rows, table, note)
-    return _is_committed(session, table, note)
+    return _committed(session, table, note)
 
 
 def run_statement(
     session: SparkSession, table: str, sql: str, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> bool:
-    """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; False when it was done.
+) -> StepCommit:
+    """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false when it was done.
 
     Progress moves also when the statement changes no row.
 
@@ -118,18 +129,16 @@ def run_statement(
     settings = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
     try:
         with _settings(session, settings):
-            counts = session.sql(sql).collect()
+            session.sql(sql).collect()
     except Exception as error:
         if CONFLICT in str(error) and _find(session, table, note):
             raise RefusedError("lake-writer", f"another process has done the step at lsn {lsn}") from error
         raise
-    if counts and counts[0][0]:
-        return True
-    found = _find(session, table, note)
-    if found is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
+    done = _committed(session, table, note)
+    if done is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
         nothing = session.table(table).limit(0)
         return append_once(session, table, nothing, app_id=app_id, lsn=lsn, payload=payload)
-    return found["commit"] == note["commit"]
+    return done
 
 
 def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
@@ -158,9 +167,10 @@ def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]
             session.conf.unset(key)
 
 
-def _is_committed(spark: SparkSession, table: str, note: Note) -> bool:
+def _committed(spark: SparkSession, table: str, note: Note) -> StepCommit | None:
+    """The commit that did what ``note`` announces, by whomever; None when there is none."""
     found = _find(spark, table, note)
-    return found is not None and found["commit"] == note["commit"]
+    return StepCommit(found["version"], found["commit"] == note["commit"]) if found else None
 
 
 def _find(spark: SparkSession, table: str, note: Note) -> Note | None:

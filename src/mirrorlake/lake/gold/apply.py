@@ -37,6 +37,16 @@ class AppliedEpoch:
     refused: tuple[TableEntry, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FreshChanges:
+    """A silver commit that this process has just made, still in memory. has_ddl: it came with new definitions."""
+
+    lsn_from: int
+    lsn_to: int
+    batches: list[pa.RecordBatch]
+    has_ddl: bool
+
+
 class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
@@ -46,6 +56,7 @@ class ApplyHop:
         self._log = EpochLog(lake)
         self._register = TableRegister.read(lake)
         self._definitions: dict[int, TableSchema] = {}
+        self._versions: dict[str, int] = {}
         self._sessions = threading.local()
 
     @property
@@ -53,23 +64,30 @@ class ApplyHop:
         """Every mirror has everything up to here; -1: nothing."""
         return self._log.applied_lsn
 
-    def apply(self, batches: list[pa.RecordBatch] | None = None) -> Iterator[AppliedEpoch]:
-        """Bring the mirrors to the fence. batches: all of silver beyond ``lsn``, where it is still in memory.
+    def apply(self, fresh: FreshChanges | None = None) -> Iterator[AppliedEpoch]:
+        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory.
 
+        The end of the last epoch is recorded with the next plan, or by ``flush``.
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
         """
         if self._log.open:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
-        silver = read_progress(self._lake.spark, self._lake.names.silver_changes)
-        claim_source(silver, self._lake.source)
-        fence = silver.lsn if silver else -1
-        reader = ChangeReader(self._lake, batches)
-        ahead = barriers.read(self._lake, self.lsn, fence) if self.lsn < fence else []
+        fence = fresh.lsn_to if fresh else self._fence()
+        reader = ChangeReader(self._lake, fresh.batches if fresh else None)
+        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
         while self.lsn < fence:
             epoch = self._next_epoch(fence, reader, [b for b in ahead if b.lsn > self.lsn])
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader)
+
+    def flush(self) -> None:
+        """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""
         self._log.flush()
+
+    def _fence(self) -> int:
+        silver = read_progress(self._lake.spark, self._lake.names.silver_changes)
+        claim_source(silver, self._lake.source)
+        return silver.lsn if silver else -1
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
@@ -84,13 +102,15 @@ class ApplyHop:
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
-        entries = [(name, self._register.get(name)) for name in names]
-        return tuple(
-            EpochTable(*name, entry.mirror_id, newest_version(self._lake.spark, self._lake.names.mirror(entry.mirror_id)))
-            if entry and entry.mirror_id
-            else EpochTable(*name, None)
-            for name, entry in entries
-        )
+        entries = {name: self._register.get(name) for name in names}
+        identities = {name: entry.mirror_id if entry else None for name, entry in entries.items()}
+        return tuple(EpochTable(*name, identity, self._version(identity)) for name, identity in identities.items())
+
+    def _version(self, identity: str | None) -> int | None:
+        """Of a mirror's newest commit of ours, as far as this process knows it."""
+        if identity is not None and identity not in self._versions:
+            self._versions[identity] = newest_version(self._lake.spark, self._lake.names.mirror(identity))
+        return self._versions.get(identity)
 
     def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
         if epoch.kind == DDL:
@@ -147,11 +167,11 @@ class ApplyHop:
         only_inserts = changes.n_inserts == changes.n_changes
         images, local = reader.images(session, entry.name, epoch.lsn_from, lsn_to, types, key, changes.n_changes)
         if only_inserts or planned.version == 0:
-            append_rows(session, lake, entry.mirror_id, images, list(types), epoch.lsn_to, payload)
+            step = append_rows(session, lake, entry.mirror_id, images, list(types), epoch.lsn_to, payload)
         else:
-            merge_rows(session, lake, entry.mirror_id, images, local, list(types), key, epoch.lsn_to, payload)
-        version = newest_version(session, lake.names.mirror(entry.mirror_id))
-        return EpochTable(*entry.name, entry.mirror_id, version)
+            step = merge_rows(session, lake, entry.mirror_id, images, local, list(types), key, epoch.lsn_to, payload)
+        self._versions[entry.mirror_id] = step.version
+        return EpochTable(*entry.name, entry.mirror_id, step.version)
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         lake = self._lake
@@ -164,6 +184,7 @@ class ApplyHop:
             if entry:
                 entries[name] = entry
         self._register.commit(lake, list(entries.values()), epoch.number)
+        self._versions.clear()
         done = self._planned(list(dict.fromkeys((t.database, t.table) for t in epoch.tables)))
         barriers.record(lake, todo, "executed", Epoch(epoch.number, DDL, epoch.lsn_from, epoch.lsn_to, done))
         self._log.finish(done)

@@ -45,12 +45,16 @@ class EventRange:
 
 @dataclass(frozen=True, slots=True)
 class AssembledBatch:
-    """What one commit brought. changes: the rows when there are few."""
+    """What one commit brought. n_rows: None where Spark's workers made them. changes: the rows when there are few.
+
+    has_definitions: it came with new rows of silver_table_schemas.
+    """
 
     lsn_from: int
     lsn_to: int
     n_rows: int | None
     changes: list[pa.RecordBatch] | None
+    has_definitions: bool
 
 
 class AssembleHop:
@@ -92,10 +96,11 @@ class AssembleHop:
         if part.events is None and len(part.cuts) <= 1:
             part = EventRange(part.lsn_from, part.lsn_to, part.cuts, self._collect(self._events(part)))
         if part.events is None:
-            self._definitions.extend(lake, self._collect(_definition_events(self._events(part))), part.lsn_to)
+            events = self._collect(_definition_events(self._events(part)))
+            has_definitions = self._definitions.extend(lake, events, part.lsn_to)
             self._commit(part, self._decoded(part), None)
-            return AssembledBatch(part.lsn_from, part.lsn_to, None, None)
-        self._definitions.extend(lake, part.events, part.lsn_to)
+            return AssembledBatch(part.lsn_from, part.lsn_to, None, None, has_definitions)
+        has_definitions = self._definitions.extend(lake, part.events, part.lsn_to)
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
             for batch in Assembler(lake.flavor).assemble(part.events):
@@ -104,7 +109,7 @@ class AssembleHop:
             self._commit(part, rows, stage.rows)
         finally:
             stage.discard()
-        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches)
+        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_definitions)
 
     def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None) -> None:
         lake = self._lake

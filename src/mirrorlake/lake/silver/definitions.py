@@ -50,8 +50,8 @@ class DefinitionLog:
             log._take(row.lsn, DefinitionChange.from_row(row.asDict()))
         return log
 
-    def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> None:
-        """Take in the QUERY and TABLE_MAP events of a range, in log order, and append what is new.
+    def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
+        """Take in the QUERY and TABLE_MAP events of a range, in log order, and append what is new, if anything is.
 
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
@@ -68,6 +68,7 @@ class DefinitionLog:
                 lake.spark, lake.names.silver_table_schemas, rows, app_id=lake.app_id(HOP), lsn=lsn_to,
                 payload={"source": lake.source, "hop": HOP, "lsn_to": lsn_to},
             )  # fmt: skip
+        return bool(new)
 
     def _take(self, lsn: int, change: DefinitionChange) -> bool:
         """Fold one change in; False when it was there already."""
