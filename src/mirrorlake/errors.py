@@ -44,6 +44,9 @@ REFUSALS: dict[str, str] = {
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
     "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
     "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",
+    "lake-conflict": "Nothing was written; run again. If it comes back each time, keep maintenance and replication apart.",
+    "lake-storage": "Free space or bring the storage back, then run again; what was committed is kept.",
+    "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",
     # --- one table; the others go on
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown; this table needs a first copy (snapshot).",
     "no-primary-key": "Add a primary key to the table, then drop and create it again in the log.",
@@ -60,6 +63,8 @@ REFUSALS: dict[str, str] = {
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; copy the table.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
+    "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (3g).",
+    "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",
     "usage": "See mirrorlake --help.",
     "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",
 }
