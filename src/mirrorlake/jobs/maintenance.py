@@ -1,0 +1,41 @@
+"""The maintenance job: compact every table, remove the files that nothing needs any more."""
+
+from __future__ import annotations
+
+import pandas as pd
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.open import open_lake
+from mirrorlake.lake.bronze import ingest
+from mirrorlake.lake.delta.maintenance import REMOVED, compact, remove_mirror, remove_staged
+from mirrorlake.lake.gold import retired
+from mirrorlake.lake.silver import assemble
+
+REPLAY_DAYS = 30
+"""Shortest retention: recorded Delta versions can be read, and mirrors of dropped tables, for this long."""
+STAGED_DAYS = 7
+
+
+def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
+    """One row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long ago).
+
+    Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
+    """
+    if retention_days < REPLAY_DAYS:
+        raise UsageError("usage", f"the retention must be {REPLAY_DAYS} days at least")
+    lake = open_lake(options, spark)
+    names = lake.names
+    kept, removable = retired.mirrors(lake, retention_days=retention_days)
+    tables = {
+        "bronze_events": names.bronze_events, "silver_changes": names.silver_changes,
+        "silver_table_schemas": names.silver_table_schemas, "control_tables": names.control_tables,
+        "control_epochs": names.control_epochs, "control_barriers": names.control_barriers,
+    } | {mirror_id: names.mirror(mirror_id) for mirror_id in kept}  # fmt: skip
+    outcomes = {name: compact(lake.spark, table, retention_days) for name, table in tables.items()}
+    outcomes |= {mirror_id: remove_mirror(lake.spark, names, mirror_id) for mirror_id in removable}
+    for hop in (ingest.HOP, assemble.HOP):
+        if remove_staged(names, hop, STAGED_DAYS):
+            outcomes[f"staging/{hop}"] = REMOVED
+    return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])

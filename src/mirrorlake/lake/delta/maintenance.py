@@ -1,0 +1,67 @@
+"""Housekeeping of a lake's files. Changes no row and no progress.
+
+A table on which nothing happened since its last VACUUM is left alone. That is more than thrift: Delta forgets commits
+older than ``delta.logRetentionDuration`` (30 days) as newer ones are made, so on a table that stands still the commits
+of maintenance alone would push out the one that carries the progress.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.names import LakeNames, table_exists
+from mirrorlake.lake.delta.progress import CONFLICT
+
+COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
+_RECENT = 100  # commits that are looked at; more of others since our last one count as unchanged
+
+
+def compact(spark: SparkSession, table: str, retention_days: int) -> str:
+    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
+    if not _has_new_commits(spark, table):
+        return UNCHANGED
+    try:
+        spark.sql(f"OPTIMIZE {table}").collect()
+        spark.sql(f"VACUUM {table} RETAIN {24 * retention_days} HOURS").collect()
+    except Exception as error:
+        if CONFLICT in str(error):
+            return BUSY
+        raise
+    return COMPACTED
+
+
+def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
+    """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can."""
+    if not table_exists(spark, names.mirror(mirror_id)):
+        return UNCHANGED
+    if names.is_unity:
+        spark.sql(f"DROP TABLE IF EXISTS {names.mirror(mirror_id)}")
+    elif "://" in names.root:
+        return LEFT
+    else:
+        shutil.rmtree(names.mirror_path(mirror_id))
+    return REMOVED
+
+
+def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
+    """Delete what crashed runs of a hop left in its staging folder; how many batches that was."""
+    root = Path(names.staging(hop))
+    last = time.time() - older_than_days * 86400
+    stale = [folder for folder in root.iterdir() if folder.stat().st_mtime < last] if root.is_dir() else []
+    for folder in stale:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(stale)
+
+
+def _has_new_commits(spark: SparkSession, table: str) -> bool:
+    history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_RECENT}").select("operation", "userMetadata").collect()
+    for entry in history:
+        if entry.operation == "VACUUM END":
+            return False
+        if '"mirrorlake"' in (entry.userMetadata or ""):
+            return True
+    return False

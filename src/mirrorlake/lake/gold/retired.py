@@ -1,0 +1,33 @@
+"""Mirrors whose source table was dropped, or dropped and created anew: time travel still reads them for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.register import TableEntry
+
+
+def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
+    """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
+    register = lake.spark.table(lake.names.control_tables).orderBy("lsn")
+    ended = _ends(TableEntry.from_row(row) for row in register.collect())
+    executed = lake.spark.table(lake.names.control_barriers).where("phase = 'executed'")
+    old = executed.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")
+    long_ago = {row.lsn for row in old.select("lsn").collect()}
+    removable = [mirror_id for mirror_id, lsn in ended.items() if lsn in long_ago]
+    return [mirror_id for mirror_id in ended if mirror_id not in removable], removable
+
+
+def _ends(entries: Iterable[TableEntry]) -> dict[str, int | None]:
+    """Mirror id -> lsn of the DDL that ended it, None while it goes on. entries: of the register, in log order."""
+    ends: dict[str, int | None] = {}
+    newest: dict[tuple[str, str], str | None] = {}
+    for entry in entries:
+        before = newest.get(entry.name)
+        if before and entry.mirror_id != before:
+            ends[before] = entry.lsn
+        if entry.mirror_id:
+            ends[entry.mirror_id] = None
+        newest[entry.name] = entry.mirror_id
+    return ends

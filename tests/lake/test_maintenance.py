@@ -1,0 +1,106 @@
+import os
+
+import pytest
+from pyspark.sql import functions as F
+
+from mirrorlake.config import Options
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.maintenance import BUSY, COMPACTED, UNCHANGED, compact, remove_mirror, remove_staged
+from mirrorlake.lake.delta.names import LakeNames, create_table, table_exists
+from mirrorlake.lake.delta.progress import append_from, read_progress
+from mirrorlake.lake.gold import retired
+from mirrorlake.lake.gold import table as gold
+from mirrorlake.lake.gold.register import TableEntry
+from mirrorlake.lake.gold.retired import _ends
+
+SOURCE = "files:mysql:1:binlog"
+
+
+@pytest.fixture
+def names(lake_dir):
+    return LakeNames(str(lake_dir))
+
+
+def entry(lsn, table, state, mirror_id):
+    return TableEntry(lsn, "shop", table, state, mirror_id)
+
+
+def test_a_mirror_ends_with_the_drop_or_the_next_create_of_its_table():
+    entries = [
+        entry(1, "a", "streaming", "a__1"),
+        entry(2, "b", "streaming", "b__2"),
+        entry(3, "a", "refused", "a__1"),
+        entry(4, "a", "dropped", None),
+        entry(5, "b", "streaming", "b__5"),
+        entry(6, "a", "streaming", "a__6"),
+        entry(7, "c", "refused", None),
+    ]
+    assert _ends(entries) == {"a__1": 4, "b__2": 5, "b__5": None, "a__6": None}
+
+
+def test_only_mirrors_that_ended_before_the_retention_are_removable(spark, names):
+    gold.create(spark, names)
+    lake = Lake(spark, names, SOURCE, "mysql")
+    rows = [(1, "a", "a__1", "streaming"), (2, "b", "b__2", "streaming")]
+    rows += [(3, "a", None, "dropped"), (4, "b", None, "dropped")]
+    registered = spark.createDataFrame(rows, "lsn BIGINT, table STRING, mirror_id STRING, state STRING")
+    registered.withColumn("database", F.lit("shop")).writeTo(names.control_tables).append()
+    spark.sql(
+        f"INSERT INTO {names.control_barriers} (lsn, kind, phase, at) VALUES"
+        " (3, 'ddl', 'executed', current_timestamp() - INTERVAL 31 DAYS),"
+        " (4, 'ddl', 'prepared', current_timestamp() - INTERVAL 31 DAYS),"
+        " (4, 'ddl', 'executed', current_timestamp() - INTERVAL 29 DAYS)"
+    )
+    assert retired.mirrors(lake, retention_days=30) == (["b__2"], ["a__1"])
+
+
+def test_a_removed_mirror_is_gone_and_removing_it_again_does_nothing(spark, names):
+    create_table(spark, names.mirror("a__1"), "id INT")
+    assert remove_mirror(spark, names, "a__1") == "removed"
+    assert not table_exists(spark, names.mirror("a__1")) and not os.path.exists(names.mirror_path("a__1"))
+    assert remove_mirror(spark, names, "a__1") == UNCHANGED
+
+
+def test_a_table_that_stands_still_gets_no_commits_and_keeps_its_progress(spark, names):
+    table, progress = names.bronze_events, None
+    create_table(spark, table, "lsn BIGINT")
+    for lsn in (1, 2):
+        rows = spark.range(lsn, lsn + 1).toDF("lsn")
+        progress = append_from(spark, table, rows, expected=progress, new_lsn=lsn, payload={})
+    assert compact(spark, table, 30) == COMPACTED
+    newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").first().version
+    assert compact(spark, table, 30) == UNCHANGED
+    assert spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").first().version == newest
+    assert read_progress(spark, table) == progress and spark.table(table).count() == 2
+    assert spark.sql(f"DESCRIBE DETAIL {table}").first().numFiles == 1
+
+
+def test_a_conflict_is_left_for_next_time(spark, names, monkeypatch):
+    class Overtaken:
+        def sql(self, statement):
+            if statement.startswith("OPTIMIZE"):
+                raise RuntimeError("[DELTA_CONCURRENT_DELETE_READ] another commit was quicker")
+            return spark.sql(statement)
+
+    table = names.bronze_events
+    create_table(spark, table, "lsn BIGINT")
+    append_from(spark, table, spark.range(1).toDF("lsn"), expected=None, new_lsn=1, payload={})
+    assert compact(Overtaken(), table, 30) == BUSY
+
+
+def test_old_staged_batches_are_removed_and_those_in_use_stay(names, lake_dir):
+    for batch, age_days in (("crashed", 8), ("running", 0)):
+        folder = lake_dir / "_staging/ingest" / batch
+        folder.mkdir(parents=True)
+        (folder / "00000.parquet").touch()
+        moment = folder.stat().st_mtime - age_days * 86400
+        os.utime(folder, (moment, moment))
+    assert remove_staged(names, "ingest", 7) == 1 and remove_staged(names, "assemble", 7) == 0
+    assert [folder.name for folder in (lake_dir / "_staging/ingest").iterdir()] == ["running"]
+
+
+def test_a_retention_shorter_than_the_replay_window_is_refused(lake_dir):
+    with pytest.raises(UsageError, match="30 days"):
+        maintain(Options(lake=str(lake_dir)), retention_days=29)
