@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "lake.gold": ("core", "lake.delta", "lake.silver.table"),
     "jobs": ("core", "mysql", "lake"),
     "cli": ("core", "mysql", "lake", "jobs"),
+    "__main__": ("cli",),
 }
 SPARK = {"pyspark", "delta"}
 INPUT_OUTPUT = {"pymysql", "socket", "ssl", "subprocess", "urllib", "http", "asyncio"}
