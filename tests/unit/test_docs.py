@@ -1,0 +1,91 @@
+"""The pages that list tables, columns and types say what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mirrorlake.core.schema.types import MIRRORED, ColumnType
+from mirrorlake.lake.bronze import table as bronze
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold import table as gold
+from mirrorlake.lake.silver import table as silver
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+TABLES = {
+    "bronze_events": bronze.COLUMNS,
+    "silver_changes": silver.CHANGE_COLUMNS,
+    "silver_table_schemas": silver.DEFINITION_COLUMNS,
+    "control_tables": gold.TABLES_COLUMNS,
+    "control_epochs": gold.EPOCHS_COLUMNS,
+    "control_barriers": gold.BARRIERS_COLUMNS,
+    "Mirror tables": f"{gold.LSN_COLUMN} BIGINT",
+}
+
+
+def rows(text: str) -> list[list[str]]:
+    """Cells of the tables in a page, without heads and rules."""
+    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in cells if row[0] not in ("column", "source type", "file")]
+
+
+def columns(ddl: str) -> list[list[str]]:
+    """Name and type of each column; commas inside <> belong to the type."""
+    return [part.split(None, 1) for part in re.split(r",(?![^<]*>)", " ".join(ddl.split()))]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_of_a_lakes_tables_is_documented_in_order(table):
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", (DOCS / "lake-tables.md").read_text(), re.M))
+    assert list(sections) == list(TABLES)
+    documented = rows(sections[table])
+    assert [row[:2] for row in documented] == columns(TABLES[table])
+    assert all(row[2] for row in documented)
+
+
+def documented_types() -> list[tuple[ColumnType, str]]:
+    """Every source type of the page, spelled out, with its mirror type."""
+    found = []
+    for source, mirror, _ in rows((DOCS / "types.md").read_text()):
+        if source.startswith("bit"):
+            found += [(ColumnType("bit", length=int(n)), mirror) for n in re.findall(r"\d+", source)]
+        elif source.startswith("decimal"):
+            digits = ColumnType("decimal", precision=38, scale=7)
+            found.append((digits, mirror.replace("p", "38", 1).replace("(38,s", "(38,7")))
+        else:
+            names = [name.split() for name in source.split(", ")]
+            found += [(ColumnType(name[0], unsigned=name[1:] == ["unsigned"]), mirror) for name in names]
+    return found
+
+
+@pytest.mark.parametrize(("column_type", "mirror"), documented_types(), ids=lambda value: getattr(value, "name", value))
+def test_a_documented_type_is_the_one_a_mirror_gets(column_type, mirror):
+    assert spark_type(column_type) == mirror
+
+
+def test_every_mirrored_type_is_documented():
+    assert {column_type.name for column_type, _ in documented_types()} == MIRRORED
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+def test_links_files_and_tests_that_a_page_names_exist(page):
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists(), link
+    for path in re.findall(r"`((?:src|tests|bench|notebooks|resources|docs)/[\w./-]*\w)`", text):
+        assert (ROOT / path).exists(), path
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
+        assert f"def {name}(" in (ROOT / path).read_text(), f"{path}::{name}"
+
+
+def test_the_architecture_page_lists_every_module():
+    text = (DOCS / "architecture.md").read_text()
+    listed = {row[0].strip("`") for row in rows(text) if row[0].endswith(".py`")}
+    source = ROOT / "src/mirrorlake"
+    modules = {file.relative_to(source).as_posix() for file in source.rglob("*.py") if file.name != "__init__.py"}
+    assert listed == modules
+    assert text.count("\n") <= 200
