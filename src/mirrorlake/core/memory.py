@@ -93,7 +93,12 @@ def _memcpy(typingctx, target, target_offset, source, source_offset, n_bytes):
         memcpy = builder.module.declare_intrinsic("llvm.memcpy", [byte_pointer, byte_pointer, ir.IntType(64)])
         builder.call(
             memcpy,
-            [builder.bitcast(to, byte_pointer), builder.bitcast(origin, byte_pointer), args[4], ir.Constant(ir.IntType(1), 0)],
+            [
+                builder.bitcast(to, byte_pointer),
+                builder.bitcast(origin, byte_pointer),
+                args[4],
+                ir.Constant(ir.IntType(1), 0),
+            ],
         )
         return context.get_dummy_value()
 

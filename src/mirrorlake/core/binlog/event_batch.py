@@ -45,7 +45,9 @@ def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
     raw = np.empty(int(ends[-1]), np.uint8)
     _gather(block.buf, events.offset, events.length, raw)
     gtids = pa.Array.from_buffers(
-        pa.string(), len(groups.gtid_offsets) - 1, [None, pa.py_buffer(groups.gtid_offsets), pa.py_buffer(groups.gtid_text)]
+        pa.string(),
+        len(groups.gtid_offsets) - 1,
+        [None, pa.py_buffer(groups.gtid_offsets), pa.py_buffer(groups.gtid_text)],
     )
     no_gtid = groups.gtid_index < 0
     columns = [

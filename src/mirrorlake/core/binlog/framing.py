@@ -162,7 +162,9 @@ def index_events(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, int
     index = EventIndex.allocate(max(16, (end - start) // HEADER_BYTES + 1))
     n, stop, malformed = _scan_events(buf, start, end, *index.arrays())
     if malformed:
-        raise RefusedError("log-event", "an event's length field is shorter than its header", position=f"byte {stop} of the block")
+        raise RefusedError(
+            "log-event", "an event's length field is shorter than its header", position=f"byte {stop} of the block"
+        )
     return index[:n], stop
 
 
@@ -239,7 +241,9 @@ def verify_checksums(block: EventBlock) -> None:
         after = int(_first_bad_checksum(block.buf, events.offset[bad + 1 :], events.length[bad + 1 :], CRC_TABLES))
         bad = bad + 1 + after if after >= 0 else -1
     if bad >= 0:
-        raise RefusedError("log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad)))
+        raise RefusedError(
+            "log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad))
+        )
 
 
 def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
@@ -260,7 +264,9 @@ def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> Non
     """
     start = BinlogPosition(block.log_file, block.start_pos)
     if expected is not None and not _continues(expected, start):
-        raise RefusedError("log-gap", f"the log goes on at {start}, but {expected} was to come next", position=str(expected))
+        raise RefusedError(
+            "log-gap", f"the log goes on at {start}, but {expected} was to come next", position=str(expected)
+        )
     ends = block.start_positions + block.events.length
     differs = (block.events.log_pos != 0) & (block.events.log_pos != (ends & 0xFFFFFFFF).astype(np.uint32))
     if differs.any():
@@ -269,5 +275,5 @@ def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> Non
 
 
 def _continues(expected: BinlogPosition, start: BinlogPosition) -> bool:
-    """The next event of the same file, or the first one of the next file (the source vouches for a closed file's end)."""
+    """The next event of the file, or the first one of the next file (the source vouches for a closed file's end)."""
     return start == expected or (start.file_number == expected.file_number + 1 and start.offset == 4)

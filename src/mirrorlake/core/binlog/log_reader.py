@@ -43,8 +43,10 @@ class LogChunk:
 class LogReader:
     """Follows one log from a boundary on; keeps what must be known from one block to the next."""
 
-    def __init__(self, start: BinlogPosition | None, gtids: GtidSet, *, incarnation: int = 0, until: Until | None = None):
-        """start: where the first block must begin; None when a GTID decides that. until: a GTID set or a time to stop at."""
+    def __init__(
+        self, start: BinlogPosition | None, gtids: GtidSet, *, incarnation: int = 0, until: Until | None = None
+    ):
+        """start: where the first block must begin; None when a GTID decides. until: a GTID set or a time to stop at."""
         self._expected, self._gtids, self._incarnation = start, gtids.copy(), incarnation
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
@@ -76,7 +78,9 @@ class LogReader:
             whole, whole_groups = block.part(0, closed), groups.part(0, closed)
             self._note_gtids(whole, whole_groups)
             position = self._after(whole, closed - 1)
-            yield LogChunk(event_batch(whole, whole_groups), ResumePoint(position, str(self._gtids), int(whole_groups.lsn[-1])))
+            yield LogChunk(
+                event_batch(whole, whole_groups), ResumePoint(position, str(self._gtids), int(whole_groups.lsn[-1]))
+            )
         if closed < n:
             rest, rest_groups = block.part(closed, n), groups.part(closed, n)
             self._note_gtids(rest, rest_groups)

@@ -125,4 +125,6 @@ class RowLayouts:
         self.rank = np.array(self._rank, np.int64)
         texts = self._labels.texts
         self.labels = np.frombuffer(b"".join(texts) + bytes(32), np.uint8)
-        self.label_offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
+        self.label_offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(
+            np.int64
+        )

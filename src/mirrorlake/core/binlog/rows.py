@@ -11,15 +11,35 @@ import numpy as np
 
 from mirrorlake.core.binlog.framing import crc32
 from mirrorlake.core.binlog.row_layout import (
-    BINARY, BIT, DATE, DATETIME, DECIMAL, DOUBLE, ENUM, FIRST_VARIABLE, FLOAT, INTEGER, OLD_DATETIME, OLD_TIMESTAMP,
-    SET, TEXT, TIMESTAMP, UNSIGNED_LONG, YEAR,
+    BINARY,
+    BIT,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DOUBLE,
+    ENUM,
+    FIRST_VARIABLE,
+    FLOAT,
+    INTEGER,
+    OLD_DATETIME,
+    SET,
+    TIMESTAMP,
+    UNSIGNED_LONG,
+    YEAR,
 )  # fmt: skip
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
 from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64, store_u32
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.enum_set import put_enum, put_set
 from mirrorlake.core.values.numeric import (
-    load_u24, put_bit, put_double, put_float, put_integer, put_stored_decimal, put_unsigned_long, put_year,
+    load_u24,
+    put_bit,
+    put_double,
+    put_float,
+    put_integer,
+    put_stored_decimal,
+    put_unsigned_long,
+    put_year,
 )  # fmt: skip
 from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
 from mirrorlake.core.values.text import LATIN1, put_latin1, put_utf8
@@ -94,9 +114,10 @@ def _put_fixed(buf, p, kind, a, b, c, out, o, labels, label_offsets, digit_bytes
 
 @kernel
 def _put_image(
-    buf, p, end, first, n_columns, row_bound, columns, rank, out, o, labels, label_offsets, code_points, digit_bytes, powers
+    buf, p, end, first, n_columns, row_bound, columns, rank, out, o, labels, label_offsets,
+    code_points, digit_bytes, powers,
 ):  # fmt: skip
-    """Encode one row image with all columns logged. Returns (offset read, or -1 malformed, -2 no room; offset written)."""
+    """Encode a row image with all columns logged. Returns (offset read: -1 malformed, -2 no room; offset written)."""
     nulls = p
     p += (n_columns + 7) >> 3
     if p > end:
@@ -170,7 +191,23 @@ def _images_start(buf, start, end, event_type, n_columns):
 
 
 @kernel
-def _emit(state, i, op, slot, amount, checksum, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends):
+def _emit(
+    state,
+    i,
+    op,
+    slot,
+    amount,
+    checksum,
+    row_event,
+    ops,
+    slots,
+    ordinals,
+    commit_us,
+    amounts,
+    checksums,
+    before_ends,
+    after_ends,
+):
     r = state[N_ROWS]
     row_event[r] = i
     ops[r] = op
@@ -261,7 +298,9 @@ def decode_events(
             if what == 2 and state[IN_TRANSACTION]:
                 if load_u8(buf, text) == np.uint8(82) and state[ORDINAL] > 0:
                     return ROLLED_BACK
-                _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
+                _emit_commit(
+                    state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends
+                )
             elif what == 0:
                 _emit(
                     state, i, STATEMENT, -1, state[IN_TRANSACTION], 0,
@@ -270,7 +309,9 @@ def decode_events(
                 if state[IN_TRANSACTION] == 0:
                     state[COMMIT_US] = 0
         elif kind == 16:
-            _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
+            _emit_commit(
+                state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends
+            )
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
             slot = slot_of_event[i]
             op = INSERT if kind == 23 or kind == 30 else UPDATE if kind == 24 or kind == 31 else DELETE
@@ -294,7 +335,23 @@ def decode_events(
                 if p < 0:
                     break
                 state[ORDINAL] += 1
-                _emit(state, i, op, slot, 0, 0, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
+                _emit(
+                    state,
+                    i,
+                    op,
+                    slot,
+                    0,
+                    0,
+                    row_event,
+                    ops,
+                    slots,
+                    ordinals,
+                    commit_us,
+                    amounts,
+                    checksums,
+                    before_ends,
+                    after_ends,
+                )
             if refused >= 0 or p < 0:
                 state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
                     rows, n_before, n_after, checksum, ordinal,
@@ -309,6 +366,22 @@ def decode_events(
             state[IN_TRANSACTION] = 1
             state[ORDINAL] = 0
             state[CHECKSUM] = 0
-            _emit(state, i, BEGIN, -1, 0, 0, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends)
+            _emit(
+                state,
+                i,
+                BEGIN,
+                -1,
+                0,
+                0,
+                row_event,
+                ops,
+                slots,
+                ordinals,
+                commit_us,
+                amounts,
+                checksums,
+                before_ends,
+                after_ends,
+            )
     state[NEXT] = offset.shape[0]
     return DONE

@@ -65,7 +65,9 @@ class TableSlots:
         slot_of_map = np.full(n, -1, np.int32)
         maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
         hashes, first, inverse = np.unique(body_hash[maps], return_index=True, return_inverse=True)
-        slots = [self._slot(int(key), buf, offset, length, trailer, maps[i]) for key, i in zip(hashes, first, strict=True)]
+        slots = [
+            self._slot(int(key), buf, offset, length, trailer, maps[i]) for key, i in zip(hashes, first, strict=True)
+        ]
         if len(maps):
             slot_of_map[maps] = np.array(slots, np.int32)[inverse]
         ids, compact = np.unique(table_id, return_inverse=True)

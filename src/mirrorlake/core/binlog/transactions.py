@@ -36,7 +36,17 @@ from mirrorlake.errors import RefusedError
 IDLE, OPENED, INSIDE = 0, 1, 2
 
 # How an event moves the state; one entry per event type in EVENT_ROLES.
-ROLE_UNKNOWN, ROLE_OUTSIDE, ROLE_MYSQL_GTID, ROLE_MARIADB_GTID, ROLE_QUERY, ROLE_PART, ROLE_END, ROLE_REFUSED, ROLE_IGNORED = range(9)
+(
+    ROLE_UNKNOWN,
+    ROLE_OUTSIDE,
+    ROLE_MYSQL_GTID,
+    ROLE_MARIADB_GTID,
+    ROLE_QUERY,
+    ROLE_PART,
+    ROLE_END,
+    ROLE_REFUSED,
+    ROLE_IGNORED,
+) = range(9)
 
 
 def _event_roles() -> np.ndarray:
@@ -51,15 +61,18 @@ def _event_roles() -> np.ndarray:
     roles[16] = ROLE_END  # XID
     # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
     roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, XA_PREPARE, PARTIAL_UPDATE_ROWS, compressed
-    # transactions and events, tagged GTIDs, encryption, split row events
-    roles[[1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 38, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]] = ROLE_REFUSED
+    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, XA_PREPARE, PARTIAL_UPDATE_ROWS,
+    # compressed transactions and events, tagged GTIDs, encryption, split row events
+    roles[
+        [1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 38, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]
+    ] = ROLE_REFUSED
     return roles
 
 
 EVENT_ROLES = _event_roles()
 _REFUSED_NAMES = {
-    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 38: "an XA transaction", 39: "PARTIAL_UPDATE_ROWS",
+    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 38: "an XA transaction",
+    39: "PARTIAL_UPDATE_ROWS",
     40: "a compressed transaction", 42: "a tagged GTID", 164: "an encrypted log", 165: "a compressed query",
 }  # fmt: skip
 _REFUSED_NAMES |= dict.fromkeys(range(166, 172), "a compressed row event") | {172: "PARTIAL_ROW_DATA"}
@@ -304,7 +317,11 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     if error:
         raise _refusal(error, block, int(i))
     carried.state, carried.tx_lsn = int(state), int(open_tx_lsn)
-    carried.gtid = text[offsets[open_gtid] : offsets[open_gtid + 1]].tobytes().decode() if state != IDLE and open_gtid >= 0 else None
+    carried.gtid = (
+        text[offsets[open_gtid] : offsets[open_gtid + 1]].tobytes().decode()
+        if state != IDLE and open_gtid >= 0
+        else None
+    )
     return Groups(lsn, tx_lsn, is_boundary, gtid_index, text, offsets[: n_gtids + 1], gtid_event[:n_gtids])
 
 
@@ -333,10 +350,14 @@ def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:
     if error == _TORN:
         return RefusedError("torn-transaction", "the log's file ends inside a transaction", position=position)
     if error == _STARTS_INSIDE:
-        return RefusedError("log-starts-inside-transaction", "a row event comes before any transaction begins", position=position)
+        return RefusedError(
+            "log-starts-inside-transaction", "a row event comes before any transaction begins", position=position
+        )
     if error == _MALFORMED:
         return RefusedError("log-event", f"an event of type {event_type} is shorter than its fields", position=position)
     if event_type == 26:
-        return RefusedError("log-incident", "the server logged an INCIDENT: events were lost before this position", position=position)
+        return RefusedError(
+            "log-incident", "the server logged an INCIDENT: events were lost before this position", position=position
+        )
     name = _REFUSED_NAMES.get(event_type, f"event type {event_type}")
     return RefusedError("log-event", f"the log holds {name}, which is not decoded yet", position=position)

@@ -86,7 +86,9 @@ class Assembler:
             status = self._decode(events, slot_of_event, out)
             if status == rows.ROLLED_BACK:
                 raise RefusedError(
-                    "log-event", "a rolled back transaction logs row changes", position=events.position(int(state[rows.NEXT]))
+                    "log-event",
+                    "a rolled back transaction logs row changes",
+                    position=events.position(int(state[rows.NEXT])),
                 )
             n = int(state[rows.N_ROWS])
             if n:
@@ -98,9 +100,9 @@ class Assembler:
     def _decode(self, events: BronzeEvents, slot_of_event: np.ndarray, out: _Output) -> int:
         layouts = self._layouts
         return rows.decode_events(
-            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer, slot_of_event,
-            layouts.first_column, layouts.n_columns, layouts.row_bound, layouts.is_refused, layouts.columns, layouts.rank,
-            layouts.labels, layouts.label_offsets, LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES,
+            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer,
+            slot_of_event, layouts.first_column, layouts.n_columns, layouts.row_bound, layouts.is_refused,
+            layouts.columns, layouts.rank, layouts.labels, layouts.label_offsets, LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES,
             *QUERY_WORDS, self._state, *out.arrays(),
         )  # fmt: skip
 
@@ -133,12 +135,16 @@ class Assembler:
 
     def _images(self, data: np.ndarray, ends: np.ndarray, slot: np.ndarray, present: np.ndarray) -> pa.StructArray:
         n = len(slot)
-        values = pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(ends[: n + 1]), pa.py_buffer(data[: ends[n]])])
+        values = pa.Array.from_buffers(
+            pa.binary(), n, [None, pa.py_buffer(ends[: n + 1]), pa.py_buffer(data[: ends[n]])]
+        )
         dictionary = pa.array([b"", *self._layouts.metadata], pa.binary())
         metadata = dictionary.take(pa.array(np.where(present, slot + 1, 0)))
         return pa.StructArray.from_arrays([values, metadata], fields=list(variant.ARROW_TYPE), mask=pa.array(~present))
 
-    def _with_statements(self, columns: dict, events: BronzeEvents, out: _Output, special: np.ndarray) -> pa.RecordBatch:
+    def _with_statements(
+        self, columns: dict, events: BronzeEvents, out: _Output, special: np.ndarray
+    ) -> pa.RecordBatch:
         """Fill in the few rows that are read one at a time: statements and refusals."""
         n = len(columns["lsn"])
         names = ("op", "database", "table", "statement", "refusal")
@@ -169,19 +175,20 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         text = query.statement.lstrip().upper()
         if text.startswith("ROLLBACK"):
-            raise RefusedError("log-event", "a partly rolled back transaction logs its undone rows", position=events.position(i))
+            raise RefusedError(
+                "log-event", "a partly rolled back transaction logs its undone rows", position=events.position(i)
+            )
         if text.startswith(_SAVEPOINT_WORDS):
             return None
         changes = interpret(
             query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
             default_charset=None, definitions=Definitions(),
         )  # fmt: skip
-        change = next((c for c in changes if c.action in ("create", "refuse")), None)
-        if change is None:
-            return None
-        code = change.code or "ddl-unsupported"
-        reason = change.reason or "a table is created and filled in one transaction"
-        return {"op": "REFUSED", "database": change.database, "table": change.table, "refusal": f"{code}: {reason}"}
+        refused = next((c for c in changes if c.action == "refuse"), None)
+        if refused is None:  # MariaDB's CREATE TABLE .. SELECT: the CREATE, then its rows
+            return {"op": "DDL", "database": query.database or None, "statement": query.statement}
+        cause = f"{refused.code}: {refused.reason}"
+        return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
 
 
 class _Output:

@@ -12,7 +12,7 @@ BRONZE_COLUMNS = ("lsn", "tx_lsn", "event_type", "event_ts", "gtid", "crc_ok", "
 
 
 class BronzeEvents:
-    """offset: int64, where each event begins in ``buf``, the bytes of all raw events; trailer: bytes of its checksum."""
+    """offset: where each event begins in ``buf``, the bytes of all raw events. trailer: bytes of its checksum."""
 
     def __init__(self, batch: pa.RecordBatch):
         raw = batch.column("raw")

@@ -53,9 +53,7 @@ def row_images(changes: pa.RecordBatch, columns: dict[str, pa.DataType], key: Se
 
 def net_effect(images: pa.Table, key: Sequence[str]) -> pa.Table:
     """The last image of each key."""
-    order = pc.sort_indices(
-        images, sort_keys=[(TX_LSN, "ascending"), (ORDINAL, "ascending"), (REMOVED, "descending")]
-    )
+    order = pc.sort_indices(images, sort_keys=[(TX_LSN, "ascending"), (ORDINAL, "ascending"), (REMOVED, "descending")])
     ordered = images.take(order).append_column("_place", pa.array(np.arange(len(images))))
     last = ordered.group_by(list(key)).aggregate([("_place", "max")])
     return ordered.take(last["_place_max"]).drop(["_place"])
@@ -101,5 +99,10 @@ def _decode_any(images: pa.StructArray, columns: dict[str, pa.DataType]) -> list
 
 
 def _table(changes: pa.RecordBatch, arrays: list[pa.Array], removed: bool, schema: pa.Schema) -> pa.Table:
-    marks = [changes.column("lsn"), changes.column("tx_lsn"), changes.column("ordinal"), pa.repeat(removed, len(changes))]
+    marks = [
+        changes.column("lsn"),
+        changes.column("tx_lsn"),
+        changes.column("ordinal"),
+        pa.repeat(removed, len(changes)),
+    ]
     return pa.Table.from_arrays([*arrays, *marks], schema=schema)

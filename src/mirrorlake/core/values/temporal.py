@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64
+from mirrorlake.core.memory import kernel, load_u32, load_u64
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.numeric import load_big_endian, load_u24
 from mirrorlake.core.values.variant import put_long, put_null, put_word

@@ -47,7 +47,12 @@ def encode_metadata(names: list[str]) -> bytes:
     offsets = np.concatenate([[0], np.cumsum([len(key) for key in keys], dtype=np.int64)])
     header = 1 | 1 << 4 | (size - 1) << 6
     return b"".join(
-        [bytes([header]), len(keys).to_bytes(size, "little"), *(int(o).to_bytes(size, "little") for o in offsets), *keys]
+        [
+            bytes([header]),
+            len(keys).to_bytes(size, "little"),
+            *(int(o).to_bytes(size, "little") for o in offsets),
+            *keys,
+        ]
     )
 
 

@@ -24,7 +24,7 @@ def _load(buf, p, size):
 
 @kernel
 def _locate(buf, ends, field_ids, pos):
-    """pos[c, r]: start of field ``field_ids[c]`` of the object of row r; -1 absent. Returns rows that are no objects."""
+    """pos[c, r]: start of field ``field_ids[c]`` of row r's object; -1 absent. Returns how many rows are no objects."""
     n_wrong = 0
     for r in range(ends.shape[0] - 1):
         p = np.int64(ends[r])

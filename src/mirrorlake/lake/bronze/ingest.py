@@ -30,7 +30,7 @@ OPEN_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """recorded: what the table's newest commit says, None for an empty one. position: where to go on; None: not begun."""
+    """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun."""
 
     recorded: Progress | None
     position: BinlogPosition | None

@@ -109,9 +109,13 @@ def append_from(
 def append_once(
     session: SparkSession, table: str, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> StepCommit:
-    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false when that step was there already."""
+    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false when that step was there already.
+
+    Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
+    """
     note = new_note(payload, lsn, app_id, lsn)
-    _append(rows, table, note)
+    with _refusing_a_lost_race(session, table, note):
+        _append(rows, table, note)
     return _committed(session, table, note)
 
 
@@ -127,13 +131,8 @@ def run_statement(
     """
     note = new_note(payload, lsn, app_id, lsn)
     settings = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
-    try:
-        with _settings(session, settings):
-            session.sql(sql).collect()
-    except Exception as error:
-        if CONFLICT in str(error) and _find(session, table, note):
-            raise RefusedError("lake-writer", f"another process has done the step at lsn {lsn}") from error
-        raise
+    with _refusing_a_lost_race(session, table, note), _settings(session, settings):
+        session.sql(sql).collect()
     done = _committed(session, table, note)
     if done is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
         nothing = session.table(table).limit(0)
@@ -165,6 +164,16 @@ def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]
     finally:
         for key in settings:
             session.conf.unset(key)
+
+
+@contextmanager
+def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if CONFLICT in str(error) and _find(session, table, note):
+            raise RefusedError("lake-writer", f"another process has done the step at lsn {note['lsn']}") from error
+        raise
 
 
 def _committed(spark: SparkSession, table: str, note: Note) -> StepCommit | None:

@@ -106,6 +106,9 @@ def _open_local(app_name: str, driver_memory: str | None, settings: dict[str, st
     scratch = Path(tempfile.mkdtemp(prefix="mirrorlake-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log_file = Path(os.environ.get("MIRRORLAKE_SPARK_LOG") or scratch / "spark.log")
+    own_java = Path(sys.prefix) / "java"  # put there by `make`
+    if own_java.exists():
+        os.environ.setdefault("JAVA_HOME", str(own_java))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)

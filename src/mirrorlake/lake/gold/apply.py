@@ -23,7 +23,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.evolve import evolve
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
-from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
@@ -92,7 +92,7 @@ class ApplyHop:
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
         first = reader.first_change_lsn(lsn_from, fence)
-        adjacent = [b for b in ahead if first is None or b.lsn < first]
+        adjacent = [b for b in ahead if first is None or b.lsn <= first]
         if adjacent:
             names = dict.fromkeys((b.change.database, b.change.table) for b in adjacent)
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
@@ -130,14 +130,16 @@ class ApplyHop:
             if not self._is_wanted(*changes.name):
                 continue
             entry = self._register.get(changes.name)
-            if entry is None:
+            if entry is None or entry.state == DROPPED:
                 code = ("needs-first-copy", "its CREATE TABLE is not in the log")
                 refused.append(TableEntry(changes.first_lsn, *changes.name, REFUSED, None, None, *code))
             elif entry.state == STREAMING:
                 difference = self._difference(entry, changes)
                 if difference:
                     code = ("definition-mismatch", difference)
-                    refused.append(TableEntry(changes.first_lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code))
+                    refused.append(
+                        TableEntry(changes.first_lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code)
+                    )
                     continue
                 if changes.n_changes:
                     work.append((changes, entry))
@@ -159,11 +161,19 @@ class ApplyHop:
                 return "the row events have another primary key than the mirror"
         return None
 
-    def _apply_table(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable, changes: TableChanges, entry: TableEntry) -> EpochTable:
+    def _apply_table(
+        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable, changes: TableChanges, entry: TableEntry
+    ) -> EpochTable:
         lake, session = self._lake, self._session()
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         types, key = mirror_types(entry.schema), entry.schema.primary_key
-        payload = {"source": lake.source, "hop": "apply", "epoch": epoch.number, "lsn_from": epoch.lsn_from, "lsn_to": epoch.lsn_to}
+        payload = {
+            "source": lake.source,
+            "hop": "apply",
+            "epoch": epoch.number,
+            "lsn_from": epoch.lsn_from,
+            "lsn_to": epoch.lsn_to,
+        }
         only_inserts = changes.n_inserts == changes.n_changes
         images, local = reader.images(session, entry.name, epoch.lsn_from, lsn_to, types, key, changes.n_changes)
         if only_inserts or planned.version == 0:
@@ -175,12 +185,18 @@ class ApplyHop:
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         lake = self._lake
-        todo = [b for b in barriers.read(lake, epoch.lsn_from, epoch.lsn_to) if self._is_wanted(b.change.database, b.change.table or "")]
+        todo = [
+            b
+            for b in barriers.read(lake, epoch.lsn_from, epoch.lsn_to)
+            if self._is_wanted(b.change.database, b.change.table or "")
+        ]
         barriers.record(lake, todo, "prepared", epoch)
         entries: dict[tuple[str, str], TableEntry] = {}
         for barrier in todo:
             name = (barrier.change.database, barrier.change.table)
-            entry = evolve(self._session(), lake, barrier.lsn, barrier.change, entries.get(name) or self._register.get(name))
+            entry = evolve(
+                self._session(), lake, barrier.lsn, barrier.change, entries.get(name) or self._register.get(name)
+            )
             if entry:
                 entries[name] = entry
         self._register.commit(lake, list(entries.values()), epoch.number)

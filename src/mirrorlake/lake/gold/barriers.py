@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -49,7 +49,9 @@ def read(lake: Lake, lsn_from: int, lsn_to: int) -> list[Barrier]:
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:
     """schema_id -> definition."""
-    rows = lake.spark.table(lake.names.silver_table_schemas).where("schema_id IS NOT NULL").select("schema_id", "columns")
+    rows = (
+        lake.spark.table(lake.names.silver_table_schemas).where("schema_id IS NOT NULL").select("schema_id", "columns")
+    )
     return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
 
 
@@ -64,14 +66,12 @@ def record(lake: Lake, barriers: list[Barrier], phase: str, epoch: Epoch) -> Non
         by_lsn.setdefault(barrier.lsn, []).append(versions.get(name) or EpochTable(*name, None))
     now = dt.datetime.now(dt.timezone.utc)
     cells = [
-        {
-            "lsn": lsn, "kind": "ddl", "phase": phase, "at": now,
-            "tables": [{f: getattr(t, f) for f in EpochTable.__slots__} for t in tables],
-        }
+        {"lsn": lsn, "kind": "ddl", "phase": phase, "at": now, "tables": [asdict(table) for table in tables]}
         for lsn, tables in by_lsn.items()
-    ]  # fmt: skip
+    ]
     rows = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), BARRIERS_COLUMNS)
     append_once(
         lake.spark, lake.names.control_barriers, rows, app_id=lake.app_id(HOP),
-        lsn=2 * epoch.number + _PHASES.index(phase), payload={"source": lake.source, "hop": HOP, "epoch": epoch.number, "phase": phase},
+        lsn=2 * epoch.number + _PHASES.index(phase),
+        payload={"source": lake.source, "hop": HOP, "epoch": epoch.number, "phase": phase},
     )  # fmt: skip

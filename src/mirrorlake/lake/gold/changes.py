@@ -54,8 +54,13 @@ class ChangeReader:
         """What there is for each table, by name."""
         if self._table is not None:
             local = self._slice(lsn_from, lsn_to).select(["database", "table", "op", "schema_id", "lsn", "refusal"])
-            grouped = local.group_by(["database", "table", "op", "schema_id", "refusal"]).aggregate([("lsn", "count"), ("lsn", "min")])
-            rows = [(r["database"], r["table"], r["op"], r["schema_id"], r["refusal"], r["lsn_count"], r["lsn_min"]) for r in grouped.to_pylist()]
+            grouped = local.group_by(["database", "table", "op", "schema_id", "refusal"]).aggregate(
+                [("lsn", "count"), ("lsn", "min")]
+            )
+            rows = [
+                (r["database"], r["table"], r["op"], r["schema_id"], r["refusal"], r["lsn_count"], r["lsn_min"])
+                for r in grouped.to_pylist()
+            ]
         else:
             grouped = self._rows(lsn_from, lsn_to).groupBy("database", "table", "op", "schema_id", "refusal")
             rows = [tuple(row) for row in grouped.agg(F.count("*"), F.min("lsn")).collect()]
@@ -77,11 +82,23 @@ class ChangeReader:
         return lsn_to
 
     def images(
-        self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int, types: dict[str, str], key: tuple[str, ...], n: int
+        self,
+        session: SparkSession,
+        name: tuple[str, str],
+        lsn_from: int,
+        lsn_to: int,
+        types: dict[str, str],
+        key: tuple[str, ...],
+        n: int,
     ) -> tuple[DataFrame, pa.Table | None]:
         """The net effect on each key as a DataFrame of ``image_schema``; also as a table when it is in the driver."""
         arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
-        columns = ", ".join([*(f"{quote(c)} {k}" for c, k in types.items()), "_lsn BIGINT, _tx_lsn BIGINT, _ordinal INT, _removed BOOLEAN"])
+        columns = ", ".join(
+            [
+                *(f"{quote(c)} {k}" for c, k in types.items()),
+                "_lsn BIGINT, _tx_lsn BIGINT, _ordinal INT, _removed BOOLEAN",
+            ]
+        )
         if self._table is not None or n <= LOCAL_ROWS:
             local = self._of_table(session, name, lsn_from, lsn_to)
             images = [row_images(batch, arrow_types, key) for batch in local if batch.num_rows]
@@ -97,7 +114,9 @@ class ChangeReader:
         images = changes.mapInArrow(decode, columns)
         return _last_of_each_key(images, key), None
 
-    def _of_table(self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int) -> list[pa.RecordBatch]:
+    def _of_table(
+        self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int
+    ) -> list[pa.RecordBatch]:
         if self._table is None:
             return self._changes(session, name, lsn_from, lsn_to).toArrow().to_batches()
         local = self._slice(lsn_from, lsn_to)

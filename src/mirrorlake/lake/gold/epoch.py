@@ -10,7 +10,7 @@ After a crash the newest row says what to do: a plan without its done row is car
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
@@ -101,23 +101,38 @@ class EpochLog:
         now = dt.datetime.now(dt.timezone.utc)
         cells = [
             {
-                "epoch": e.number, "phase": phase, "kind": e.kind, "lsn_from": e.lsn_from, "lsn_to": e.lsn_to, "at": now,
-                "tables": [{f: getattr(t, f) for f in EpochTable.__slots__} for t in e.tables],
+                "epoch": e.number, "phase": phase, "kind": e.kind, "lsn_from": e.lsn_from, "lsn_to": e.lsn_to,
+                "tables": [asdict(table) for table in e.tables], "at": now,
             }
             for phase, e in rows
         ]  # fmt: skip
         lake = self._lake
         frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), EPOCHS_COLUMNS)
-        payload = {"source": lake.source, "flavor": lake.flavor, "hop": HOP, "epoch": number, "applied_lsn": applied_lsn}
+        payload = {
+            "source": lake.source,
+            "flavor": lake.flavor,
+            "hop": HOP,
+            "epoch": number,
+            "applied_lsn": applied_lsn,
+        }
         payload["is_open"] = rows[-1][0] == PLAN
         self._recorded = append_from(
-            lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsn_to, payload=payload
+            lake.spark,
+            lake.names.control_epochs,
+            frame,
+            expected=self._recorded,
+            new_lsn=rows[-1][1].lsn_to,
+            payload=payload,
         )
 
     def _read_open(self) -> Epoch | None:
         if self._recorded is None or not self._recorded.payload["is_open"]:
             return None
         number = self._recorded.payload["epoch"]
-        row = self._lake.spark.table(self._lake.names.control_epochs).where(f"epoch = {number} AND phase = '{PLAN}'").first()
+        row = (
+            self._lake.spark.table(self._lake.names.control_epochs)
+            .where(f"epoch = {number} AND phase = '{PLAN}'")
+            .first()
+        )
         tables = tuple(EpochTable(t.database, t.table, t.mirror_id, t.version) for t in row.tables)
         return Epoch(row.epoch, row.kind, row.lsn_from, row.lsn_to, tables)

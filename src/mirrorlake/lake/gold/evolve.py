@@ -21,7 +21,9 @@ from mirrorlake.lake.gold.table import create_mirror_statement, mirror_types
 HOP = "apply/ddl"
 
 
-def evolve(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry | None) -> TableEntry | None:
+def evolve(
+    session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry | None
+) -> TableEntry | None:
     """Carry one change out on its mirror; the table's new entry, None when nothing is mirrored and nothing begins."""
     name = (change.database, change.table)
     if change.action == "create":
@@ -51,7 +53,9 @@ def _alter(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange
     if refusal:
         return TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *refusal)
     mirror = lake.names.mirror(entry.mirror_id)
-    done = {note["payload"].get("step") for note, _ in read_notes(session, mirror) if note["payload"].get("ddl_lsn") == lsn}
+    done = {
+        note["payload"].get("step") for note, _ in read_notes(session, mirror) if note["payload"].get("ddl_lsn") == lsn
+    }
     for step, clause in _clauses(change, entry.schema):
         if step not in done:
             payload = {"source": lake.source, "hop": HOP, "ddl_lsn": lsn, "step": step}
@@ -63,7 +67,11 @@ def _clauses(change: DefinitionChange, old: TableSchema) -> list[tuple[str, str]
     """At most one DROP COLUMNS and one ADD COLUMNS, each a single commit; columns end up in the source's order."""
     new = change.schema
     dropped = [step[1] for step in change.steps if step[0] == "drop"]
-    known = [column.name.casefold() for column in old.columns if column.name.casefold() not in {d.casefold() for d in dropped}]
+    known = [
+        column.name.casefold()
+        for column in old.columns
+        if column.name.casefold() not in {d.casefold() for d in dropped}
+    ]
     clauses = []
     if dropped:
         clauses.append(("drop", f"DROP COLUMNS ({', '.join(map(quote, dropped))})"))

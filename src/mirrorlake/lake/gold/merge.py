@@ -1,8 +1,8 @@
 """One statement for one mirror table and one epoch.
 
-    what the epoch holds for the table               statement
-    only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there
-    anything else                                    MERGE by key; ``_lsn`` makes an older change lose
+what the epoch holds for the table               statement
+only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there
+anything else                                    MERGE by key; ``_lsn`` makes an older change lose
 """
 
 from __future__ import annotations
@@ -20,10 +20,14 @@ from mirrorlake.lake.gold.table import LSN_COLUMN
 _RANGED = (pa.types.is_integer, pa.types.is_date)
 
 
-def append_rows(session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, columns: list[str], lsn: int, payload: dict) -> StepCommit:
+def append_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, columns: list[str], lsn: int, payload: dict
+) -> StepCommit:
     names = [quote(column) for column in [*columns, LSN_COLUMN]]
     rows = images.where(f"NOT {REMOVED}").select(*names)
-    return append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+    return append_once(
+        session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
+    )
 
 
 def merge_rows(
@@ -35,7 +39,9 @@ def merge_rows(
     images.createOrReplaceTempView(view)
     try:
         statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(local, key))
-        return run_statement(session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+        return run_statement(
+            session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
+        )
     finally:
         session.catalog.dropTempView(view)
 
@@ -59,5 +65,7 @@ def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> str:
     if local is None or not len(local) or not any(is_kind(local.schema.field(key[0]).type) for is_kind in _RANGED):
         return ""
     bounds = pc.min_max(local[key[0]]).as_py()
-    low, high = (f"DATE'{v}'" if pa.types.is_date(local.schema.field(key[0]).type) else v for v in (bounds["min"], bounds["max"]))
+    low, high = (
+        f"DATE'{v}'" if pa.types.is_date(local.schema.field(key[0]).type) else v for v in (bounds["min"], bounds["max"])
+    )
     return f" AND t.{quote(key[0])} BETWEEN {low} AND {high}"

@@ -40,7 +40,9 @@ class TableEntry:
 
     def to_row(self) -> dict:
         definition = self.schema.to_json() if self.schema else None
-        return {name: getattr(self, name) for name in _ROW_SCHEMA.names if name != "definition"} | {"definition": definition}
+        return {name: getattr(self, name) for name in _ROW_SCHEMA.names if name != "definition"} | {
+            "definition": definition
+        }
 
     @classmethod
     def from_row(cls, row) -> TableEntry:
@@ -70,7 +72,9 @@ class TableRegister:
         """Record entries in one commit; once for each epoch."""
         if not entries:
             return
-        rows = lake.spark.createDataFrame(pa.Table.from_pylist([e.to_row() for e in entries], schema=_ROW_SCHEMA), TABLES_COLUMNS)
+        rows = lake.spark.createDataFrame(
+            pa.Table.from_pylist([e.to_row() for e in entries], schema=_ROW_SCHEMA), TABLES_COLUMNS
+        )
         append_once(
             lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(HOP), lsn=epoch,
             payload={"source": lake.source, "hop": HOP, "epoch": epoch},

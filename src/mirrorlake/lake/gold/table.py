@@ -14,7 +14,8 @@ from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_st
 from mirrorlake.lake.delta.types import spark_type
 
 TABLES_COLUMNS = """
-    lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING, reason STRING
+    lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING,
+    reason STRING
 """
 EPOCH_TABLES = "ARRAY<STRUCT<database: STRING, table: STRING, mirror_id: STRING, version: BIGINT>>"
 EPOCHS_COLUMNS = f"""

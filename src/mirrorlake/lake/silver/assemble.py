@@ -105,7 +105,9 @@ class AssembleHop:
         try:
             for batch in Assembler(lake.flavor).assemble(part.events):
                 stage.add(batch)
-            rows = stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
+            rows = (
+                stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
+            )
             self._commit(part, rows, stage.rows)
         finally:
             stage.discard()
@@ -155,8 +157,9 @@ class AssembleHop:
 def _definition_events(events: DataFrame) -> DataFrame:
     """The QUERY events that are no BEGIN or COMMIT, and the first TABLE_MAP of each distinct body."""
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
+    begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
     queries = events.where(
-        f"event_type = 2 AND substring(raw, {end} - 5, 6) <> X'00424547494E' AND substring(raw, {end} - 6, 7) <> X'00434F4D4D4954'"
+        f"event_type = 2 AND substring(raw, {end} - 5, 6) <> {begin} AND substring(raw, {end} - 6, 7) <> {commit}"
     )
     maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
     firsts = maps.groupBy("body").agg(F.min_by(F.struct(*events.columns), "lsn").alias("event")).select("event.*")
@@ -167,4 +170,3 @@ def _evenly(cuts: tuple[int, ...], n: int) -> list[int]:
     """At most n of the cuts, about evenly spaced."""
     n = min(n, len(cuts))
     return [cuts[(k + 1) * len(cuts) // (n + 1)] for k in range(n)]
-
