@@ -19,7 +19,7 @@ found = investigate(options, spark, table=dbutils.widgets.get("table"), key=dbut
 
 # COMMAND ----------
 
-# MAGIC %md ## Lag: how far behind bronze each hop is
+# MAGIC %md ## Lag: how far behind each hop is (bronze: how far it is)
 
 # COMMAND ----------
 
@@ -44,7 +44,7 @@ display(found.events)
 import matplotlib.pyplot as plt
 
 figure, (busy, late) = plt.subplots(1, 2, figsize=(12, 4))
-per_minute = found.activity.pivot(index="minute", columns="op", values="n_changes")
+per_minute = found.activity.pivot(index="minute", columns="op", values="n_changes").fillna(0)
 per_minute.plot(ax=busy, marker="o", xlabel="", ylabel="row changes per minute")
 found.epochs.plot(ax=late, x="epoch", y="lag_s", marker="o", ylabel="lag in seconds", legend=False)
 display(figure)
