@@ -77,11 +77,11 @@ class Assembler:
 
     def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
         slot_of_event = self._slots.resolve(events.buf, events.offset, events.length, events.trailer, events.event_type)
-        state, image_bytes = self._state, self._image_bytes
+        state, n_rows, image_bytes = self._state, self._rows_per_batch, self._image_bytes
         state[rows.NEXT] = 0
         status = rows.FULL
         while status == rows.FULL:
-            out = _Output(self._rows_per_batch, image_bytes)
+            out = _Output(n_rows, image_bytes)
             state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
             status = self._decode(events, slot_of_event, out)
             if status == rows.ROLLED_BACK:
@@ -93,17 +93,17 @@ class Assembler:
             n = int(state[rows.N_ROWS])
             if n:
                 yield self._record_batch(events, out, n)
-            elif status == rows.FULL:
-                image_bytes *= 2
-                self._rows_per_batch *= 2
+            elif status == rows.FULL:  # one event needs more room
+                n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
 
     def _decode(self, events: BronzeEvents, slot_of_event: np.ndarray, out: _Output) -> int:
         layouts = self._layouts
         return rows.decode_events(
             events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer,
             slot_of_event, layouts.first_column, layouts.n_columns, layouts.row_bound, layouts.is_refused,
-            layouts.columns, layouts.rank, layouts.labels, layouts.label_offsets, LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES,
-            *QUERY_WORDS, self._state, *out.arrays(),
+            layouts.columns, layouts.rank, layouts.labels, layouts.label_offsets,
+            LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES, *QUERY_WORDS,
+            self._state, *out.arrays(),
         )  # fmt: skip
 
     def _record_batch(self, events: BronzeEvents, out: _Output, n: int) -> pa.RecordBatch:
