@@ -9,7 +9,7 @@ from datetime import datetime
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.binlog.source import BinlogSource
-from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_gtid_set, parse_start, parse_until
+from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_start, parse_until
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest

@@ -1,0 +1,229 @@
+"""The command line. What it promises is in docs/command-line.md.
+
+Everything heavy is imported inside the verbs, so that ``mirrorlake --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import traceback
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from mirrorlake import __version__
+from mirrorlake.errors import MirrorlakeError, UsageError
+
+STOPPED = 4
+"""Exit code of work that was interrupted before its end: the same command goes on with it."""
+
+
+class Format(str, Enum):
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+class Guarded(TyperGroup):
+    """Turns every error into two lines on stderr and an exit code."""
+
+    def main(self, args=None, *rest, **settings):
+        arguments = sys.argv[1:] if args is None else list(args)
+        try:
+            code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
+        except Exception as error:
+            code = tell(error, "--verbose" in arguments)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def tell(error: Exception, verbose: bool) -> int:
+    """Print what happened and what to do about it; the exit code."""
+    if verbose:
+        traceback.print_exception(error)
+    if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
+        error = UsageError("usage", _one_line(error.format_message()))
+    if not isinstance(error, MirrorlakeError):
+        from mirrorlake.jobs.failures import as_ours
+
+        error = as_ours(error)
+    print(f"{_one_line(str(error))}\n{error.hint}", file=sys.stderr)
+    return error.exit_code
+
+
+app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+Source = Annotated[str | None, typer.Option("--source", metavar="SRC", help="mysql://user@host:port or files:DIR")]
+Lake = Annotated[
+    str | None, typer.Option("--lake", envvar="MIRRORLAKE_LAKE", metavar="LAKE", help="a folder or uc:catalog.schema")
+]
+Tables = Annotated[str | None, typer.Option("--tables", metavar="PATTERNS", help="which to mirror: 'shop.*,crm.users'")]
+Start = Annotated[
+    str | None, typer.Option("--start", metavar="START", help="of an empty lake: earliest, current, FILE:POS, GTID set")
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="current, FILE:POS, GTID set or a time")]
+Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
+Config = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options and tuning")
+]
+PasswordFile = Annotated[
+    Path | None, typer.Option("--password-file", metavar="FILE", help="else environment MIRRORLAKE_PASSWORD")
+]
+Tls = Annotated[bool, typer.Option("--tls", help="refuse a connection without TLS")]
+Json = Annotated[bool, typer.Option("--json", help="for programs")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="errors with their traceback")]
+
+
+@app.callback()
+def mirrorlake(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=lambda asked: _print_version(asked), help="print it")
+    ] = False,
+) -> None:
+    """Mirror MySQL and MariaDB binlogs into Delta Lake tables."""
+
+
+@app.command()
+def demo(
+    lake: Annotated[str, typer.Option("--lake", metavar="DIR", help="made anew each time")] = "demo-lake",
+    flavor: Annotated[str, typer.Option("--flavor", metavar="FLAVOR", help="mariadb, mysql or both")] = "both",
+    verbose: Verbose = False,
+) -> None:
+    """Bundled binlogs of real servers -> bronze, silver, gold, and a report."""
+    from mirrorlake.jobs.demo import run_demo
+    from mirrorlake.jobs.failures import keep_spark_quiet
+
+    keep_spark_quiet()
+    run_demo(lake, flavor, sys.stdout, sys.stderr)
+
+
+def move(
+    ctx: typer.Context,
+    source: Source = None,
+    lake: Lake = None,
+    tables: Tables = None,
+    start: Start = None,
+    until: Until = None,
+    follow: Follow = False,
+    config: Config = None,
+    password_file: PasswordFile = None,
+    tls: Tls = False,
+    verbose: Verbose = False,
+) -> int:
+    """Run a verb that moves data, with a view of its progress on stderr."""
+    verb, options = ctx.command.name, _options(ctx)
+    try:
+        from mirrorlake.jobs import hops
+        from mirrorlake.jobs.view import HOPS, open_view
+
+        with open_view(sys.stderr, HOPS if verb == "run" else (verb,)) as view:
+            getattr(hops, verb)(options, view)
+    except KeyboardInterrupt:
+        print("stopped: what was committed is in the lake, the same command goes on from there", file=sys.stderr)
+        return 0 if options.follow else STOPPED
+    print(f"done: {view.summary()}", file=sys.stderr)
+    return 0
+
+
+for verb, meaning in (
+    ("run", "All three hops: ingest, assemble, apply."),
+    ("ingest", "First hop: the source's log -> bronze events."),
+    ("assemble", "Second hop: bronze events -> silver changes. Needs no source."),
+    ("apply", "Third hop: silver changes -> mirror tables. Needs no source."),
+):
+    app.command(verb, help=meaning)(move)
+
+
+@app.command()
+def status(
+    ctx: typer.Context, lake: Lake = None, source: Source = None, as_json: Json = False, config: Config = None,
+    password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Progress and lag of every hop; with --source also how far bronze is behind it."""
+    options = _options(ctx)
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.status import read_status
+    from mirrorlake.jobs.status_view import show_status
+
+    found = read_status(open_lake(options), options)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=1))
+    else:
+        show_status(found, sys.stdout)
+
+
+@app.command()
+def tables(
+    ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
+) -> None:
+    """The mirror tables, and the tables that are refused."""
+    options = _options(ctx)
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.tables import list_tables
+
+    found = list_tables(open_lake(options))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    rows = [
+        (f"{t['database']}.{t['table']}", t["state"], t["applied_lsn"], t.get("code", ""), t["path"]) for t in found
+    ]
+    show_table(("table", "state", "applied_lsn", "code", "path"), rows, sys.stdout)
+
+
+@app.command()
+def sql(
+    ctx: typer.Context,
+    statement: Annotated[str, typer.Argument(metavar="SELECT", help="one statement that only reads")],
+    lake: Lake = None, form: Annotated[Format, typer.Option("--format")] = Format.table, config: Config = None,
+    verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
+    options = _options(ctx)
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.output import write_rows
+    from mirrorlake.jobs.sql import run_sql
+
+    write_rows(run_sql(open_lake(options), statement), form.value, sys.stdout)
+
+
+@app.command()
+def preflight(
+    ctx: typer.Context, source: Source = None, config: Config = None, password_file: PasswordFile = None,
+    tls: Tls = False, as_json: Json = False, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """What the server must have, each failed check with its fix."""
+    options = _options(ctx, lake="none")
+    from mirrorlake.jobs.preflight import preflight, show_checks
+
+    return show_checks(preflight(options), as_json, sys.stdout)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    app()
+
+
+def _options(ctx: typer.Context, **fixed: str):
+    """What was given on the command line; a flag that was not leaves the configuration file's word."""
+    from mirrorlake.config import Options, load_options
+    from mirrorlake.jobs.failures import keep_spark_quiet
+
+    keep_spark_quiet()
+    given = {name: value for name, value in ctx.params.items() if name in Options.model_fields and value is not False}
+    return load_options(ctx.params["config"], given | fixed)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"mirrorlake {__version__}")
+        raise typer.Exit()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,94 @@
+"""What the demo shows; every figure comes from a query on the lake."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+import pyarrow as pa
+
+from mirrorlake.core.constants import EventType
+from mirrorlake.jobs.output import show_table
+from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.view import refusal_lines
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableRegister
+
+FOLLOWED = ("shop", "orders")
+QUERY = """SELECT c.country, count(*) AS orders, sum(o.total) AS revenue, max(o.placed_at) AS latest
+FROM shop.orders o JOIN shop.customers c USING (customer_id) GROUP BY ALL ORDER BY revenue DESC LIMIT 5"""
+
+
+def report(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
+    report_counts(lake, expected, out)
+    with Catalog(lake) as catalog:
+        print(f"\nA query on the mirrors:\n\n{QUERY}\n", file=out)
+        _show(catalog.query(QUERY), out)
+        _history(lake, out)
+        _one_transaction(catalog, out)
+
+
+def report_counts(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
+    """Rows of every hop; the mirrors' beside those the server had when the log was recorded."""
+    with Catalog(lake) as catalog:
+        events = catalog.query("SELECT count(*) AS n, sum(octet_length(raw)) AS bytes FROM bronze_events").to_pylist()[
+            0
+        ]
+        ops = catalog.query("SELECT op, count(*) AS n FROM silver_changes GROUP BY op ORDER BY op").to_pylist()
+    print(f"\nbronze: {events['n']:,} events, {events['bytes']:,} bytes", file=out)
+    print("silver: " + ", ".join(f"{row['n']:,} {row['op']}" for row in ops), file=out)
+    entries = list(TableRegister.read(lake))
+    rows = []
+    for entry in entries:
+        if entry.state == STREAMING:
+            n = lake.spark.table(lake.names.mirror(entry.mirror_id)).count()
+            name = ".".join(entry.name)
+            rows.append((name, n, expected["tables"].get(name, {}).get("rows")))
+    print("gold:", file=out)
+    show_table(("mirror", "rows", "rows on the server"), rows, out)
+    for entry in entries:
+        if entry.state == REFUSED:
+            print(refusal_lines(entry), file=out)
+
+
+def _history(lake: Lake, out: TextIO) -> None:
+    print("\nThe newest commits of the mirror of shop.orders; each carries how far the mirror is:", file=out)
+    mirror = lake.names.mirror(TableRegister.read(lake).get(FOLLOWED).mirror_id)
+    rows = []
+    for commit in lake.spark.sql(f"DESCRIBE HISTORY {mirror} LIMIT 8").collect():
+        note = json.loads(commit.userMetadata or '{"lsn": null, "payload": {}}')
+        rows.append((commit.version, commit.operation, note["lsn"], note["payload"].get("epoch")))
+    show_table(("version", "operation", "lsn", "epoch"), rows, out)
+
+
+def _one_transaction(catalog: Catalog, out: TextIO) -> None:
+    """From a row of the mirror to the bytes that the server wrote."""
+    newest = catalog.query("SELECT order_id, status, total, _lsn FROM shop.orders ORDER BY _lsn DESC LIMIT 1")
+    lsn = newest["_lsn"][0].as_py()
+    print("\nOne transaction, from the mirror back to the log.\n1. gold: the order that changed last", file=out)
+    _show(newest, out)
+    tx_lsn = catalog.query(f"SELECT tx_lsn FROM silver_changes WHERE lsn = {lsn} AND table = 'orders'")["tx_lsn"][
+        0
+    ].as_py()
+    print(f"2. silver: everything in the transaction that wrote it (tx_lsn {tx_lsn})", file=out)
+    _show(
+        catalog.query(
+            f"SELECT ordinal, op, table, lsn, commit_ts FROM silver_changes WHERE tx_lsn = {tx_lsn} ORDER BY ordinal"
+        ),
+        out,
+    )
+    print("3. bronze: its events as the server wrote them", file=out)
+    events = catalog.query(
+        "SELECT lsn, event_type, log_file, log_pos, octet_length(raw) AS bytes, gtid,"
+        f" hex(substring(raw, 1, 12)) AS begins_with FROM bronze_events WHERE tx_lsn = {tx_lsn} ORDER BY lsn",
+    )
+    names = pa.array([_type_name(number) for number in events["event_type"].to_pylist()])
+    _show(events.set_column(1, "event_type", names), out)
+
+
+def _type_name(number: int) -> str:
+    return EventType(number).name if number in list(EventType) else str(number)
+
+
+def _show(rows: pa.Table, out: TextIO) -> None:
+    show_table(rows.column_names, [list(row.values()) for row in rows.to_pylist()], out)

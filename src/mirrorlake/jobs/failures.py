@@ -1,0 +1,95 @@
+"""What Spark, Delta and Python raise, as errors of ours.
+
+Only failures known to be the outside world's are retryable; what is not known is our own defect. The text of an
+unknown error stays out of the message, because it may hold a row's value; ``--verbose`` shows it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import re
+import traceback
+from pathlib import Path
+
+from mirrorlake import errors
+from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError
+
+SPARK_ENDED = (
+    "Answer from Java side is empty",
+    "Error while sending or receiving",
+    "An error occurred while trying to connect to the Java server",
+)
+STORAGE = (
+    "No space left on device", "Disk quota exceeded", "Input/output error", "java.net.ConnectException",
+    "java.net.SocketTimeoutException", "java.net.UnknownHostException", "java.net.NoRouteToHostException",
+    "Connection reset",
+)  # fmt: skip
+ACCESS = (
+    "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
+    "Not a directory",
+)  # fmt: skip
+CONFLICT = "DELTA_CONCURRENT_"
+_STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
+_ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+_IN_WORKER = re.compile(r"^mirrorlake\.errors\.(\w+): ([a-z-]+): (.+)$", re.MULTILINE)
+_PACKAGE = Path(errors.__file__).parent
+
+
+def as_ours(error: BaseException) -> MirrorlakeError:
+    """The error itself if it is ours, else the one that tells a person what to do about it."""
+    if isinstance(error, MirrorlakeError):
+        return error
+    text = str(error)
+    if _is_spark(error):
+        found = _IN_WORKER.search(text)
+        if found and found[2] in REFUSALS:
+            return getattr(errors, found[1])(found[2], found[3])
+        if type(error).__name__ == "Py4JNetworkError" or any(sign in text for sign in SPARK_ENDED):
+            return RetryableError("spark-ended", "the Spark process ended")
+        if CONFLICT in text:
+            return RetryableError("lake-conflict", "another commit came in between")
+    for kind, code, signs, numbers in (
+        (RetryableError, "lake-storage", STORAGE, _STORAGE_ERRNO),
+        (RefusedError, "lake-access", ACCESS, _ACCESS_ERRNO),
+    ):
+        sign = next((sign for sign in signs if _is_spark(error) and sign in text), None)
+        if isinstance(error, OSError) and error.errno in numbers:
+            sign = error.strerror
+        if sign:
+            return kind(code, f"the lake's storage: {sign}")
+    return InternalError("internal", f"{_what(error)}{_where(error)}")
+
+
+def first_line(error: BaseException) -> str:
+    """Spark's own message, without plan, stack and place in the statement."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return re.sub(r"( SQLSTATE: \w+)?(\s*\(line \d+, pos \d+\))?(; line \d+ pos \d+)?;?\s*$", "", text)
+
+
+def keep_spark_quiet() -> None:
+    """PySpark logs what it raises as JSON on stderr, with pieces of the statement; our two lines say it."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _is_spark(error: BaseException) -> bool:
+    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
+
+
+def _what(error: BaseException) -> str:
+    condition = getattr(error, "getCondition", lambda: None)() if _is_spark(error) else None
+    if condition:
+        return f"Spark failed with {condition}"
+    java = re.search(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", str(error)) if _is_spark(error) else None
+    return f"{type(error).__name__}: {java[1]}" if java else type(error).__name__
+
+
+def _where(error: BaseException) -> str:
+    """The last line of ours that the error came through."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_PACKAGE)
+    ]
+    return f" in {Path(frames[-1].filename).relative_to(_PACKAGE).as_posix()}:{frames[-1].lineno}" if frames else ""

@@ -1,0 +1,64 @@
+"""The verbs that move data: open what a hop needs, run it, close it; again and again in follow mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.open import create_lake, open_lake, open_source
+from mirrorlake.jobs.preflight import check_source
+from mirrorlake.jobs.replicate import Watcher, run_all, run_apply, run_assemble, run_ingest
+from mirrorlake.jobs.retry import keep_running
+from mirrorlake.lake.delta.names import UNITY
+
+
+def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
+    """All three hops. Raises what opening the source, its preflight and the hops raise."""
+    _follow(
+        options,
+        watcher,
+        lambda told: _with_source(options, spark, lambda lake, source: run_all(lake, source, options, told)),
+    )
+
+
+def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
+    _follow(
+        options,
+        watcher,
+        lambda told: _with_source(options, spark, lambda lake, source: run_ingest(lake, source, options, told)),
+    )
+
+
+def assemble(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
+    """Needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
+    _follow(options, watcher, lambda told: run_assemble(open_lake(options, spark), options, told))
+
+
+def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
+    """Needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
+    _follow(options, watcher, lambda told: run_apply(open_lake(options, spark), options, told))
+
+
+def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], None]) -> None:
+    if options.follow and options.until != "current":
+        raise UsageError("usage", "--follow goes on until stopped and --until says where to stop: give one of them")
+    if not options.lake.startswith(UNITY) and Path(options.lake).is_file():
+        raise UsageError("usage", f"--lake is a folder, and {options.lake} is a file")
+    if options.follow:
+        keep_running(attempt, watcher)
+    else:
+        attempt(watcher)
+
+
+def _with_source(options: Options, spark: SparkSession | None, work: Callable) -> None:
+    """The source comes first: what is wrong with it is told before Spark has started."""
+    source = open_source(options)
+    try:
+        check_source(source)
+        work(create_lake(options, source, spark), source)
+    finally:
+        source.close()

@@ -1,0 +1,74 @@
+"""How many bytes of log lie between two places: what a progress bar needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import functions as F
+
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.position import FILE_NUMBER_BITS, FIRST_EVENT_OFFSET, OFFSET_BITS, BinlogPosition, unpack_lsn
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.log_file import find_log_files
+
+Place = tuple[int, int]
+"""File number and offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogExtent:
+    """sizes: bytes of each binlog file, by number, as far as they are known. end: of what lies ahead."""
+
+    sizes: Mapping[int, int]
+    start: Place
+    end: Place
+
+    @classmethod
+    def of_source(
+        cls, source: BinlogSource, address: str | None, start: BinlogPosition, end: BinlogPosition
+    ) -> LogExtent:
+        places = (start.file_number, start.offset), (end.file_number, end.offset)
+        if start.file_number == end.file_number:
+            return cls({}, *places)
+        if isinstance(source, LiveSource):
+            rows = source.control.query("SHOW BINARY LOGS")
+            return cls({BinlogPosition(row[0], 0).file_number: int(row[1]) for row in rows}, *places)
+        files = find_log_files(Path((address or "").removeprefix("files:")))
+        return cls({number: path.stat().st_size for number, path in files.items()}, *places)
+
+    @classmethod
+    def of_bronze(cls, lake: Lake, lsn: int) -> LogExtent:
+        """From an lsn to the end of what bronze holds."""
+        number = F.shiftright("lsn", OFFSET_BITS).bitwiseAND((1 << FILE_NUMBER_BITS) - 1).alias("number")
+        ahead = lake.spark.table(lake.names.bronze_events).where(F.col("lsn") > lsn)
+        rows = ahead.groupBy(number).agg(F.min("log_pos").alias("first"), F.max("end_log_pos").alias("size")).collect()
+        sizes = {row.number: row.size for row in rows}
+        if not sizes:
+            return cls({}, (0, 0), (0, 0))
+        start, last = min((row.number, row.first) for row in rows), max(sizes)
+        return cls(sizes, start, (last, sizes[last]))
+
+    @property
+    def total(self) -> int:
+        """Bytes from start to end."""
+        return self.bytes_to(self.end)
+
+    def bytes_to(self, place: Place) -> int:
+        """Bytes from the start; negative for a place before it."""
+        return _scale(self.sizes, self.start[0], place) - self.start[1]
+
+
+def place_of(lsn: int) -> Place:
+    """Where an event begins; lsn -1: before the first one."""
+    return unpack_lsn(lsn)[1:] if lsn >= 0 else (0, FIRST_EVENT_OFFSET)
+
+
+def _scale(sizes: Mapping[int, int], first: int, place: Place) -> int:
+    """Bytes from the beginning of file ``first``."""
+    number, offset = place
+    if number >= first:
+        return sum(sizes.get(n, 0) for n in range(first, number)) + offset
+    return offset - sum(sizes.get(n, 0) for n in range(number, first) if n in sizes)

@@ -1,0 +1,86 @@
+"""Rows for a person (table) or a program (JSON, CSV).
+
+The text of a value: dates and times as in ISO 8601 with a space (TIMESTAMP in UTC), DECIMAL with all its digits, binary
+as lower-case hex. JSON keeps integers, floats, strings, booleans and null as its own; infinities and NaN are strings.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any, TextIO
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+FORMATS = ("table", "json", "csv")
+
+
+def write_rows(rows: pa.Table, form: str, stream: TextIO) -> None:
+    """form: one of ``FORMATS``. CSV writes NULL as nothing."""
+    if form == "json":
+        json.dump([_plain_row(row) for row in rows.to_pylist()], stream, ensure_ascii=False, indent=1)
+        stream.write("\n")
+    elif form == "csv":
+        csv.writer(stream, lineterminator="\n").writerow(rows.column_names)
+        writer = csv.writer(stream, lineterminator="\n")
+        for row in rows.to_pylist():
+            writer.writerow([_text(value, null="") for value in row.values()])
+    else:
+        show_table(rows.column_names, ([_text(value) for value in row.values()] for row in rows.to_pylist()), stream)
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: TextIO, title: str | None = None) -> None:
+    """A table as wide as the terminal; elsewhere as wide as its values."""
+    console = Console(file=stream, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=stream, highlight=False, width=10_000)
+    table = Table(box=box.SIMPLE_HEAD, title=title and Text(title), title_justify="left", pad_edge=False)
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in rows:
+        table.add_row(*[Text(_text(value)) for value in row])
+    console.print(table)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case Decimal():
+            return format(value, "f")
+        case bytes():
+            return value.hex()
+        case datetime():
+            utc = value.astimezone(timezone.utc).replace(tzinfo=None) if value.tzinfo else value
+            return utc.isoformat(sep=" ")
+        case date():
+            return value.isoformat()
+        case dict():
+            return {str(key): plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+    return str(value)
+
+
+def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: plain(value) for name, value in row.items()}
+
+
+def _text(value: Any, null: str = "NULL") -> str:
+    found = plain(value)
+    if found is None:
+        return null
+    if isinstance(found, (dict, list)):
+        return json.dumps(found, ensure_ascii=False)
+    return str(found).lower() if isinstance(found, bool) else str(found)

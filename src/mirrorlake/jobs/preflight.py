@@ -1,0 +1,41 @@
+"""What a source must have before a job begins."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TextIO
+
+from mirrorlake.config import Options
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.open import server_login
+from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.preflight import Check, refuse_failed, run_preflight
+
+
+def preflight(options: Options) -> list[Check]:
+    """Every check of the server that --source names. Raises when the server cannot be reached or lets nobody in."""
+    connection = ServerConnection(server_login(options))
+    try:
+        return run_preflight(connection)
+    finally:
+        connection.close()
+
+
+def check_source(source: BinlogSource) -> None:
+    """Raises RefusedError with the code of the first thing that a server lacks; files are as they are."""
+    if isinstance(source, LiveSource):
+        refuse_failed(run_preflight(source.control))
+
+
+def show_checks(checks: list[Check], as_json: bool, stream: TextIO) -> int:
+    """Print every check, a failed one with its fix; the exit code."""
+    if as_json:
+        print(json.dumps([asdict(check) for check in checks], indent=1), file=stream)
+    for check in checks if not as_json else ():
+        print(f"{'ok    ' if check.ok else 'FAILED'}  {check.name}: {check.found}", file=stream)
+        if not check.ok:
+            print(f"        {check.fix}", file=stream)
+    return 0 if all(check.ok for check in checks) else RefusedError.exit_code

@@ -1,0 +1,82 @@
+"""A job that follows its source outlives what passes by itself: a server that restarts, a network that is away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
+
+from mirrorlake.errors import RetryableError
+from mirrorlake.jobs.failures import as_ours
+from mirrorlake.jobs.replicate import Watcher
+
+FIRST_WAIT_S, LONGEST_WAIT_S, GIVE_UP_S = 1, 60, 600
+FINAL = ("spark-ended",)
+"""Retryable, but only by a new process."""
+
+
+class SignsOfLife(Watcher):
+    """Hands everything on; remembers whether the job got as far as to look for work."""
+
+    def __init__(self, watcher: Watcher):
+        self._watcher, self.seen, self.wants_extents = watcher, False, watcher.wants_extents
+
+    def ahead(self, extent) -> None:
+        self._watcher.ahead(extent)
+
+    def ingested(self, batch) -> None:
+        self._alive(self._watcher.ingested, batch)
+
+    def assembled(self, batch) -> None:
+        self._alive(self._watcher.assembled, batch)
+
+    def applied(self, done) -> None:
+        self._alive(self._watcher.applied, done)
+
+    def idle(self) -> None:
+        self._alive(self._watcher.idle)
+
+    def _alive(self, tell: Callable, *what) -> None:
+        self.seen = True
+        tell(*what)
+
+
+def keep_running(
+    attempt: Callable[[Watcher], None], watcher: Watcher, *, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Run a job; begin again after a RetryableError, with growing pauses.
+
+    attempt: opens everything anew and goes on from the lake's progress. Raises the RetryableError when the job got
+    nowhere for GIVE_UP_S, and any other error at once.
+    """
+    while True:
+        life = SignsOfLife(watcher)
+        series = Retrying(
+            retry=retry_if_exception(lambda error, life=life: _passes(error) and not life.seen),
+            wait=wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S), stop=stop_after_delay(GIVE_UP_S),
+            before_sleep=lambda state: watcher.retrying(_error(state), state.next_action.sleep),
+            sleep=sleep, reraise=True,
+        )  # fmt: skip
+        try:
+            return series(_in_our_errors, attempt, life)
+        except RetryableError as error:
+            if not life.seen or not _passes(error):
+                raise
+            watcher.retrying(error, FIRST_WAIT_S)
+            sleep(FIRST_WAIT_S)
+
+
+def _passes(error: BaseException) -> bool:
+    return isinstance(error, RetryableError) and error.code not in FINAL
+
+
+def _error(state: RetryCallState) -> RetryableError:
+    return state.outcome.exception()
+
+
+def _in_our_errors(attempt: Callable[[Watcher], None], watcher: Watcher) -> None:
+    try:
+        attempt(watcher)
+    except Exception as error:
+        raise as_ours(error) from error

@@ -1,0 +1,189 @@
+"""SQL over a lake: every mirror under its source's name, and the tables that the hops keep.
+
+A name is registered when a query asks for it and unregistered afterwards: nothing is left in the session's catalog, and
+a lake of a thousand tables costs no more than the tables that the query reads.
+
+    in the query            where                 stands for
+    database.table, table   local                 the mirror; table alone where only one database has it
+    database__table         everywhere            the mirror; the only way on Unity Catalog, where temporary views have
+                                                  no database, and for names with other than letters, digits and _
+    bronze_events, ...      everywhere            see ``SYSTEM_TABLES``
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import VariantType
+
+from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.jobs.failures import first_line
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
+
+SYSTEM_TABLES = (
+    "bronze_events",
+    "silver_changes",
+    "silver_table_schemas",
+    "control_tables",
+    "control_epochs",
+    "control_barriers",
+)
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
+LOOKING_WORDS = ("SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+_COMMENT = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+Name = tuple[str, ...]
+
+
+def run_sql(lake: Lake, statement: str) -> pa.Table:
+    """One statement: see ``Catalog.query``."""
+    with Catalog(lake) as catalog:
+        return catalog.query(statement)
+
+
+class Catalog:
+    """The names of one lake in a session of their own, until the end of ``with``."""
+
+    def __init__(self, lake: Lake):
+        self._lake, self._spark = lake, private_session(lake.spark)
+        self._entries = [entry for entry in TableRegister.read(lake) if entry.state in (STREAMING, REFUSED)]
+        self._added: list[str] = []
+        self._databases: list[str] = []
+        if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
+            self._spark.conf.set("spark.sql.caseSensitive", "true")
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_) -> None:
+        for table in self._added:
+            self._spark.sql(f"DROP TABLE IF EXISTS {table}").collect()
+        for database in self._databases:
+            self._spark.sql(f"DROP DATABASE IF EXISTS {database}").collect()
+
+    def query(self, statement: str) -> pa.Table:
+        """The rows of one statement that only reads; VARIANT as JSON text, columns of one name told apart by a number.
+
+        Raises UsageError ``sql`` with Spark's own message; RefusedError with a table's code when the statement names a
+        table that is refused.
+        """
+        statement = statement.strip().rstrip(";")
+        word = _first_word(statement)
+        if word not in QUERY_WORDS + LOOKING_WORDS:
+            what = "only statements that read are run: SELECT, WITH, VALUES, TABLE, FROM, SHOW, DESCRIBE, EXPLAIN"
+            raise UsageError("sql", what)
+        try:
+            if word == "SHOW":
+                self._add_all()
+            if word in QUERY_WORDS:
+                self._resolve(f"DESCRIBE QUERY {statement}")  # a query and nothing else, such as WITH .. INSERT
+            return _printable(self._resolve(statement)).toArrow()
+        except PySparkException as error:
+            raise UsageError("sql", first_line(error)) from error
+
+    def _resolve(self, statement: str) -> DataFrame:
+        """Analyse a statement, registering the names that it asks for."""
+        asked: set[Name] = set()
+        while True:
+            try:
+                return self._spark.sql(statement)
+            except AnalysisException as error:
+                name = _missing_name(error)
+                if name is None or name in asked or not self._add(name):
+                    raise
+                asked.add(name)
+
+    def _add_all(self) -> None:
+        for entry in self._entries:
+            if entry.state == STREAMING:
+                self._add(entry.name if self._is_cataloged(entry) else ("__".join(entry.name),))
+        for name in SYSTEM_TABLES:
+            self._add((name,))
+
+    def _add(self, name: Name) -> bool:
+        """Register what a name stands for; False when nothing does. Raises RefusedError for a refused table."""
+        if len(name) == 1 and name[0].casefold() in SYSTEM_TABLES:
+            self._view(name[0], getattr(self._lake.names, name[0].casefold()))
+            return True
+        entry = self._find(name)
+        if entry is None:
+            return False
+        if entry.state == REFUSED:
+            raise RefusedError(entry.code, f"this table is not mirrored: {entry.reason}", table=".".join(entry.name))
+        mirror = self._lake.names.mirror(entry.mirror_id)
+        if len(name) == 1:
+            self._view(name[0], mirror)
+        elif self._is_cataloged(entry):
+            self._table(entry)
+        else:
+            raise UsageError(
+                "sql",
+                f"in this catalog the mirror is called {quote('__'.join(entry.name))}",
+                table=".".join(entry.name),
+            )
+        return True
+
+    def _find(self, name: Name) -> TableEntry | None:
+        """By exact name, else without regard to case, where that is only one."""
+        for fold in (str, str.casefold):
+            wanted = ".".join(map(fold, name))
+            keys = (
+                ((lambda e: ".".join(e.name)),)
+                if len(name) > 1
+                else ((lambda e: "__".join(e.name)), (lambda e: e.table))
+            )
+            for key in keys:
+                found = [entry for entry in self._entries if fold(key(entry)) == wanted]
+                if len(found) == 1:
+                    return found[0]
+        return None
+
+    def _is_cataloged(self, entry: TableEntry) -> bool:
+        return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
+
+    def _view(self, name: str, table: str) -> None:
+        self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS SELECT * FROM {table}").collect()
+
+    def _table(self, entry: TableEntry) -> None:
+        database, table = quote(entry.database), quote(*entry.name)
+        if not self._spark.catalog.databaseExists(database):
+            self._spark.sql(f"CREATE DATABASE {database}").collect()
+            self._databases.append(database)
+        location = literal(self._lake.names.mirror_path(entry.mirror_id))
+        self._spark.sql(f"CREATE TABLE {table} USING delta LOCATION {location}").collect()
+        self._added.append(table)
+
+
+def _first_word(statement: str) -> str:
+    rest = statement
+    while comment := _COMMENT.match(rest):
+        rest = rest[comment.end() :]
+    return "(" if rest.startswith("(") else re.split(r"\W", rest, maxsplit=1)[0].upper()
+
+
+def _missing_name(error: AnalysisException) -> Name | None:
+    if (error.getCondition() or "").split(".")[0] != NOT_FOUND:
+        return None
+    text = (error.getMessageParameters() or {}).get("relationName", "")
+    parts = tuple(part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", text))
+    return parts[1:] if len(parts) == 3 else parts
+
+
+def _printable(frame: DataFrame) -> DataFrame:
+    names: list[str] = []
+    for name in frame.columns:
+        n = sum(1 for known in frame.columns[: len(names)] if known == name)
+        names.append(f"{name}_{n + 1}" if n else name)
+    frame = frame.toDF(*names)
+    kinds = {field.name: field.dataType for field in frame.schema}
+    variants = {name: F.to_json(F.col(quote(name))) for name in names if isinstance(kinds[name], VariantType)}
+    return frame.withColumns(variants) if variants else frame

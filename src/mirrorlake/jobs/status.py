@@ -1,0 +1,154 @@
+"""How far every hop is, and how far behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from mirrorlake.config import Options
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.jobs.log_extent import LogExtent
+from mirrorlake.jobs.open import open_source
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress
+from mirrorlake.lake.gold.epoch import Epoch, EpochLog
+from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
+
+LOOK_BACK_BYTES = 1 << 28
+"""So much log before a hop's lsn is looked at for the time of its last event."""
+NO_TIME = "event_ts > TIMESTAMP'1970-01-02'"  # some events of a file's head carry none
+
+
+@dataclass(frozen=True, slots=True)
+class HopStatus:
+    """lsn: everything up to here is done; None: nothing. position: where the log goes on for it.
+
+    last_event_at: when the source wrote it. lag_s: how long ago that is if something newer waits, else 0; lag_bytes:
+    how much log waits. None: not known (bronze's, without a look at the source).
+    """
+
+    lsn: int | None
+    position: str | None
+    last_event_at: datetime | None
+    lag_s: float | None
+    lag_bytes: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        at = self.last_event_at.isoformat() if self.last_event_at else None
+        return {
+            "lsn": self.lsn,
+            "position": self.position,
+            "last_event_at": at,
+            "lag_s": self.lag_s,
+            "lag_bytes": self.lag_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """silver and gold lag behind bronze, bronze behind the source."""
+
+    source: str
+    flavor: str
+    bronze: HopStatus
+    silver: HopStatus
+    gold: HopStatus
+    gtids: str
+    n_events: int
+    epoch: int | None
+    open_epoch: Epoch | None
+    tables: dict[str, int]
+    refused: tuple[TableEntry, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        refused = [{"database": e.database, "table": e.table, "code": e.code, "reason": e.reason} for e in self.refused]
+        return {
+            "source": self.source,
+            "flavor": self.flavor,
+            "bronze": self.bronze.to_json() | {"gtids": self.gtids, "events": self.n_events},
+            "silver": self.silver.to_json(),
+            "gold": self.gold.to_json() | {"epoch": self.epoch, "open_epoch": _epoch_to_json(self.open_epoch)},
+            "tables": self.tables,
+            "refused": refused,
+        }
+
+
+def read_status(lake: Lake, options: Options) -> Status:
+    """A source among the options is asked how far it is. Raises RefusedError ``lake-source`` for another one."""
+    bronze = read_progress(lake.spark, lake.names.bronze_events)
+    assert bronze is not None, "a lake is opened by what its bronze table recorded"
+    silver = read_progress(lake.spark, lake.names.silver_changes)
+    epochs, entries = EpochLog(lake), list(TableRegister.read(lake))
+    reached = {"bronze": bronze.lsn, "silver": silver.lsn if silver else -1, "gold": epochs.applied_lsn}
+    seen, now = _look(lake, reached), datetime.now(timezone.utc)
+    hops = {hop: _hop(seen, hop, lsn, now) for hop, lsn in reached.items()}
+    for hop in [hop for hop, lsn in reached.items() if lsn == bronze.lsn]:
+        hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # behind a ROTATE: in the next file
+    gold = read_progress(lake.spark, lake.names.control_epochs)
+    return Status(
+        lake.source, lake.flavor, _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
+        bronze.payload["gtids"], lake.spark.table(lake.names.bronze_events).count(),
+        gold.payload["epoch"] if gold else None, epochs.open, dict(Counter(e.state for e in entries)),
+        tuple(e for e in entries if e.state == REFUSED),
+    )  # fmt: skip
+
+
+def _look(lake: Lake, reached: dict[str, int]) -> dict[str, Any]:
+    """For each hop its last event's time and place, and the bytes of log behind it, in one pass over bronze's end."""
+    columns = ["min(event_ts) FILTER (WHERE " + NO_TIME + ") AS first_at"]
+    for hop, lsn in reached.items():
+        columns += [
+            f"max_by(event_ts, lsn) FILTER (WHERE lsn <= {lsn} AND {NO_TIME}) AS {hop}_at",
+            f"max_by(concat(log_file, ':', end_log_pos), lsn) FILTER (WHERE lsn <= {lsn}) AS {hop}_position",
+            f"coalesce(sum(end_log_pos - log_pos) FILTER (WHERE lsn > {lsn}), 0) AS {hop}_waiting",
+        ]
+    newer_than = min(reached.values()) - LOOK_BACK_BYTES
+    query = f"SELECT {', '.join(columns)} FROM {lake.names.bronze_events}"
+    seen = lake.spark.sql(f"{query} WHERE lsn > {newer_than}").toArrow().to_pylist()[0]
+    if any(lsn >= 0 and seen[f"{hop}_position"] is None for hop, lsn in reached.items()):
+        seen = lake.spark.sql(query).toArrow().to_pylist()[0]
+    return seen
+
+
+def _hop(seen: dict[str, Any], hop: str, lsn: int, now: datetime) -> HopStatus:
+    at, waiting = seen[f"{hop}_at"], seen[f"{hop}_waiting"]
+    return HopStatus(
+        lsn if lsn >= 0 else None,
+        seen[f"{hop}_position"],
+        at,
+        _age(at or seen["first_at"], now) if waiting else 0.0,
+        waiting,
+    )
+
+
+def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime) -> HopStatus:
+    resume = BinlogPosition.parse(progress.payload["resume"])
+    if options.source is None:
+        return replace(hop, lag_s=None, lag_bytes=None)
+    source = open_source(options)
+    try:
+        claim_source(progress, source.identity)
+        end = source.current()
+        waiting = LogExtent.of_source(source, options.source, resume, end).total if end > resume else 0
+    finally:
+        source.close()
+    return replace(hop, lag_s=_age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)
+
+
+def _age(at: datetime | None, now: datetime) -> float | None:
+    return round(max(0.0, (now - at).total_seconds()), 3) if at else None
+
+
+def _epoch_to_json(epoch: Epoch | None) -> dict[str, Any] | None:
+    if epoch is None:
+        return None
+    tables = [f"{t.database}.{t.table}" for t in epoch.tables]
+    return {
+        "epoch": epoch.number,
+        "kind": epoch.kind,
+        "lsn_from": epoch.lsn_from,
+        "lsn_to": epoch.lsn_to,
+        "tables": tables,
+    }

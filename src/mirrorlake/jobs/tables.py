@@ -1,0 +1,50 @@
+"""The mirror tables of a lake as a list for people and programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.epoch import EpochLog
+from mirrorlake.lake.gold.register import DROPPED, REFUSED, TableEntry, TableRegister
+
+
+def list_tables(lake: Lake) -> list[dict[str, Any]]:
+    """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; for a
+    refused table also code and reason. Tables that the source has dropped are left out.
+
+    path: None without a mirror. applied_lsn: the mirror holds every change up to here. spark_type: None for a type
+    that has none.
+    """
+    applied_lsn = EpochLog(lake).applied_lsn
+    return [_described(lake, entry, applied_lsn) for entry in TableRegister.read(lake) if entry.state != DROPPED]
+
+
+def _described(lake: Lake, entry: TableEntry, applied_lsn: int) -> dict[str, Any]:
+    described = {
+        "database": entry.database,
+        "table": entry.table,
+        "path": lake.names.mirror_path(entry.mirror_id) if entry.mirror_id else None,
+        "state": entry.state,
+        "applied_lsn": _applied(entry, applied_lsn),
+        "columns": [_column(column) for column in entry.schema.columns] if entry.schema else [],
+    }
+    return described | ({"code": entry.code, "reason": entry.reason} if entry.state == REFUSED else {})
+
+
+def _applied(entry: TableEntry, applied_lsn: int) -> int | None:
+    """A mirror that was refused ends before the change it was refused for."""
+    if entry.mirror_id is None:
+        return None
+    return entry.lsn - 1 if entry.state == REFUSED else max(applied_lsn, entry.lsn)
+
+
+def _column(column: Column) -> dict[str, str | None]:
+    try:
+        mirrored = spark_type(column.type)
+    except RefusedError:
+        mirrored = None
+    return {"name": column.name, "source_type": column.type.sql(), "spark_type": mirrored}
