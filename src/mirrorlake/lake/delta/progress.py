@@ -34,6 +34,7 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
+HALF_CREATED = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"  # a CREATE beside another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,15 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
     """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so repeating is the caller's care.
 
     ``lsn``: the table is complete up to here when the statement has run; None for DDL that moves no progress.
+    Raises: RefusedError("lake-writer") when another writer changes or creates the table at the same moment.
     """
-    with _settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
-        session.sql(sql).collect()
+    try:
+        with _settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
+            session.sql(sql).collect()
+    except Exception as error:
+        if CONFLICT in str(error) or HALF_CREATED in str(error):
+            raise RefusedError("lake-writer", "another process changes the same table") from error
+        raise
 
 
 def _append(rows: DataFrame, table: str, note: Note) -> None:

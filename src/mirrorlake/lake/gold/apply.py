@@ -7,7 +7,7 @@ between two of them is one epoch of its own. A transaction is never cut, except 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -98,7 +98,7 @@ class ApplyHop:
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         lsn_to = ahead[0].lsn - 1 if ahead else fence
         lsn_to = reader.cut(lsn_from, lsn_to, self._epoch_changes)
-        work, _ = self._decide(reader.summary(lsn_from, lsn_to))
+        work, _ = self._decide(reader.summary(lsn_from, lsn_to), ())
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
@@ -115,21 +115,27 @@ class ApplyHop:
     def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
         if epoch.kind == DDL:
             return self._carry_out_ddl(epoch)
-        work, refused = self._decide(reader.summary(epoch.lsn_from, epoch.lsn_to))
         planned = {(t.database, t.table): t for t in epoch.tables}
+        work, refused = self._decide(reader.summary(epoch.lsn_from, epoch.lsn_to), planned.keys())
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
-            done = list(pool.map(lambda item: self._apply_table(epoch, reader, planned[item[0].name], *item), work))
+            done = list(pool.map(lambda item: self._apply_table(epoch, reader, planned.get(item[0].name), *item), work))
         self._register.commit(self._lake, refused, epoch.number)
         self._log.finish(tuple(done))
         return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused))
 
-    def _decide(self, summary: list[TableChanges]) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
-        """What is applied to which mirror, and which tables stop being mirrored."""
+    def _decide(
+        self, summary: list[TableChanges], planned: Collection[tuple[str, str]]
+    ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
+        """What is applied to which mirror, and which tables stop being mirrored.
+
+        planned: tables of an open plan, which were wanted when it was made.
+        """
         work, refused = [], []
         for changes in summary:
-            if not self._is_wanted(*changes.name):
-                continue
             entry = self._register.get(changes.name)
+            if changes.name not in planned and not self._is_wanted(*changes.name):
+                refused += _left_out(entry, changes.first_lsn)
+                continue
             if entry is None or entry.state == DROPPED:
                 code = ("needs-first-copy", "its CREATE TABLE is not in the log")
                 refused.append(TableEntry(changes.first_lsn, *changes.name, REFUSED, None, None, *code))
@@ -162,7 +168,7 @@ class ApplyHop:
         return None
 
     def _apply_table(
-        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable, changes: TableChanges, entry: TableEntry
+        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
     ) -> EpochTable:
         lake, session = self._lake, self._session()
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
@@ -176,7 +182,7 @@ class ApplyHop:
         }
         only_inserts = changes.n_inserts == changes.n_changes
         images, local = reader.images(session, entry.name, epoch.lsn_from, lsn_to, types, key, changes.n_changes)
-        if only_inserts or planned.version == 0:
+        if only_inserts or (planned and planned.version == 0):
             step = append_rows(session, lake, entry.mirror_id, images, list(types), epoch.lsn_to, payload)
         else:
             step = merge_rows(session, lake, entry.mirror_id, images, local, list(types), key, epoch.lsn_to, payload)
@@ -185,28 +191,32 @@ class ApplyHop:
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         lake = self._lake
-        todo = [
-            b
-            for b in barriers.read(lake, epoch.lsn_from, epoch.lsn_to)
-            if self._is_wanted(b.change.database, b.change.table or "")
-        ]
+        todo = barriers.read(lake, epoch.lsn_from, epoch.lsn_to)
         barriers.record(lake, todo, "prepared", epoch)
-        entries: dict[tuple[str, str], TableEntry] = {}
+        entries: list[TableEntry] = []
         for barrier in todo:
             name = (barrier.change.database, barrier.change.table)
-            entry = evolve(
-                self._session(), lake, barrier.lsn, barrier.change, entries.get(name) or self._register.get(name)
-            )
-            if entry:
-                entries[name] = entry
-        self._register.commit(lake, list(entries.values()), epoch.number)
+            known = next((e for e in reversed(entries) if e.name == name), None) or self._register.get(name)
+            if self._is_wanted(*name):
+                entries += evolve(self._session(), lake, barrier.lsn, barrier.change, known)
+            else:
+                entries += _left_out(known, barrier.lsn)
+        self._register.commit(lake, entries, epoch.number)
         self._versions.clear()
-        done = self._planned(list(dict.fromkeys((t.database, t.table) for t in epoch.tables)))
+        done = self._planned([(t.database, t.table) for t in epoch.tables])
         barriers.record(lake, todo, "executed", Epoch(epoch.number, DDL, epoch.lsn_from, epoch.lsn_to, done))
         self._log.finish(done)
-        return AppliedEpoch(epoch, 0, tuple(e for e in entries.values() if e.state == REFUSED))
+        return AppliedEpoch(epoch, 0, tuple(e for e in entries if e.state == REFUSED))
 
     def _session(self):
         if not hasattr(self._sessions, "session"):
             self._sessions.session = private_session(self._lake.spark)
         return self._sessions.session
+
+
+def _left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
+    """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
+    if entry is None or entry.state != STREAMING:
+        return []
+    code = ("needs-first-copy", "changes were left out by --tables")
+    return [TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code)]

@@ -23,19 +23,19 @@ HOP = "apply/ddl"
 
 def evolve(
     session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry | None
-) -> TableEntry | None:
-    """Carry one change out on its mirror; the table's new entry, None when nothing is mirrored and nothing begins."""
+) -> list[TableEntry]:
+    """Carry one change out on its mirror; the table's new entry, none when nothing is mirrored and nothing begins."""
     name = (change.database, change.table)
     if change.action == "create":
-        return _create(session, lake, lsn, change)
+        return [_create(session, lake, lsn, change)]
     if change.action == "drop":
-        return TableEntry(lsn, *name, DROPPED) if entry else None
+        return [TableEntry(lsn, *name, DROPPED)] if entry else []
     if change.action == "refuse":
         kept = (entry.mirror_id, entry.schema) if entry else (None, None)
-        return TableEntry(lsn, *name, REFUSED, *kept, change.code, change.reason)
+        return [TableEntry(lsn, *name, REFUSED, *kept, change.code, change.reason)]
     if entry is None or entry.state != STREAMING:
-        return None
-    return _alter(session, lake, lsn, change, entry)
+        return []
+    return [_alter(session, lake, lsn, change, entry)]
 
 
 def _create(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange) -> TableEntry:
