@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def _fields(pid: int) -> list[str] | None:
@@ -33,19 +32,20 @@ def cpu_seconds() -> float:
 
 
 def resident_bytes() -> dict[str, int]:
-    """Resident memory by kind: ``python`` (this process and Spark's workers together), ``jvm``."""
+    """Memory by kind: ``python`` (this process and Spark's workers together), ``jvm``. A shared page counts once."""
     sizes = {"python": 0, "jvm": 0}
-    for pid, fields in _tree(os.getpid()):
+    for pid, _ in _tree(os.getpid()):
         try:
             kind = "jvm" if "java" in os.readlink(f"/proc/{pid}/exe") else "python"
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
         except OSError:
             continue
-        sizes[kind] += int(fields[21]) * _PAGE
+        sizes[kind] += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")) << 10
     return sizes
 
 
 class PeakMemory(threading.Thread):
-    """Looks at the tree's memory four times a second; ``peak`` in bytes by kind."""
+    """Looks at the tree's memory once a second; ``peak`` in bytes by kind."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -53,7 +53,7 @@ class PeakMemory(threading.Thread):
         self._stopped = threading.Event()
 
     def run(self) -> None:
-        while not self._stopped.wait(0.25):
+        while not self._stopped.wait(1):
             now = resident_bytes()
             self.peak = {kind: max(self.peak[kind], now[kind]) for kind in now}
 

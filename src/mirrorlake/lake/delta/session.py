@@ -35,7 +35,8 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-DRIVER_MEMORY = "3g"
+DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
+"""Heap, and what Arrow and the network may take beside it: together under 4 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def open_session(
 ) -> SparkSession:
     """The active session where there is one, Databricks' own on Databricks, else a local session with Delta.
 
-    ``driver_memory``: JVM heap of a local session, e.g. ``2g``; environment ``MIRRORLAKE_DRIVER_MEMORY``, then 3g.
+    ``driver_memory``: JVM heap of a local session, e.g. ``2g``; environment ``MIRRORLAKE_DRIVER_MEMORY``, then 2g.
     ``settings``: further Spark settings of a local session. Environment ``MIRRORLAKE_SPARK_LOG`` keeps the JVM's log.
 
     Raises: UsageError("spark-start") when no JVM comes up; the message is the log's own reason.
@@ -115,7 +116,7 @@ def _open_local(app_name: str, driver_memory: str | None, settings: dict[str, st
     conf.setAll(LOCAL_SETTINGS.items())
     conf.setAll([TIME_ZONE, _delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
-    conf.set("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
+    conf.set("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch} -XX:MaxDirectMemorySize={DIRECT_MEMORY}")
     conf.set("spark.sql.warehouse.dir", (scratch / "warehouse").as_uri())
     conf.setAll(settings.items())
     context = _start(conf, log_file)
