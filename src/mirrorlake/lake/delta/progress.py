@@ -34,7 +34,7 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
-HALF_CREATED = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"  # a CREATE beside another one
+DDL_RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
         with _settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
             session.sql(sql).collect()
     except Exception as error:
-        if CONFLICT in str(error) or HALF_CREATED in str(error):
+        if any(race in str(error) for race in DDL_RACES):
             raise RefusedError("lake-writer", "another process changes the same table") from error
         raise
 
