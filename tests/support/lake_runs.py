@@ -1,0 +1,106 @@
+"""Whole hops on a lake in a folder, one call each, and what the lake holds afterwards.
+
+Every call builds its hop from the lake's own progress, as a new process would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.jobs.open import create_lake, open_source
+from mirrorlake.jobs.replicate import IngestJob, Watcher, run_apply
+from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.versions import newest_version
+from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.canonical import canonical_row, mirror_rows
+from tests.support.histories import History
+from tests.support.oracle import TableName
+
+FIXED_TABLES = (
+    "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
+)  # fmt: skip
+QUIET = Watcher()
+
+
+class LakeRun:
+    """A lake and the log folder it is made from."""
+
+    def __init__(self, spark: SparkSession, logs: Path, folder: Path):
+        self.spark, self.logs, self.folder = spark, logs, folder
+        self.lake = create_lake(self.options(), open_source(self.options()), spark)
+
+    def options(self, **given) -> Options:
+        return Options(**{"source": f"files:{self.logs}", "lake": str(self.folder), **given})
+
+    def ingest_job(self, **given) -> IngestJob:
+        return IngestJob(self.lake, FileSource(self.logs), self.options(**given))
+
+    def ingest(self, *, until: str = "current", batch_bytes: int = 256 << 20, block_bytes: int = 8 << 20) -> list:
+        """The batches committed. block_bytes: no batch is cut inside a block."""
+        source, progress = FileSource(self.logs, block_bytes), IngestProgress.read(self.lake)
+        start = progress.position or source.earliest()
+        end = source.current() if until == "current" else BinlogPosition.parse(until)
+        if end <= start:
+            return []
+        chunks = LogReader(start, progress.gtids).read(source.read(start, end))
+        return list(ingest(self.lake, chunks, progress, batch_bytes=batch_bytes))
+
+    def assemble_hop(self, chunks: int = 1) -> AssembleHop:
+        """chunks: of how many chunks of log a batch is; see ``assemble.CHUNK_BITS``."""
+        hop = AssembleHop(self.lake, batch_bytes=1)
+        hop._batch_chunks = chunks
+        return hop
+
+    def assemble(self, chunks: int = 1_000_000) -> list[AssembledBatch]:
+        hop = self.assemble_hop(chunks)
+        return [hop.assemble(part) for part in hop.pending()]
+
+    def apply(self, **given) -> None:
+        run_apply(self.lake, self.options(**given), QUIET)
+
+    def all_hops(self) -> None:
+        self.ingest()
+        self.assemble()
+        self.apply()
+
+    # --- what is there
+
+    @property
+    def register(self) -> TableRegister:
+        return TableRegister.read(self.lake)
+
+    def gold(self) -> dict[TableName, list[str]]:
+        """The canonical rows of every table that is mirrored, sorted."""
+        return {entry.name: self.mirror(entry.mirror_id) for entry in self.register if entry.state == STREAMING}
+
+    def mirror(self, mirror_id: str) -> list[str]:
+        return sorted(mirror_rows(self.spark.table(self.lake.names.mirror(mirror_id)).toArrow()))
+
+    def versions(self) -> dict[str, int]:
+        """The newest Delta version of every table of the lake."""
+        names = {name: getattr(self.lake.names, name) for name in FIXED_TABLES}
+        names |= {e.mirror_id: self.lake.names.mirror(e.mirror_id) for e in self.register if e.mirror_id}
+        return {name: newest_version(self.spark, table) for name, table in names.items()}
+
+
+def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -> LakeRun:
+    """write(folder): puts the log there."""
+    write(folder / "logs")
+    return LakeRun(spark, folder / "logs", folder / "lake")
+
+
+def expected_gold(history: History) -> dict[TableName, list[str]]:
+    return {name: sorted(map(canonical_row, rows.values())) for name, rows in history.tables.items()}
+
+
+def all_rows(lake: Lake, table: str) -> list[tuple]:
+    return sorted(map(tuple, lake.spark.table(getattr(lake.names, table)).collect()), key=repr)
