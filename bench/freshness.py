@@ -61,7 +61,9 @@ class Writer(threading.Thread):
 
 def measure(server, folder: str, seconds: float, rate: float) -> list[float]:
     server.execute("CREATE DATABASE fresh")
-    server.execute("CREATE TABLE fresh.t (id INT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40), made DATETIME(6) DEFAULT NOW(6))")
+    server.execute(
+        "CREATE TABLE fresh.t (id INT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40), made DATETIME(6) DEFAULT NOW(6))"
+    )
     connection = server.connect()
     with connection.cursor() as cursor:
         cursor.executemany("INSERT INTO fresh.t (id, n) VALUES (%s, 0)", [(k,) for k in range(1, N_KEYS + 1)])
@@ -80,7 +82,12 @@ def measure(server, folder: str, seconds: float, rate: float) -> list[float]:
     except Finished:
         pass
     writer._ends_at = 0
-    rows = lake.spark.table(lake.names.silver_changes).where("op = 'UPDATE'").selectExpr("lsn", "after:n::int AS n").collect()
+    rows = (
+        lake.spark.table(lake.names.silver_changes)
+        .where("op = 'UPDATE'")
+        .selectExpr("lsn", "after:n::int AS n")
+        .collect()
+    )
     ages = []
     for row in rows:
         committed = writer.committed.get(row.n)

@@ -49,12 +49,16 @@ def measure(spark, logs: Path, lake_folder: Path) -> dict[str, tuple[float, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=Path, default=Path(".cache/bench-logs/mariadb"))
-    parser.add_argument("--rounds", type=int, default=2, help="the first one is warm-up and not shown, unless it is the only one")
+    parser.add_argument(
+        "--rounds", type=int, default=2, help="the first one is warm-up and not shown, unless it is the only one"
+    )
     parser.add_argument("--kinds", default="bulk,oltp")
     arguments = parser.parse_args()
     spark, memory = open_session("bench"), PeakMemory()
     memory.start()
-    table = Table("log", "hop", "changes", "seconds", "changes/s", "CPU s", "changes/CPU s", title="a backlog, hop by hop")
+    table = Table(
+        "log", "hop", "changes", "seconds", "changes/s", "CPU s", "changes/CPU s", title="a backlog, hop by hop"
+    )
     for kind in arguments.kinds.split(","):
         logs = arguments.logs / kind
         changes = json.loads((logs / "manifest.json").read_text())["row_changes"]
@@ -66,7 +70,15 @@ def main() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
         seconds["all three"] = tuple(map(sum, zip(*seconds.values(), strict=True)))
         for hop, (wall, cpu) in seconds.items():
-            table.add_row(kind, hop, f"{changes:,}", f"{wall:.1f}", f"{changes / wall:,.0f}", f"{cpu:.1f}", f"{changes / cpu:,.0f}")
+            table.add_row(
+                kind,
+                hop,
+                f"{changes:,}",
+                f"{wall:.1f}",
+                f"{changes / wall:,.0f}",
+                f"{cpu:.1f}",
+                f"{changes / cpu:,.0f}",
+            )
     Console(width=120).print(table)
     peak = memory.stop()
     print(f"peak memory: python {peak['python'] / 2**30:.2f} GiB, JVM {peak['jvm'] / 2**30:.2f} GiB")

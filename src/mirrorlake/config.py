@@ -71,7 +71,9 @@ def load_options(config: Path | None, given: dict[str, Any]) -> Options:
         try:
             values = yaml.safe_load(config.read_text()) or {}
         except (OSError, yaml.YAMLError) as error:
-            raise UsageError("usage", f"cannot read {config}: {getattr(error, 'strerror', None) or 'not valid YAML'}") from None
+            raise UsageError(
+                "usage", f"cannot read {config}: {getattr(error, 'strerror', None) or 'not valid YAML'}"
+            ) from None
         if not isinstance(values, dict):
             raise UsageError("usage", f"{config} is not a mapping of option names to values")
     values |= {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`mirrorlake run --follow` is killed at random moments of its work while a workload writes; nothing may be lost or doubled."""
+"""`mirrorlake run --follow` is killed at random moments of its work while others write; nothing may be lost or doubled."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
 def mirrors(lake) -> dict[str, TableDigest]:
     entries = [entry for entry in TableRegister.read(lake) if entry.state == STREAMING]
     return {
-        f"{e.database}.{e.table}": TableDigest.of(mirror_rows(lake.spark.table(lake.names.mirror(e.mirror_id)).toArrow()))
+        f"{e.database}.{e.table}": TableDigest.of(
+            mirror_rows(lake.spark.table(lake.names.mirror(e.mirror_id)).toArrow())
+        )
         for e in entries
     }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-_GTID = re.compile(r"^(?:#\d{6} .*\tGTID (?P<mariadb>\d+-\d+-\d+)|SET @@SESSION\.GTID_NEXT=\s*'(?P<mysql>[0-9a-f-]{36}:\d+)')")
+_GTID = re.compile(
+    r"^(?:#\d{6} .*\tGTID (?P<mariadb>\d+-\d+-\d+)|SET @@SESSION\.GTID_NEXT=\s*'(?P<mysql>[0-9a-f-]{36}:\d+)')"
+)
 _CHANGE = re.compile(r"^### (INSERT INTO|UPDATE|DELETE FROM) `(.+)`\.`(.+)`$")
 _OPS = {"INSERT INTO": "INSERT", "UPDATE": "UPDATE", "DELETE FROM": "DELETE"}
 

@@ -239,26 +239,20 @@ def _put_row(
     code_points, digit_bytes, powers, crc_tables, state, before, after,
 ):  # fmt: skip
     """Encode the images of one row change, before then after; the offset read, or -1 malformed, -2 no room."""
-    if op != INSERT:
-        o = state[N_BEFORE]
-        p, written = _put_image(
+    for side in range(2):
+        if op == INSERT and side == 0 or op == DELETE and side == 1:
+            continue
+        out = before if side == 0 else after
+        written = N_BEFORE if side == 0 else N_AFTER
+        o = state[written]
+        p, end_of_image = _put_image(
             buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
-            before, o, labels, label_offsets, code_points, digit_bytes, powers,
+            out, o, labels, label_offsets, code_points, digit_bytes, powers,
         )  # fmt: skip
         if p < 0:
             return p
-        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), before, o, written, crc_tables))
-        state[N_BEFORE] = written
-    if op != DELETE:
-        o = state[N_AFTER]
-        p, written = _put_image(
-            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
-            after, o, labels, label_offsets, code_points, digit_bytes, powers,
-        )  # fmt: skip
-        if p < 0:
-            return p
-        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), after, o, written, crc_tables))
-        state[N_AFTER] = written
+        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), out, o, end_of_image, crc_tables))
+        state[written] = end_of_image
     return p
 
 
