@@ -27,6 +27,7 @@ MIRROR_PROPERTIES = {
     "delta.columnMapping.mode": "name",  # a dropped or renamed column is a change of metadata only
     "delta.enableTypeWidening": "true",
     "delta.feature.allowColumnDefaults": "supported",
+    "delta.feature.timestampNtz": "supported",  # else a mirror without a DATETIME could not be given one by ALTER
     "delta.enableDeletionVectors": "false",
     "delta.checkpointInterval": "50",
 }
