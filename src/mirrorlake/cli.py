@@ -5,9 +5,12 @@ Everything heavy is imported inside the verbs, so that ``mirrorlake --help`` ans
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 import signal
 import sys
+import threading
 import traceback
 from enum import Enum
 from pathlib import Path
@@ -17,10 +20,10 @@ import typer
 from typer.core import TyperGroup
 
 from mirrorlake import __version__
-from mirrorlake.errors import MirrorlakeError, UsageError
+from mirrorlake.errors import InternalError, MirrorlakeError, RetryableError, UsageError
 
-STOPPED = 4
-"""Exit code of work that was interrupted before its end: the same command goes on with it."""
+exit_code_if_stopped: int | None = None
+"""What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
 
 
 class Format(str, Enum):
@@ -115,16 +118,14 @@ def move(
     verbose: Verbose = False,
 ) -> int:
     """Run a verb that moves data, with a view of its progress on stderr."""
+    global exit_code_if_stopped
     verb, options = ctx.command.name, _options(ctx)
-    try:
-        from mirrorlake.jobs import hops
-        from mirrorlake.jobs.view import HOPS, open_view
+    exit_code_if_stopped = 0 if options.follow else RetryableError.exit_code
+    from mirrorlake.jobs import hops
+    from mirrorlake.jobs.view import HOPS, open_view
 
-        with open_view(sys.stderr, HOPS if verb == "run" else (verb,)) as view:
-            getattr(hops, verb)(options, view)
-    except KeyboardInterrupt:
-        print("stopped: what was committed is in the lake, the same command goes on from there", file=sys.stderr)
-        return 0 if options.follow else STOPPED
+    with open_view(sys.stderr, HOPS if verb == "run" else (verb,)) as view:
+        getattr(hops, verb)(options, view)
     print(f"done: {view.summary()}", file=sys.stderr)
     return 0
 
@@ -205,8 +206,34 @@ def preflight(
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    app()
+    """Works in a thread of its own: a signal that broke into a call to the JVM would garble the connection."""
+    codes: list[int] = []
+
+    def work() -> None:
+        try:
+            app()
+        except SystemExit as end:
+            codes.append(end.code)
+
+    worker = threading.Thread(target=work, daemon=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    worker.start()
+    while worker.is_alive():
+        worker.join(1)
+    sys.exit(codes[0] if codes else InternalError.exit_code)
+
+
+def _stop(number: int, _) -> None:
+    """End at once: what a commit in flight has not finished has not happened."""
+    if exit_code_if_stopped is not None:
+        show_cursor = "\x1b[?25h\n" if sys.stderr.isatty() else ""
+        print(
+            f"{show_cursor}stopped: what was committed is in the lake, the same command goes on from there",
+            file=sys.stderr,
+        )
+    atexit._run_exitfuncs()  # the session's scratch folder
+    os._exit(128 + number if exit_code_if_stopped is None else exit_code_if_stopped)
 
 
 def _options(ctx: typer.Context, **fixed: str):

@@ -62,9 +62,11 @@ def as_ours(error: BaseException) -> MirrorlakeError:
 
 
 def first_line(error: BaseException) -> str:
-    """Spark's own message, without plan, stack and place in the statement."""
+    """Spark's own message, without plan, stack and place in the statement; without values when rows were at work."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return re.sub(r"( SQLSTATE: \w+)?(\s*\(line \d+, pos \d+\))?(; line \d+ pos \d+)?;?\s*$", "", text)
+    text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line \d+, pos \d+\))?(; line \d+ pos \d+)?;?\s*$", "", text)
+    is_analysis = any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)
+    return text if is_analysis else re.sub(r"'[^']*'|\b\d[\d.,]*\b", "...", text)
 
 
 def keep_spark_quiet() -> None:

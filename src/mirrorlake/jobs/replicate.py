@@ -80,10 +80,11 @@ class IngestJob:
             return False
         if self._until is UNTIL_CURRENT or isinstance(self._until, datetime) or self.is_finished:
             return True
-        if isinstance(self._until, BinlogPosition) and self._position >= self._until:
-            return True
+        if isinstance(self._until, BinlogPosition) and max(self._position, self._source.current()) >= self._until:
+            return True  # within a transaction: the boundary before it is the end
         if isinstance(self._source, FileSource):
-            raise RefusedError("log-missing", f"the log ends before {self._options.until}", position=str(self._position))
+            what = f"the log ends before {self._options.until}"
+            raise RefusedError("log-missing", what, position=str(self._position))
         return False
 
 

@@ -36,7 +36,8 @@ SYSTEM_TABLES = (
     "control_barriers",
 )
 QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
-LOOKING_WORDS = ("SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+LISTING_WORDS = ("SHOW", "EXPLAIN")  # Spark answers these without asking for a name
+LOOKING_WORDS = ("DESCRIBE", "DESC", *LISTING_WORDS)
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 _COMMENT = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -82,7 +83,7 @@ class Catalog:
             what = "only statements that read are run: SELECT, WITH, VALUES, TABLE, FROM, SHOW, DESCRIBE, EXPLAIN"
             raise UsageError("sql", what)
         try:
-            if word == "SHOW":
+            if word in LISTING_WORDS:
                 self._add_all()
             if word in QUERY_WORDS:
                 self._resolve(f"DESCRIBE QUERY {statement}")  # a query and nothing else, such as WITH .. INSERT

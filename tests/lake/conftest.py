@@ -1,0 +1,28 @@
+"""The demo, once for all tests that look at its lakes."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Demo:
+    """lakes: folder by flavor. report: what a person reads on stdout; progress: on stderr."""
+
+    lakes: dict[str, Path]
+    report: str
+    progress: str
+
+
+@pytest.fixture(scope="session")
+def demo(spark, tmp_path_factory) -> Demo:
+    from mirrorlake.jobs.demo import run_demo
+
+    report, progress = io.StringIO(), io.StringIO()
+    folder = tmp_path_factory.mktemp("demo") / "demo-lake"
+    lakes = run_demo(str(folder), "both", report, progress, spark)
+    return Demo(lakes, report.getvalue(), progress.getvalue())

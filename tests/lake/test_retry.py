@@ -1,0 +1,101 @@
+"""A followed job outlives what passes by itself, and what Spark raises gets our codes."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException, PythonException
+
+from mirrorlake.errors import InternalError, RefusedError, RetryableError
+from mirrorlake.jobs import retry
+from mirrorlake.jobs.failures import as_ours
+from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.retry import keep_running
+
+LOST = RetryableError("server-lost", "the connection broke")
+
+
+class Told(Watcher):
+    def __init__(self):
+        self.waits = []
+
+    def retrying(self, error, wait_s):
+        self.waits.append((error.code, wait_s))
+
+
+def script(*steps):
+    """An attempt that plays the next step each time: an error to raise, 'alive' first if it got somewhere before."""
+    left = list(steps)
+
+    def attempt(watcher):
+        step = left.pop(0)
+        for part in step if isinstance(step, tuple) else (step,):
+            if part == "alive":
+                watcher.idle()
+            elif part is not None:
+                raise part
+
+    return attempt
+
+
+def test_a_job_begins_again_with_growing_pauses():
+    told, slept = Told(), []
+    keep_running(script(LOST, LOST, LOST, None), told, sleep=slept.append)
+    assert told.waits == [("server-lost", 1), ("server-lost", 2), ("server-lost", 4)]
+    assert slept == [1, 2, 4]
+
+
+def test_pauses_begin_anew_once_the_job_got_somewhere():
+    told, slept = Told(), []
+    keep_running(script(LOST, LOST, ("alive", LOST), LOST, LOST, None), told, sleep=slept.append)
+    assert slept == [1, 2, 1, 1, 2]
+
+
+def test_a_job_that_gets_nowhere_gives_up(monkeypatch):
+    monkeypatch.setattr(retry, "GIVE_UP_S", 0)
+    with pytest.raises(RetryableError) as raised:
+        keep_running(script(LOST, None), Told(), sleep=lambda _: None)
+    assert raised.value is LOST
+
+
+@pytest.mark.parametrize("before", [(), ("alive",)])
+@pytest.mark.parametrize(
+    "error", [RefusedError("log-gap", "x"), RetryableError("spark-ended", "x"), KeyboardInterrupt()]
+)
+def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
+    with pytest.raises(type(error)):
+        keep_running(script((*before, error)), Told(), sleep=lambda _: pytest.fail("slept"))
+
+
+# --- what others raise
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), (RetryableError, "lake-storage")),
+        (PermissionError(errno.EACCES, "Permission denied"), (RefusedError, "lake-access")),
+        (PySparkException("java.io.IOException: No space left on device"), (RetryableError, "lake-storage")),
+        (PySparkException("[DELTA_CONCURRENT_APPEND] Files were added"), (RetryableError, "lake-conflict")),
+        (Py4JNetworkError("Answer from Java side is empty"), (RetryableError, "spark-ended")),
+        (PySparkException("something else"), (InternalError, "internal")),
+        (ValueError("No space left on device"), (InternalError, "internal")),
+    ],
+)
+def test_only_what_is_known_to_pass_is_retryable(error, expected):
+    ours = as_ours(error)
+    assert (type(ours), ours.code) == expected
+
+
+def test_a_refusal_in_a_spark_task_keeps_its_code():
+    text = "An exception\nTraceback\nmirrorlake.errors.RefusedError: log-event: too short (at binlog.000001:4)\n"
+    ours = as_ours(PythonException(text))
+    assert (type(ours), str(ours)) == (RefusedError, "log-event: too short (at binlog.000001:4)")
+
+
+def test_an_unknown_error_is_named_without_its_text():
+    with pytest.raises(InternalError) as raised:
+        keep_running(script(KeyError("Zoë's secret")), Told())
+    assert str(raised.value).startswith("internal: KeyError in jobs/retry.py:") and "secret" not in str(raised.value)
