@@ -1,0 +1,163 @@
+"""Random histories through all three hops: however the work is cut, repeated or interrupted, gold is the oracle's.
+
+More of them: --histories N. The same ones again: --seed N.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+from mirrorlake.jobs.replicate import run_all
+from mirrorlake.lake.gold.register import REFUSED
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Log
+from tests.support.binlog_writer import encode_logs, write_logs
+from tests.support.crash import SimulatedCrash, crash_at
+from tests.support.histories import History, random_history
+from tests.support.lake_runs import QUIET, LakeRun, expected_gold
+from tests.support.oracle import TableDdl
+
+HISTORIES = 2
+FLAVORS = ("mysql", "mariadb")
+STEPS = ("append_from", "append_once", "run_statement", "run_ddl")
+
+
+class Case:
+    """One history as a log of one flavor, and random choices of its own."""
+
+    def __init__(self, seed: int, number: int, items: int = 12):
+        self.random = Random(f"{seed} {number}")
+        self.history = random_history(seed + number, items=items, tables=2)
+        self.log = self.history.log(FLAVORS[number % 2], checksum=self.random.random() < 0.8)
+        self.files = encode_logs(self.log, self.random.choice((None, 4_000, 15_000)))
+        self.bytes = sum(len(encoded.data) for encoded in self.files)
+
+    def lake(self, spark, folder) -> LakeRun:
+        (folder / "logs").mkdir()
+        for encoded in self.files:
+            (folder / "logs" / encoded.name).write_bytes(encoded.data)
+        return LakeRun(spark, folder / "logs", folder / "lake")
+
+    def cut_finely(self, monkeypatch) -> None:
+        """About five chunks of log, for silver and for gold: a file's offsets begin anew, so there may be more."""
+        bits = max(8, (self.bytes // 5).bit_length() - 1)
+        monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", bits)
+        monkeypatch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", bits)
+
+    def somewhere(self) -> str:
+        """A position in the log, in a transaction as likely as not."""
+        encoded = self.random.choice(self.files)
+        start = self.random.choice([offset for _, offset in encoded.item_offsets] or [4])
+        inside = start + int.from_bytes(encoded.data[start + 9 : start + 13], "little")  # behind its first event
+        return f"{encoded.name}:{self.random.choice((start, inside))}"
+
+    def some_times(self, step: Callable[[], object]) -> None:
+        for _ in range(self.random.choice((1, 1, 2))):
+            step()
+
+
+def check(run: LakeRun, history: History) -> None:
+    assert run.gold() == expected_gold(history)
+    assert silver(run) == expected_silver(history)
+    check_epochs(run)
+
+
+def silver(run: LakeRun) -> list[tuple]:
+    rows = run.spark.table(run.lake.names.silver_changes).orderBy("tx_lsn", "ordinal")
+    found = []
+    for row in rows.select("op", "database", "table", "changes", "statement").collect():
+        tail = {"BEGIN": (), "COMMIT": (row.changes,), "DDL": (row.statement,)}.get(row.op, (row.database, row.table))
+        found.append((row.op, *tail))
+    return found
+
+
+def expected_silver(history: History) -> list[tuple]:
+    found: list[tuple] = []
+    for transaction in history.transactions:
+        if transaction.statement is not None:
+            found.append(("DDL", transaction.statement))
+        else:
+            found += [("BEGIN",), *((c.op, *c.table) for c in transaction.changes), ("COMMIT", transaction.count)]
+    return found
+
+
+def check_epochs(run: LakeRun) -> None:
+    """One plan and one done row for each epoch, in order; the ranges follow each other and cut no transaction."""
+    rows = run.spark.table(run.lake.names.control_epochs).collect()
+    plans, dones = ({row.epoch: row for row in rows if row.phase == phase} for phase in ("plan", "done"))
+    numbers = list(range(1, len(plans) + 1))
+    assert Counter((row.epoch, row.phase) for row in rows) == Counter((n, p) for n in numbers for p in ("plan", "done"))
+    in_time = [row.at for n in numbers for row in (plans[n], dones[n])]
+    assert in_time == sorted(in_time)
+    edges = [-1, *(plans[n].lsn_to for n in numbers)]
+    for phase in (plans, dones):
+        assert [(phase[n].lsn_from, phase[n].lsn_to) for n in numbers] == list(zip(edges, edges[1:], strict=False))
+    changes = run.spark.table(run.lake.names.silver_changes)
+    spans = changes.where("op IN ('BEGIN', 'COMMIT')").groupBy("tx_lsn").agg({"lsn": "max"}).collect()
+    assert [(first, last, edge) for first, last in spans for edge in edges if first <= edge < last] == []
+    newest = run.versions()
+    for n in numbers:
+        for table in dones[n].tables:
+            assert table.version is None or table.version <= newest.get(table.mirror_id, table.version)
+
+
+def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, seed, history_number, monkeypatch):
+    case = Case(seed, history_number)
+    case.cut_finely(monkeypatch)
+    random, run = case.random, case.lake(spark, tmp_path)
+    for until in [*(case.somewhere() for _ in range(random.randint(0, 2))), "current"]:
+        sizes = {"batch_bytes": random.choice((case.bytes // 3, 1 << 30)), "block_bytes": random.choice((300, 4_000))}
+        case.some_times(lambda: run.ingest(until=until, **sizes))  # noqa: B023
+        case.some_times(lambda: run.assemble(random.choice((1, 3, 100))))
+        case.some_times(lambda: run.apply(epoch_changes=random.choice((5, 40, 10_000))))
+    check(run, case.history)
+    before = run.versions()
+    run.all_hops()
+    assert run.versions() == before
+
+
+def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_number, monkeypatch):
+    case = Case(seed, 1000 + history_number, items=8)
+    run = case.lake(spark, tmp_path)
+    for _ in range(4):
+        step, when = case.random.choice(STEPS), case.random.choice(("before", "after"))
+        with monkeypatch.context() as patch:
+            crash_at(patch, f"mirrorlake.lake.delta.progress.{step}", when, case.random.randint(1, 3))
+            try:
+                run.all_hops()
+            except SimulatedCrash:
+                pass
+    run.all_hops()
+    check(run, case.history)
+
+
+def test_the_hops_of_one_process_hand_their_batches_on_in_memory(spark, tmp_path, seed):
+    case = Case(seed, 2000)
+    run = case.lake(spark, tmp_path)
+    for until in (case.somewhere(), "current"):
+        run_all(run.lake, FileSource(run.logs), run.options(until=until), QUIET)
+    check(run, case.history)
+
+
+def test_a_table_that_one_run_leaves_out_is_not_mirrored_by_halves(spark, tmp_path):
+    """Its changes of that time are missing, so it is refused from then on, or it has them all."""
+    history = random_history(21, items=6, tables=1, databases=("shop",))
+    table = next(iter(history.schemas.values()))
+    run = LakeRun(spark, *_half(tmp_path, history))
+    run.all_hops()
+    write_logs(tmp_path / "logs", history.log("mysql"), 1)
+    run.ingest()
+    run.assemble()
+    run.apply(tables="other.*")
+    run.apply()
+    entry = run.register.get((table.database, table.table))
+    assert entry.state == REFUSED or run.gold() == expected_gold(history)
+
+
+def _half(folder, history):
+    """The log up to the table's first transaction."""
+    first = next(n for n, item in enumerate(history.items) if isinstance(item, TableDdl)) + 2
+    write_logs(folder / "logs", Log("mysql", history.items[:first], end="open"), 1)
+    return folder / "logs", folder / "lake"
