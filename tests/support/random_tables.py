@@ -18,7 +18,7 @@ COLUMN_TYPES: tuple[ColumnType, ...] = (
     *(ColumnType("decimal", precision=p, scale=s) for p, s in ((38, 10), (10, 2), (18, 18), (38, 0), (9, 9), (1, 0))),
     ColumnType("decimal", precision=20, scale=3, unsigned=True),
     ColumnType("float"), ColumnType("double"),
-    *(ColumnType("bit", length=n) for n in (1, 8, 13, 64)),
+    *(ColumnType("bit", length=n) for n in (1, 8, 13, 57, 63, 64)),
     ColumnType("year"), ColumnType("date"),
     *(ColumnType(name, fraction_digits=n) for name in ("datetime", "timestamp") for n in (0, 1, 3, 6)),
     ColumnType("char", length=1, charset="latin1"), ColumnType("char", length=30, charset="utf8mb4"),

@@ -56,7 +56,7 @@ def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Label
         return DECIMAL, decimal_bytes(kind.precision, kind.scale), kind.precision, kind.scale, 0
     if name == "bit":
         n_bytes = (kind.length + 7) // 8
-        return BIT, n_bytes, n_bytes, 0, 0
+        return BIT, n_bytes, n_bytes, int(kind.length == 64), 0
     if name in ("datetime", "timestamp"):
         if wire_type == _OLD_DATETIME_TYPE:
             return OLD_DATETIME, 8, 0, 0, 0

@@ -102,7 +102,7 @@ def _put_fixed(buf, p, kind, a, b, c, out, o, labels, label_offsets, digit_bytes
     if kind == FLOAT:
         return put_float(buf, p, out, o)
     if kind == BIT:
-        return put_bit(buf, p, a, out, o)
+        return put_bit(buf, p, a, b, out, o)
     if kind == YEAR:
         return put_year(buf, p, out, o)
     if kind == SET:

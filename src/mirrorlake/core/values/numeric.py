@@ -87,10 +87,10 @@ def put_year(buf, p, out, o):
 
 
 @kernel
-def put_bit(buf, p, n_bytes, out, o):
-    """BIT(n), big-endian, as a whole number: INT64, or DECIMAL(20, 0) when 64 bits would not fit in it."""
+def put_bit(buf, p, n_bytes, has_64_bits, out, o):
+    """BIT(n), big-endian, as a whole number: INT64, or DECIMAL(20, 0) for BIT(64), which does not fit in it."""
     value = np.uint64(load_big_endian(buf, p, n_bytes))
-    if n_bytes == 8:
+    if has_64_bits:
         return p + 8, put_decimal(out, o, 20, 0, value, np.uint64(0))
     return p + n_bytes, put_long(out, o, _INT64, value)
 
