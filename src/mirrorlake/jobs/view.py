@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
 from mirrorlake.errors import REFUSALS, RetryableError
 from mirrorlake.jobs.log_extent import LogExtent, place_of
@@ -99,7 +99,7 @@ class BarView(View):
         super().__init__(console)
         columns = (
             SpinnerColumn(finished_text=" "), TextColumn("{task.description:<8}"), BarColumn(bar_width=24),
-            TaskProgressColumn(), TextColumn("{task.fields[counts]}"), TimeElapsedColumn(),
+            TaskProgressColumn(), TextColumn("{task.fields[counts]}"),
         )  # fmt: skip
         self._progress = Progress(*columns, console=console)
         self._tasks = {hop: self._progress.add_task(hop, total=None, counts="") for hop in hops}
@@ -125,7 +125,9 @@ class BarView(View):
 
     def _show(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str, seconds: float) -> None:
         task, rate = self._tasks[hop], self.counts[hop] / max(self.seconds[hop], 1e-3)
-        self._progress.update(task, counts=f"{self.counts[hop]:,} {UNITS[hop]}, {rate:,.0f}/s {what}")
+        self._progress.update(
+            task, counts=f"{self.counts[hop]:,} {UNITS[hop]} in {self.seconds[hop]:.0f} s, {rate:,.0f}/s {what}"
+        )
         if self._extent is not None and self._extent.total > 0:
             before = self._extent.bytes_to(place_of(lsn_from)) if lsn_from >= 0 else 0
             base = self._base.setdefault(hop, min(0, before))

@@ -1,0 +1,58 @@
+"""What a person sees of a running job."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from mirrorlake.core.binlog.log_reader import ResumePoint
+from mirrorlake.core.position import BinlogPosition, pack_lsn
+from mirrorlake.errors import REFUSALS, RetryableError
+from mirrorlake.jobs.log_extent import LogExtent
+from mirrorlake.jobs.view import HOPS, BarView, LineView
+from mirrorlake.lake.bronze.ingest import IngestedBatch
+from mirrorlake.lake.gold.apply import AppliedEpoch
+from mirrorlake.lake.gold.epoch import DDL, Epoch
+from mirrorlake.lake.gold.register import REFUSED, TableEntry
+
+SIZES = {1: 1000, 2: 500, 3: 300}
+REFUSAL = TableEntry(1, "shop", "hours", REFUSED, code="column-type", reason="column opens has type time")
+
+
+def ingested(first, last, n=1200):
+    resume = ResumePoint(BinlogPosition("f.000003", 4), "", last)
+    return IngestedBatch(first, last, n, 0, resume, None)
+
+
+def test_lines_tell_hop_range_rows_and_seconds():
+    out = io.StringIO()
+    with LineView(Console(file=out, soft_wrap=True)) as view:
+        view.ingested(ingested(-1, pack_lsn(0, 2, 480)))
+        view.applied(AppliedEpoch(Epoch(7, DDL, pack_lsn(0, 2, 480), pack_lsn(0, 3, 44)), 0, (REFUSAL,)))
+        view.retrying(RetryableError("server-lost", "gone"), 4)
+    lines = re.sub(r"\d+\.\d\d s$", "S", out.getvalue(), flags=re.MULTILINE).splitlines()
+    assert lines == [
+        "ingest    000000:4 .. 000002:480  1,200 events  S",
+        "apply     000002:480 .. 000003:44  0 changes  epoch 7 (ddl)  S",
+        "refused   shop.hours: column-type: column opens has type time",
+        f"          {REFUSALS['column-type']}",
+        "again in 4 s: server-lost: gone",
+    ]
+    assert view.summary() == "ingest 1,200 events, apply 0 changes"
+
+
+def test_bars_measure_bytes_of_log_across_files():
+    extent = LogExtent(SIZES, (1, 100), (3, 300))
+    places = [(1, 100), (1, 1000), (2, 4), (3, 300), (0, 4)]
+    assert [extent.bytes_to(place) for place in places] == [0, 900, 904, 1700, 4 - 100]
+    out = io.StringIO()
+    with BarView(Console(file=out, force_terminal=True, width=150), HOPS) as view:
+        view.ahead(extent)
+        view.ingested(ingested(pack_lsn(0, 1, 70), pack_lsn(0, 1, 920)))
+        half = view._progress.tasks[0].percentage
+        view.ingested(ingested(pack_lsn(0, 1, 920), pack_lsn(0, 3, 270)))
+        assert (half, view._progress.tasks[0].percentage) == (pytest.approx(100 * 850 / 1730), 100)
+    assert "2,400 events" in out.getvalue()
