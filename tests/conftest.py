@@ -39,9 +39,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_generate_tests(metafunc):
-    """``history_number`` counts to the module's HISTORIES, or to --histories N."""
+    """``history_number`` counts to the module's HISTORIES, five times as far with --long, or to --histories N."""
     if "history_number" in metafunc.fixturenames:
-        count = metafunc.config.option.histories or metafunc.module.HISTORIES
+        options = metafunc.config.option
+        count = options.histories or metafunc.module.HISTORIES * (5 if options.long else 1)
         metafunc.parametrize("history_number", range(count))
 
 

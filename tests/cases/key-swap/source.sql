@@ -1,0 +1,12 @@
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(10));
+INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four');
+BEGIN;
+UPDATE t SET id = -1 WHERE id = 1;
+UPDATE t SET id = 1 WHERE id = 2;
+UPDATE t SET id = 2 WHERE id = -1;
+COMMIT;
+BEGIN;
+UPDATE t SET id = -1 WHERE id = 3;
+UPDATE t SET id = 3 WHERE id = 4;
+UPDATE t SET id = 4, v = 'swapped' WHERE id = -1;
+COMMIT;

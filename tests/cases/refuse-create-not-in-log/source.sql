@@ -1,0 +1,7 @@
+CREATE TABLE good (id INT PRIMARY KEY, v INT);
+INSERT INTO good VALUES (1, 1);
+SET SESSION sql_log_bin = 0;
+CREATE TABLE bad (id INT PRIMARY KEY, v INT);
+SET SESSION sql_log_bin = 1;
+INSERT INTO bad VALUES (1, 1);
+INSERT INTO good VALUES (2, 2);

@@ -1,0 +1,54 @@
+"""What real servers logged for ``tests/cases``, through the three hops: each case's tables are the server's own.
+
+Recorded by ``python -m tests.record_cases``. A case is a database; all cases of a server go through one lake.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mirrorlake.errors import REFUSALS
+from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING
+from tests.record_cases import CASES, LOGS, case_database, case_names, refused_tables
+from tests.support.lake_runs import LakeRun
+from tests.support.servers import FLAVORS
+
+
+@pytest.fixture(scope="module", params=FLAVORS)
+def lake(request, spark, tmp_path_factory):
+    """The server, and (database, table) -> (register entry, canonical rows of its mirror or None)."""
+    run = LakeRun(spark, LOGS / request.param, tmp_path_factory.mktemp("cases") / "lake")
+    run.all_hops()
+    gold = run.gold()
+    return request.param, {entry.name: (entry, gold.get(entry.name)) for entry in run.register}
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_case(lake, name):
+    flavor, tables = lake
+    if name not in case_names(flavor):
+        pytest.skip(f"{flavor} has no such thing")
+    mine = {table: found for (database, table), found in tables.items() if database == case_database(name)}
+    mirrored = {table: rows for table, (entry, rows) in mine.items() if entry.state == STREAMING}
+    assert mirrored == {table: _lines(rows) for table, rows in _expected(name).items()}
+    assert {table: entry.code for table, (entry, _) in mine.items() if entry.state == REFUSED} == refused_tables(name)
+    assert {entry.state for entry, _ in mine.values()} <= {STREAMING, REFUSED, DROPPED}
+    assert all(entry.reason for entry, _ in mine.values() if entry.state == REFUSED)
+
+
+def test_every_case_says_what_it_expects():
+    assert len(case_names()) >= 30
+    for name in case_names():
+        assert _expected(name) or refused_tables(name)
+        assert name.startswith("refuse-") == bool(refused_tables(name))
+        assert set(refused_tables(name).values()) <= REFUSALS.keys()
+
+
+def _expected(name: str) -> dict[str, list[dict]]:
+    return json.loads((CASES / name / "expected.json").read_text())
+
+
+def _lines(rows: list[dict]) -> list[str]:
+    return [json.dumps(row, ensure_ascii=False) for row in rows]
