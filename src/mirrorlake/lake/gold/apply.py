@@ -91,14 +91,19 @@ class ApplyHop:
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
-        first = reader.first_change_lsn(lsn_from, fence)
-        adjacent = [b for b in ahead if first is None or b.lsn <= first]
+        lsn_to, found = fence, reader.summary(lsn_from, fence)
+        first = min((changes.first_lsn for changes in found), default=fence)
+        adjacent = [b for b in ahead if b.lsn <= first]
         if adjacent:
             names = dict.fromkeys((b.change.database, b.change.table) for b in adjacent)
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
-        lsn_to = ahead[0].lsn - 1 if ahead else fence
-        lsn_to = reader.cut(lsn_from, lsn_to, self._epoch_changes)
-        work, _ = self._decide(reader.summary(lsn_from, lsn_to), ())
+        if ahead:
+            lsn_to = ahead[0].lsn - 1
+            found = reader.summary(lsn_from, lsn_to)
+        if sum(changes.n_changes for changes in found) > self._epoch_changes:
+            lsn_to = reader.cut(lsn_from, lsn_to, self._epoch_changes)
+            found = reader.summary(lsn_from, lsn_to)
+        work, _ = self._decide(found, ())
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:

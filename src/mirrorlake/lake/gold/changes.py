@@ -15,6 +15,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import literal, quote
 
 ROW_OPS = ("INSERT", "UPDATE", "DELETE")
+_SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal"]
 CHUNK_BITS = 24  # an epoch is cut in chunks of 16 MiB of log
 LOCAL_ROWS = 50_000
 """Up to this many changes are decoded and reduced in the driver: Spark's workers would take longer to start."""
@@ -43,28 +44,23 @@ class ChangeReader:
     def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None):
         self._lake = lake
         self._table = pa.Table.from_batches(batches) if batches else None
-
-    def first_change_lsn(self, lsn_from: int, lsn_to: int) -> int | None:
-        """lsn of the first row change or refusal in the range."""
-        if self._table is not None:
-            return pc.min(self._slice(lsn_from, lsn_to)["lsn"]).as_py()
-        return self._rows(lsn_from, lsn_to).agg(F.min("lsn")).first()[0]
+        self._summaries: dict[tuple[int, int], list[TableChanges]] = {}
 
     def summary(self, lsn_from: int, lsn_to: int) -> list[TableChanges]:
         """What there is for each table, by name."""
-        if self._table is not None:
-            local = self._slice(lsn_from, lsn_to).select(["database", "table", "op", "schema_id", "lsn", "refusal"])
-            grouped = local.group_by(["database", "table", "op", "schema_id", "refusal"]).aggregate(
-                [("lsn", "count"), ("lsn", "min")]
-            )
-            rows = [
-                (r["database"], r["table"], r["op"], r["schema_id"], r["refusal"], r["lsn_count"], r["lsn_min"])
-                for r in grouped.to_pylist()
-            ]
-        else:
-            grouped = self._rows(lsn_from, lsn_to).groupBy("database", "table", "op", "schema_id", "refusal")
-            rows = [tuple(row) for row in grouped.agg(F.count("*"), F.min("lsn")).collect()]
-        return [_summary(name, rows) for name in sorted({row[:2] for row in rows})]
+        if (lsn_from, lsn_to) not in self._summaries:
+            rows = self._count_rows(lsn_from, lsn_to)
+            names = sorted({row[:2] for row in rows})
+            self._summaries[lsn_from, lsn_to] = [_summary(name, rows) for name in names]
+        return self._summaries[lsn_from, lsn_to]
+
+    def _count_rows(self, lsn_from: int, lsn_to: int) -> list[tuple]:
+        """(*_SUMMARY_KEYS, number of rows, lowest lsn)"""
+        if self._table is None:
+            grouped = self._rows(lsn_from, lsn_to).groupBy(*_SUMMARY_KEYS)
+            return [tuple(row) for row in grouped.agg(F.count("*"), F.min("lsn")).collect()]
+        grouped = self._slice(lsn_from, lsn_to).group_by(_SUMMARY_KEYS).aggregate([("lsn", "count"), ("lsn", "min")])
+        return [tuple(row[name] for name in (*_SUMMARY_KEYS, "lsn_count", "lsn_min")) for row in grouped.to_pylist()]
 
     def cut(self, lsn_from: int, lsn_to: int, max_changes: int) -> int:
         """A boundary in the range behind about max_changes row changes, or its end where there are fewer."""
