@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -76,7 +78,19 @@ def create_table_statement(
 
 
 def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
+    remove_unborn(table)
     spark.sql(create_table_statement(table, columns, properties))
+
+
+def remove_unborn(table: str) -> None:
+    """Remove what a process killed inside CREATE TABLE left in a local folder: a log without a commit.
+
+    Delta takes it for a table that exists and has none; no later CREATE would get over it.
+    """
+    folder = table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`")
+    log = Path(folder) / "_delta_log"
+    if os.path.isabs(folder) and log.is_dir() and not any(log.glob("*.json")):
+        shutil.rmtree(log)
 
 
 def table_exists(spark: SparkSession, table: str) -> bool:

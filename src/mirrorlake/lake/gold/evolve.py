@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.names import quote, remove_unborn
 from mirrorlake.lake.delta.notes import read_notes
 from mirrorlake.lake.delta.progress import run_ddl
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, mirror_id
@@ -43,6 +43,7 @@ def _create(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChang
     if refusal:
         return TableEntry(lsn, change.database, change.table, REFUSED, None, change.schema, *refusal)
     identity = mirror_id(change.database, change.table, lsn)
+    remove_unborn(lake.names.mirror(identity))
     statement = create_mirror_statement(lake.names.mirror(identity), change.schema)
     run_ddl(session, statement, {"source": lake.source, "hop": HOP, "ddl_lsn": lsn, "step": "create"}, lsn=lsn)
     return TableEntry(lsn, change.database, change.table, STREAMING, identity, change.schema)
