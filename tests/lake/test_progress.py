@@ -247,7 +247,7 @@ STATEMENTS = {
 
 
 def run(session, table, sql, lsn):
-    return run_statement(session, table, sql.format(table=table), app_id=APP, lsn=lsn, payload=PAYLOAD)
+    return run_statement(session, table, sql.format(table=table), app_id=APP, lsn=lsn, payload=PAYLOAD).is_new
 
 
 def settings_left(session):
@@ -323,7 +323,7 @@ def test_of_two_processes_at_the_same_step_one_is_refused(spark, filled, tmp_pat
 
 def test_rows_are_appended_once_per_step(spark, table):
     def add(lsn):
-        return append_once(spark, table, spark.sql(rows(0, 3)), app_id=APP, lsn=lsn, payload=PAYLOAD)
+        return append_once(spark, table, spark.sql(rows(0, 3)), app_id=APP, lsn=lsn, payload=PAYLOAD).is_new
 
     assert [add(7), add(7), add(6)] == [True, False, False]
     assert contents(spark, table) == [(1, "a"), (2, "a"), (3, "a")]
