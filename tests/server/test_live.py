@@ -21,7 +21,7 @@ from tests.support.logged_changes import count_logged_changes
 from tests.support.workload import Workload
 
 KILLS, KILLS_LONG = 5, 20
-RATE = 150
+RATE = 100
 """Transactions per second."""
 START_S = 180
 DATABASES = ("live_0", "live_1")
@@ -68,7 +68,7 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
     Workload(server, seed, databases=len(DATABASES)).create_tables()
     workload = subprocess.Popen(
         [sys.executable, "-m", "tests.support.workload", "--url", server.url, "--seed", str(seed), "--rate", str(RATE),
-         "--seconds", "3600", "--databases", str(len(DATABASES)), "--ddl-every", "3000"],
+         "--seconds", "3600", "--databases", str(len(DATABASES)), "--ddl-every", "4000"],
     )  # fmt: skip
     try:
         for kill in range(KILLS_LONG if is_long else KILLS):
