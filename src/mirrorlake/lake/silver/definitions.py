@@ -35,19 +35,23 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class DefinitionLog:
-    """The rows of ``silver_table_schemas`` as far as an assembler must know them.
+    """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it.
 
-    known: (lsn, database, table, action) of every row that a DDL gave.
+    ddl_lsn: of the newest row that a DDL gave. Rows are appended in log order, a range in one commit, so every DDL up to
+    there is in ``definitions``; it must not be interpreted again on top of its own effect.
     """
 
     definitions: Definitions
-    known: set[tuple[int, str, str, str]]
+    ddl_lsn: int = -1
 
     @classmethod
     def read(cls, lake: Lake) -> DefinitionLog:
-        log = cls(Definitions(), set())
+        log, seen = cls(Definitions()), set()
         for row in lake.spark.table(lake.names.silver_table_schemas).orderBy("lsn").collect():
-            log._take(row.lsn, DefinitionChange.from_row(row.asDict()))
+            key = (row.lsn, row.database, row.table, row.action)
+            if row.action == SEEN or key not in seen:  # two assemblers may both have written a row
+                seen.add(key)
+                log._take(row.lsn, DefinitionChange.from_row(row.asDict()))
         return log
 
     def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
@@ -55,13 +59,12 @@ class DefinitionLog:
 
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
-        new = [
-            {"lsn": lsn, **change.to_row()}
-            for batch in events
-            if batch.num_rows
-            for lsn, change in self._changes(BronzeEvents(batch), lake.flavor)
-            if self._take(lsn, change)
-        ]
+        new = []
+        for batch in events:
+            if batch.num_rows:
+                for lsn, change in self._changes(BronzeEvents(batch), lake.flavor):
+                    self._take(lsn, change)
+                    new.append({"lsn": lsn, **change.to_row()})
         if new:
             rows = lake.spark.createDataFrame(pa.Table.from_pylist(new, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
             append_once(
@@ -70,18 +73,10 @@ class DefinitionLog:
             )  # fmt: skip
         return bool(new)
 
-    def _take(self, lsn: int, change: DefinitionChange) -> bool:
-        """Fold one change in; False when it was there already."""
-        if change.action == SEEN:
-            if change.schema.schema_id in self.definitions.schema_ids:
-                return False
-        else:
-            key = (lsn, change.database, change.table, change.action)
-            if key in self.known:
-                return False
-            self.known.add(key)
+    def _take(self, lsn: int, change: DefinitionChange) -> None:
+        if change.action != SEEN:
+            self.ddl_lsn = max(self.ddl_lsn, lsn)
         self.definitions.apply([change])
-        return True
 
     def _changes(self, events: BronzeEvents, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:
         layouts = RowLayouts()
@@ -92,9 +87,9 @@ class DefinitionLog:
         first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
         for slot, i in first_of_slot.items():
             seen = layouts.table_maps[slot]
-            if seen.schema is not None:
+            if seen.schema is not None and seen.schema.schema_id not in self.definitions.schema_ids:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, seen.database, seen.table, seen.schema)
-        for i in np.flatnonzero(events.event_type == QUERY):
+        for i in np.flatnonzero((events.event_type == QUERY) & (events.lsn > self.ddl_lsn)):
             yield from self._replayed(events, int(i), flavor)
 
     def _replayed(self, events: BronzeEvents, i: int, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:

@@ -1,0 +1,34 @@
+"""A run that dies between the definitions' commit and the changes' commit repeats the range; the DDL must not count twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mirrorlake
+from mirrorlake.config import Options
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.jobs.open import create_lake, open_source
+from mirrorlake.jobs.replicate import Watcher, run_ingest
+from mirrorlake.lake.silver.definitions import DefinitionLog
+
+LOGS = Path(mirrorlake.__file__).parent / "demo_data" / "mariadb"
+
+
+def test_a_range_that_is_read_again_adds_no_definition(spark, lake_dir):
+    options = Options(source=f"files:{LOGS}", lake=str(lake_dir))
+    source = open_source(options)
+    lake = create_lake(options, source, spark)
+    run_ingest(lake, source, options, Watcher())
+    events = spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS).orderBy("lsn").toArrow().to_batches()
+
+    assert DefinitionLog.read(lake).extend(lake, events, 1)
+    first = rows(lake)
+    assert [row for row in first if row[3] == "alter"]
+    again = DefinitionLog.read(lake)
+    assert not again.extend(lake, events, 2)
+    assert rows(lake) == first
+
+
+def rows(lake) -> list[tuple]:
+    table = lake.spark.table(lake.names.silver_table_schemas)
+    return sorted(map(tuple, table.select("lsn", "database", "table", "action", "refusal").collect()), key=str)
