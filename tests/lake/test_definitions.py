@@ -1,4 +1,4 @@
-"""A run that dies between the definitions' commit and the changes' commit repeats the range; the DDL must not count twice."""
+"""A run that dies between the commit of definitions and that of changes repeats the range; no DDL counts twice."""
 
 from __future__ import annotations
 

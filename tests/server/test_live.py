@@ -1,4 +1,4 @@
-"""`mirrorlake run --follow` is killed at random moments of its work while others write; nothing may be lost or doubled."""
+"""`mirrorlake run --follow` is killed at random moments while others write; nothing may be lost or doubled."""
 
 from __future__ import annotations
 

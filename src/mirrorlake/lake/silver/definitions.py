@@ -37,8 +37,8 @@ _ROW_SCHEMA = pa.schema(
 class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it.
 
-    ddl_lsn: of the newest row that a DDL gave. Rows are appended in log order, a range in one commit, so every DDL up to
-    there is in ``definitions``; it must not be interpreted again on top of its own effect.
+    ddl_lsn: of the newest row that a DDL gave. Rows are appended in log order, a range in one commit, so every DDL up
+    to there is in ``definitions``; it must not be interpreted again on top of its own effect.
     """
 
     definitions: Definitions
