@@ -25,16 +25,6 @@ from tests.support.servers import (
 _unavailable: dict[str, str] = {}
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "server: needs a real MariaDB or MySQL server")
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "tests/server/" in item.path.as_posix():
-            item.add_marker(pytest.mark.server)
-
-
 def pytest_terminal_summary(terminalreporter):
     for flavor, reason in _unavailable.items():
         terminalreporter.write_line(f"NOT TESTED against {flavor}: {reason}", red=True, bold=True)
