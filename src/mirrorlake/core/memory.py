@@ -1,4 +1,9 @@
-"""How kernels touch memory: the Numba decorator, unaligned little-endian loads and stores, memcpy.
+"""How kernels touch memory: the Numba decorator, unaligned little-endian access, memcpy.
+
+``load_*`` and ``store_*`` take an array and an offset. ``peek_*``, ``poke_*`` and ``copy_at`` take an address: an
+array that is handed from kernel to kernel costs more than the value that is read from it, and a tuple of arrays costs
+many times more. ``addresses`` turns a named tuple of arrays into one of their addresses; who calls a kernel keeps the
+arrays alive.
 
 A kernel is a plain Python function over NumPy arrays, compiled by Numba and cached on disk. With
 ``NUMBA_DISABLE_JIT=1`` the same functions run interpreted, for debugging; the loads and stores then use the
@@ -7,6 +12,7 @@ plain definitions below.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 from pathlib import Path
@@ -53,6 +59,29 @@ def _pointer(context, builder, signature, args, index):
     return builder.gep(array.data, [args[index + 1]])
 
 
+def _peek_intrinsic(bits: int):
+    @intrinsic
+    def peek(typingctx, address):
+        def codegen(context, builder, sig, args):
+            return builder.load(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
+
+        return getattr(types, f"uint{bits}")(types.int64), codegen
+
+    return peek
+
+
+def _poke_intrinsic(bits: int):
+    @intrinsic
+    def poke(typingctx, address, value):
+        def codegen(context, builder, sig, args):
+            builder.store(args[1], builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, getattr(types, f"uint{bits}")), codegen
+
+    return poke
+
+
 def _load_intrinsic(bits: int):
     @intrinsic
     def load(typingctx, buf, offset):
@@ -80,6 +109,18 @@ def _store_intrinsic(bits: int):
         return signature, codegen
 
     return store
+
+
+@intrinsic
+def _memcpy_at(typingctx, target, source, n_bytes):
+    def codegen(context, builder, sig, args):
+        byte_pointer = ir.IntType(8).as_pointer()
+        memcpy = builder.module.declare_intrinsic("llvm.memcpy", [byte_pointer, byte_pointer, ir.IntType(64)])
+        to, origin = (builder.inttoptr(address, byte_pointer) for address in args[:2])
+        builder.call(memcpy, [to, origin, args[2], ir.Constant(ir.IntType(1), 0)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
 
 
 @intrinsic
@@ -119,6 +160,24 @@ def _plain_store(width: int):
     return store
 
 
+def _plain_peek(width: int, dtype):
+    def peek(address):
+        return dtype(int.from_bytes(ctypes.string_at(int(address), width), "little"))
+
+    return peek
+
+
+def _plain_poke(width: int):
+    def poke(address, value):
+        ctypes.memmove(int(address), int(value).to_bytes(width, "little"), width)
+
+    return poke
+
+
+def _plain_copy_at(target, source, n_bytes):
+    ctypes.memmove(int(target), int(source), int(n_bytes))
+
+
 def _plain_copy(target, target_offset, source, source_offset, n_bytes):
     target[target_offset : target_offset + n_bytes] = source[source_offset : source_offset + n_bytes]
 
@@ -127,8 +186,30 @@ if JIT_DISABLED:
     load_u8, load_u16 = _plain_load(1, np.uint8), _plain_load(2, np.uint16)
     load_u32, load_u64 = _plain_load(4, np.uint32), _plain_load(8, np.uint64)
     store_u8, store_u16, store_u32, store_u64 = (_plain_store(width) for width in (1, 2, 4, 8))
-    copy_bytes = _plain_copy
+    peek_u8, peek_u16 = _plain_peek(1, np.uint8), _plain_peek(2, np.uint16)
+    peek_u32, peek_u64 = _plain_peek(4, np.uint32), _plain_peek(8, np.uint64)
+    poke_u8, poke_u16, poke_u32, poke_u64 = (_plain_poke(width) for width in (1, 2, 4, 8))
+    copy_bytes, copy_at = _plain_copy, _plain_copy_at
 else:
     load_u8, load_u16, load_u32, load_u64 = (_load_intrinsic(bits) for bits in (8, 16, 32, 64))
     store_u8, store_u16, store_u32, store_u64 = (_store_intrinsic(bits) for bits in (8, 16, 32, 64))
-    copy_bytes = _memcpy
+    peek_u8, peek_u16, peek_u32, peek_u64 = (_peek_intrinsic(bits) for bits in (8, 16, 32, 64))
+    poke_u8, poke_u16, poke_u32, poke_u64 = (_poke_intrinsic(bits) for bits in (8, 16, 32, 64))
+    copy_bytes, copy_at = _memcpy, _memcpy_at
+
+
+def addresses(arrays):
+    """The same named tuple with the address of each array's first byte instead of the array."""
+    return type(arrays)(*(np.int64(array.ctypes.data) for array in arrays))
+
+
+@kernel
+def item_i64(array, k):
+    """Element k of the int64 array at an address."""
+    return np.int64(peek_u64(array + 8 * k))
+
+
+@kernel
+def item_u32(array, k):
+    """Element k of the uint32 array at an address."""
+    return peek_u32(array + 4 * k)

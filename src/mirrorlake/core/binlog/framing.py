@@ -13,11 +13,12 @@ Event header (19 bytes, little-endian; MySQL ``libs/mysql/binlog/event/binlog_ev
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32
+from mirrorlake.core.memory import item_u32, kernel, load_u8, load_u16, load_u32, peek_u8, peek_u32
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 
@@ -199,31 +200,40 @@ CRC_TABLES = _crc_tables()
 
 
 @kernel
-def crc32(crc, buf, start, end, tables):
-    """zlib.crc32 of ``buf[start:end]`` continued from ``crc`` (uint32, 0 at the start)."""
+def crc32(crc, start, end, tables):
+    """zlib.crc32 of the bytes at addresses start..end, continued from ``crc`` (uint32, 0 at the start).
+
+    tables: the address of ``CRC_TABLES``.
+    """
     c = np.uint32(crc) ^ np.uint32(0xFFFFFFFF)
-    low = np.uint32(255)
     p = start
     while p + 8 <= end:
-        a = load_u32(buf, p) ^ c
-        b = load_u32(buf, p + 4)
+        a = peek_u32(p) ^ c
+        b = peek_u32(p + 4)
         c = (
-            tables[7, a & low] ^ tables[6, (a >> np.uint32(8)) & low] ^ tables[5, (a >> np.uint32(16)) & low]
-            ^ tables[4, a >> np.uint32(24)] ^ tables[3, b & low] ^ tables[2, (b >> np.uint32(8)) & low]
-            ^ tables[1, (b >> np.uint32(16)) & low] ^ tables[0, b >> np.uint32(24)]
+            _crc_entry(tables, 7, a) ^ _crc_entry(tables, 6, a >> np.uint32(8))
+            ^ _crc_entry(tables, 5, a >> np.uint32(16)) ^ _crc_entry(tables, 4, a >> np.uint32(24))
+            ^ _crc_entry(tables, 3, b) ^ _crc_entry(tables, 2, b >> np.uint32(8))
+            ^ _crc_entry(tables, 1, b >> np.uint32(16)) ^ _crc_entry(tables, 0, b >> np.uint32(24))
         )  # fmt: skip
         p += 8
     while p < end:
-        c = (c >> np.uint32(8)) ^ tables[0, (c ^ np.uint32(load_u8(buf, p))) & low]
+        c = (c >> np.uint32(8)) ^ _crc_entry(tables, 0, c ^ np.uint32(peek_u8(p)))
         p += 1
     return np.uint32(c ^ np.uint32(0xFFFFFFFF))
 
 
 @kernel
-def _first_bad_checksum(buf, offset, length, tables):
-    for i in range(offset.shape[0]):
-        end = offset[i] + length[i] - 4
-        if end < offset[i] + 19 or crc32(np.uint32(0), buf, offset[i], end, tables) != load_u32(buf, end):
+def _crc_entry(tables, k, byte):
+    return item_u32(tables, k * 256 + np.int64(byte & np.uint32(255)))
+
+
+@kernel
+def _first_bad_checksum(buf, offset, length, first, tables):
+    for i in range(first, offset.shape[0]):
+        start = buf + offset[i]
+        end = start + length[i] - 4
+        if end < start + 19 or crc32(np.uint32(0), start, end, tables) != peek_u32(end):
             return i
     return -1
 
@@ -236,10 +246,10 @@ def verify_checksums(block: EventBlock) -> None:
     if not block.has_checksum:
         return
     events = block.events
-    bad = int(_first_bad_checksum(block.buf, events.offset, events.length, CRC_TABLES))
+    buf, tables = block.buf.ctypes.data, CRC_TABLES.ctypes.data
+    bad = int(_first_bad_checksum(buf, events.offset, events.length, 0, tables))
     while bad >= 0 and _matches_without_in_use_flag(block, bad):
-        after = int(_first_bad_checksum(block.buf, events.offset[bad + 1 :], events.length[bad + 1 :], CRC_TABLES))
-        bad = bad + 1 + after if after >= 0 else -1
+        bad = int(_first_bad_checksum(buf, events.offset, events.length, bad + 1, tables))
     if bad >= 0:
         raise RefusedError(
             "log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad))
@@ -251,10 +261,9 @@ def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
     if events.event_type[i] != _FORMAT_DESCRIPTION or not events.flags[i] & _FLAG_IN_USE:
         return False
     start = int(events.offset[i])
-    raw = np.zeros(int(events.length[i]) + SLACK_BYTES, np.uint8)
-    raw[: int(events.length[i])] = block.buf[start : start + int(events.length[i])]
+    raw = block.buf[start : start + int(events.length[i])].copy()
     raw[17] &= ~np.uint8(_FLAG_IN_USE)
-    return _first_bad_checksum(raw, np.zeros(1, np.int64), events.length[i : i + 1], CRC_TABLES) < 0
+    return zlib.crc32(raw[:-4]) == int.from_bytes(raw[-4:].tobytes(), "little")
 
 
 def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> None:

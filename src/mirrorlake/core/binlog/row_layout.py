@@ -7,21 +7,35 @@ or a DDL never compiles anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from mirrorlake.core.binlog.table_map import TableMap
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.values import variant
+from mirrorlake.core.values.column_value import Columns
+from mirrorlake.core.values.kinds import (
+    BINARY,
+    BIT,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DOUBLE,
+    ENUM,
+    FLOAT,
+    INTEGER,
+    OLD_DATETIME,
+    OLD_TIMESTAMP,
+    SET,
+    TEXT,
+    TIMESTAMP,
+    UNSIGNED_LONG,
+    YEAR,
+)  # fmt: skip
 from mirrorlake.core.values.numeric import decimal_bytes
 from mirrorlake.core.values.temporal import fraction_bytes
 from mirrorlake.core.values.text import ENCODINGS
-
-(
-    INTEGER, UNSIGNED_LONG, FLOAT, DOUBLE, DECIMAL, BIT, YEAR, DATE, DATETIME, OLD_DATETIME, TIMESTAMP, OLD_TIMESTAMP,
-    ENUM, SET, FIRST_VARIABLE, TEXT, BINARY,
-) = range(17)  # fmt: skip
-"""Column kinds of the rows kernel; those above FIRST_VARIABLE carry their length in the row."""
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
 _OLD_DATETIME_TYPE, _OLD_TIMESTAMP_TYPE = 12, 7
@@ -77,13 +91,17 @@ def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Label
     return BINARY, 0, _length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
 
 
-class RowLayouts:
-    """The slots known so far, and their arrays (rebuilt when a slot is added).
+class Slots(NamedTuple):
+    """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take."""
 
-    first_column, n_columns, row_bound, is_refused: one entry per slot; row_bound: bytes that the fixed part of an
-    encoded row image may take. columns: int64[all columns, 5], see ``_column_layout``; rank: place of each column in
-    its object. labels, label_offsets: see ``values.enum_set``.
-    """
+    first_column: np.ndarray
+    n_columns: np.ndarray
+    row_bound: np.ndarray
+    is_refused: np.ndarray
+
+
+class RowLayouts:
+    """The slots known so far, and their arrays ``slots`` and ``columns`` (rebuilt when a slot is added)."""
 
     def __init__(self) -> None:
         self.table_maps: list[TableMap] = []
@@ -120,11 +138,12 @@ class RowLayouts:
 
     def _freeze(self) -> None:
         slots = np.array(self._slots, np.int64).reshape(-1, 4)
-        self.first_column, self.n_columns, self.row_bound, self.is_refused = (slots[:, k].copy() for k in range(4))
-        self.columns = np.array(self._columns, np.int64).reshape(-1, 5)
-        self.rank = np.array(self._rank, np.int64)
+        self.slots = Slots(*(slots[:, k].copy() for k in range(4)))
         texts = self._labels.texts
-        self.labels = np.frombuffer(b"".join(texts) + bytes(32), np.uint8)
-        self.label_offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(
-            np.int64
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        self.columns = Columns(
+            layout=np.array(self._columns, np.int64).reshape(-1, 5),
+            rank=np.array(self._rank, np.int64),
+            labels=np.frombuffer(b"".join(texts) + bytes(32), np.uint8),
+            label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
         )

@@ -7,42 +7,14 @@ images until the end: a bitmap of NULLs over the logged columns, then the values
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mirrorlake.core.binlog.framing import crc32
-from mirrorlake.core.binlog.row_layout import (
-    BINARY,
-    BIT,
-    DATE,
-    DATETIME,
-    DECIMAL,
-    DOUBLE,
-    ENUM,
-    FIRST_VARIABLE,
-    FLOAT,
-    INTEGER,
-    OLD_DATETIME,
-    SET,
-    TIMESTAMP,
-    UNSIGNED_LONG,
-    YEAR,
-)  # fmt: skip
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64, store_u32
-from mirrorlake.core.values.binary import put_binary
-from mirrorlake.core.values.enum_set import put_enum, put_set
-from mirrorlake.core.values.numeric import (
-    load_u24,
-    put_bit,
-    put_double,
-    put_float,
-    put_integer,
-    put_stored_decimal,
-    put_unsigned_long,
-    put_year,
-)  # fmt: skip
-from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
-from mirrorlake.core.values.text import LATIN1, put_latin1, put_utf8
+from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u32, poke_u64
+from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM, put_value
 from mirrorlake.core.values.variant import put_null, put_object_header
 
 # What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret.
@@ -55,127 +27,109 @@ DONE, FULL, ROLLED_BACK = 0, 1, 2
 """Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; a rolled back
 transaction that changed rows."""
 
-# state: what the kernel carries from call to call.
-NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, STATE_SIZE = range(9)
+# state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled.
+NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, STATE_SIZE = range(
+    11
+)
 
-_MALFORMED, _NO_ROOM = np.int64(-1), np.int64(-2)
 _V2_FIRST = 30
 
 
+class EventArrays(NamedTuple):
+    """Events of a batch in ``buf``; the others have one entry per event. trailer: bytes of the checksum; slot: table of
+    a rows event, -1 none."""
+
+    buf: np.ndarray
+    offset: np.ndarray
+    length: np.ndarray
+    event_type: np.ndarray
+    timestamp: np.ndarray
+    trailer: np.ndarray
+    slot: np.ndarray
+
+
+class ChangeArrays(NamedTuple):
+    """One entry per output row r, in order: row_event (its event), ops, slots (table, -1 none), ordinals, commit_us,
+    amounts and checksums (COMMIT: number and CRC32 of the transaction's encoded images), images
+    ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+
+    before: np.ndarray
+    after: np.ndarray
+    row_event: np.ndarray
+    ops: np.ndarray
+    slots: np.ndarray
+    ordinals: np.ndarray
+    commit_us: np.ndarray
+    amounts: np.ndarray
+    checksums: np.ndarray
+    before_ends: np.ndarray
+    after_ends: np.ndarray
+
+    @classmethod
+    def empty(cls, n_rows: int, image_bytes: int) -> ChangeArrays:
+        return cls(
+            before=np.empty(image_bytes, np.uint8),
+            after=np.empty(image_bytes, np.uint8),
+            row_event=np.empty(n_rows, np.int64),
+            ops=np.empty(n_rows, np.uint8),
+            slots=np.empty(n_rows, np.int32),
+            ordinals=np.empty(n_rows, np.int32),
+            commit_us=np.empty(n_rows, np.int64),
+            amounts=np.empty(n_rows, np.int64),
+            checksums=np.empty(n_rows, np.int64),
+            before_ends=np.zeros(n_rows + 1, np.int32),
+            after_ends=np.zeros(n_rows + 1, np.int32),
+        )
+
+
 @kernel
-def _commit_time_us(buf, start, end, event_type, timestamp):
+def _commit_time_us(start, end, event_type, timestamp):
     """MySQL 8 logs microseconds behind the 42 fixed bytes of a GTID event (low 55 bits); else the header's second."""
     if event_type == 33 and end >= start + 19 + 42 + 7:
-        return np.int64(load_u64(buf, start + 19 + 42) & np.uint64(0x7FFFFFFFFFFFFF))
+        return np.int64(peek_u64(start + 19 + 42) & np.uint64(0x7FFFFFFFFFFFFF))
     return np.int64(timestamp) * 1000000
 
 
 @kernel
-def _length_prefix(buf, p, n_bytes):
-    if n_bytes == 1:
-        return np.int64(load_u8(buf, p))
-    if n_bytes == 2:
-        return np.int64(load_u16(buf, p))
-    if n_bytes == 3:
-        return load_u24(buf, p)
-    return np.int64(load_u32(buf, p))
-
-
-@kernel
-def _put_fixed(buf, p, kind, a, b, c, out, o, labels, label_offsets, digit_bytes, powers):
-    if kind == INTEGER:
-        return put_integer(buf, p, a, b, out, o)
-    if kind == UNSIGNED_LONG:
-        return put_unsigned_long(buf, p, out, o)
-    if kind == DECIMAL:
-        return put_stored_decimal(buf, p, a, b, out, o, digit_bytes, powers)
-    if kind == DATETIME:
-        return put_datetime(buf, p, a, out, o)
-    if kind == TIMESTAMP:
-        return put_timestamp(buf, p, a, out, o)
-    if kind == ENUM:
-        return put_enum(buf, p, a, b, c, out, o, labels, label_offsets)
-    if kind == DOUBLE:
-        return put_double(buf, p, out, o)
-    if kind == DATE:
-        return put_date(buf, p, out, o)
-    if kind == FLOAT:
-        return put_float(buf, p, out, o)
-    if kind == BIT:
-        return put_bit(buf, p, a, b, out, o)
-    if kind == YEAR:
-        return put_year(buf, p, out, o)
-    if kind == SET:
-        return put_set(buf, p, a, b, c, out, o, labels, label_offsets)
-    if kind == OLD_DATETIME:
-        return put_old_datetime(buf, p, out, o)
-    return put_old_timestamp(buf, p, out, o)
-
-
-@kernel
-def _put_image(
-    buf, p, end, first, n_columns, row_bound, columns, rank, out, o, labels, label_offsets,
-    code_points, digit_bytes, powers,
-):  # fmt: skip
-    """Encode a row image with all columns logged. Returns (offset read: -1 malformed, -2 no room; offset written)."""
+def _put_image(p, end, slot, slots, columns, lookups, o, room):
+    """Encode a row image with all columns logged. Returns (address read, MALFORMED or NO_ROOM; address written)."""
+    first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
+    rest_bound = item_i64(slots.row_bound, slot)
     nulls = p
     p += (n_columns + 7) >> 3
     if p > end:
-        return _MALFORMED, o
-    room = out.shape[0] - 64
-    if o + row_bound > room:
-        return _NO_ROOM, o
-    offsets = put_object_header(out, o, n_columns)
+        return MALFORMED, o
+    if o + rest_bound > room:
+        return NO_ROOM, o
+    offsets = put_object_header(o, n_columns)
     values = offsets + 4 * (n_columns + 1)
     o = values
-    rest_bound = row_bound
     for c in range(n_columns):
-        store_u32(out, offsets + 4 * rank[first + c], np.uint32(o - values))
-        if load_u8(buf, nulls + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
-            o = put_null(out, o)
+        poke_u32(offsets + 4 * item_i64(columns.rank, first + c), np.uint32(o - values))
+        if peek_u8(nulls + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
+            o = put_null(o)
             continue
-        kind, n_bytes = columns[first + c, 0], columns[first + c, 1]
-        a, b, c3 = columns[first + c, 2], columns[first + c, 3], columns[first + c, 4]
-        if kind < FIRST_VARIABLE:
-            if p + n_bytes > end:
-                return _MALFORMED, o
-            p, o = _put_fixed(buf, p, kind, a, b, c3, out, o, labels, label_offsets, digit_bytes, powers)
-            if p < 0:
-                return _MALFORMED, o
-            continue
-        if p + a > end:
-            return _MALFORMED, o
-        length = _length_prefix(buf, p, a)
-        p += a
-        if p + length > end:
-            return _MALFORMED, o
-        if kind == BINARY:
-            o = put_binary(buf, p, length, b, out, o, room - rest_bound)
-        elif b == LATIN1:
-            o = put_latin1(buf, p, length, out, o, room - rest_bound, code_points)
-        else:
-            o = put_utf8(buf, p, length, out, o, room - rest_bound)
-        if o < 0:
-            return _NO_ROOM, o
-        p += length
-    store_u32(out, offsets + 4 * n_columns, np.uint32(o - values))
+        p, o = put_value(p, end, columns, first + c, lookups, o, room - rest_bound)
+        if p < 0:
+            return p, o
+    poke_u32(offsets + 4 * n_columns, np.uint32(o - values))
     return p, o
 
 
 @kernel
-def _images_start(buf, start, end, event_type, n_columns):
+def _images_start(start, end, event_type, n_columns):
     """Where the row images of a rows event begin; -1 malformed, -3 when not every column is logged."""
     p = start + 19 + 8
     if event_type >= _V2_FIRST:
         if p + 2 > end:
             return np.int64(-1)
-        p += np.int64(load_u16(buf, p))
+        p += np.int64(peek_u16(p))
     if p + 1 > end:
         return np.int64(-1)
-    width = np.int64(load_u8(buf, p))
+    width = np.int64(peek_u8(p))
     p += 1
     if width == 252 and p + 2 <= end:
-        width = np.int64(load_u16(buf, p))
+        width = np.int64(peek_u16(p))
         p += 2
     if width != n_columns:
         return np.int64(-1)
@@ -185,197 +139,140 @@ def _images_start(buf, start, end, event_type, n_columns):
         return np.int64(-1)
     for k in range(n_bitmaps):
         for c in range(n_columns):
-            if not load_u8(buf, p + k * bitmap_bytes + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
+            if not peek_u8(p + k * bitmap_bytes + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
                 return np.int64(-3)
     return p + n_bitmaps * bitmap_bytes
 
 
 @kernel
-def _emit(
-    state,
-    i,
-    op,
-    slot,
-    amount,
-    checksum,
-    row_event,
-    ops,
-    slots,
-    ordinals,
-    commit_us,
-    amounts,
-    checksums,
-    before_ends,
-    after_ends,
-):
+def _emit(state, rows, i, op, slot, amount, checksum):
     r = state[N_ROWS]
-    row_event[r] = i
-    ops[r] = op
-    slots[r] = slot
-    ordinals[r] = state[ORDINAL]
-    commit_us[r] = state[COMMIT_US]
-    amounts[r] = amount
-    checksums[r] = checksum
-    before_ends[r + 1] = state[N_BEFORE]
-    after_ends[r + 1] = state[N_AFTER]
+    poke_u64(rows.row_event + 8 * r, np.uint64(i))
+    poke_u8(rows.ops + r, np.uint8(op))
+    poke_u32(rows.slots + 4 * r, np.uint32(slot))
+    poke_u32(rows.ordinals + 4 * r, np.uint32(state[ORDINAL]))
+    poke_u64(rows.commit_us + 8 * r, np.uint64(state[COMMIT_US]))
+    poke_u64(rows.amounts + 8 * r, np.uint64(amount))
+    poke_u64(rows.checksums + 8 * r, np.uint64(checksum))
+    poke_u32(rows.before_ends + 4 * (r + 1), np.uint32(state[N_BEFORE]))
+    poke_u32(rows.after_ends + 4 * (r + 1), np.uint32(state[N_AFTER]))
     state[N_ROWS] = r + 1
 
 
 @kernel
-def _emit_commit(state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends):
+def _emit_begin(state, rows, i):
+    state[IN_TRANSACTION] = 1
+    state[ORDINAL] = 0
+    state[CHECKSUM] = 0
+    _emit(state, rows, i, BEGIN, -1, 0, 0)
+
+
+@kernel
+def _emit_commit(state, rows, i):
     changes = state[ORDINAL]
     state[ORDINAL] += 1
-    _emit(
-        state, i, COMMIT, -1, changes, state[CHECKSUM],
-        row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
-    )  # fmt: skip
+    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM])
     state[IN_TRANSACTION] = 0
     state[COMMIT_US] = 0
 
 
 @kernel
-def _put_row(
-    buf, p, end, slot, op, first_column, n_columns, row_bound, columns, rank, labels, label_offsets,
-    code_points, digit_bytes, powers, crc_tables, state, before, after,
-):  # fmt: skip
-    """Encode the images of one row change, before then after; the offset read, or -1 malformed, -2 no room."""
+def _put_row(p, end, op, slot, slots, columns, lookups, crc_tables, state, rows):
+    """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM."""
     for side in range(2):
         if op == INSERT and side == 0 or op == DELETE and side == 1:
             continue
-        out = before if side == 0 else after
+        images = rows.before if side == 0 else rows.after
         written = N_BEFORE if side == 0 else N_AFTER
-        o = state[written]
-        p, end_of_image = _put_image(
-            buf, p, end, first_column[slot], n_columns[slot], row_bound[slot], columns, rank,
-            out, o, labels, label_offsets, code_points, digit_bytes, powers,
-        )  # fmt: skip
+        o = images + state[written]
+        p, end_of_image = _put_image(p, end, slot, slots, columns, lookups, o, images + state[IMAGE_ROOM])
         if p < 0:
             return p
-        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), out, o, end_of_image, crc_tables))
-        state[written] = end_of_image
+        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), o, end_of_image, crc_tables))
+        state[written] = end_of_image - images
     return p
 
 
 @kernel
-def decode_events(
-    buf, offset, length, event_type, timestamp, trailer, slot_of_event,
-    first_column, n_columns, row_bound, is_refused, columns, rank, labels, label_offsets,
-    code_points, digit_bytes, powers, crc_tables, begin, commit, rollback, xa_start,
-    state, before, after, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
-):  # fmt: skip
-    """Decode events ``state[NEXT]..`` into the output columns; each event goes in whole or not at all.
+def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, crc_tables, state, rows):
+    """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
+    op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
+    n_rows, n_before, n_after, checksum, ordinal = (
+        state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL],
+    )  # fmt: skip
+    refused = REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE if item_i64(slots.is_refused, slot) else -1
+    p = np.int64(0)
+    if refused < 0:
+        p = _images_start(start, end, event_type, item_i64(slots.n_columns, slot))
+        if p < 0:
+            refused = REFUSED_ROW_IMAGE if p == -3 else REFUSED_MALFORMED
+    while refused < 0 and p < end:
+        if state[N_ROWS] >= state[MAX_ROWS]:
+            p = np.int64(NO_ROOM)
+        else:
+            p = _put_row(p, end, op, slot, slots, columns, lookups, crc_tables, state, rows)
+        if p < 0:
+            break
+        state[ORDINAL] += 1
+        _emit(state, rows, i, op, slot, 0, 0)
+    if refused < 0 and p >= 0:
+        return True
+    state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
+        n_rows, n_before, n_after, checksum, ordinal,
+    )  # fmt: skip
+    if p == NO_ROOM:
+        return False
+    _emit(state, rows, i, REFUSED, slot, refused if refused >= 0 else REFUSED_MALFORMED, 0)
+    return True
 
-    Outputs, per row r: row_event (its event), ops, slots (table, -1 none), ordinals, commit_us, amounts and checksums
-    (COMMIT: number and CRC32 of the transaction's encoded images), images ``before[before_ends[r]:before_ends[r+1]]``
-    and ``after`` likewise. Returns DONE, FULL or ROLLED_BACK.
+
+@kernel
+def decode_events(n_events, events, slots, columns, lookups, crc_tables, state, rows):
+    """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
+
+    All but n_events and state are addresses. Returns DONE, FULL or ROLLED_BACK.
     """
-    last_row = ops.shape[0] - 2
-    for i in range(state[NEXT], offset.shape[0]):
+    for i in range(state[NEXT], n_events):
         state[NEXT] = i
-        if state[N_ROWS] >= last_row:
+        if state[N_ROWS] >= state[MAX_ROWS]:
             return FULL
-        start = offset[i]
-        end = start + length[i] - trailer[i]
-        kind = event_type[i]
-        opens = False
+        start = events.buf + item_i64(events.offset, i)
+        end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
+        kind = peek_u8(events.event_type + i)
         if kind == 33 or kind == 34 or kind == 162:
-            state[COMMIT_US] = _commit_time_us(buf, start, end, kind, timestamp[i])
+            state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i))
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
-            opens = kind == 162 and load_u8(buf, start + 19 + 12) & np.uint8(1) == 0
+            if kind == 162 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
+                _emit_begin(state, rows, i)
         elif kind == 2:
-            text = query_text_start(buf, start, end)
-            what = query_kind(buf, text, end, begin, commit, rollback, xa_start)
-            opens = what == 1 or what == 3
-            if state[COMMIT_US] == 0:
-                state[COMMIT_US] = np.int64(timestamp[i]) * 1000000
-            if what == 2 and state[IN_TRANSACTION]:
-                if load_u8(buf, text) == np.uint8(82) and state[ORDINAL] > 0:
-                    return ROLLED_BACK
-                _emit_commit(
-                    state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends
-                )
-            elif what == 0:
-                _emit(
-                    state, i, STATEMENT, -1, state[IN_TRANSACTION], 0,
-                    row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
-                )  # fmt: skip
-                if state[IN_TRANSACTION] == 0:
-                    state[COMMIT_US] = 0
+            if not _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows):
+                return ROLLED_BACK
         elif kind == 16:
-            _emit_commit(
-                state, i, row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends
-            )
+            _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
-            slot = slot_of_event[i]
-            op = INSERT if kind == 23 or kind == 30 else UPDATE if kind == 24 or kind == 31 else DELETE
-            rows, n_before, n_after, checksum, ordinal = (
-                state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL],
-            )  # fmt: skip
-            refused = REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE if is_refused[slot] else -1
-            p = np.int64(0)
-            if refused < 0:
-                p = _images_start(buf, start, end, kind, n_columns[slot])
-                if p < 0:
-                    refused = REFUSED_ROW_IMAGE if p == -3 else REFUSED_MALFORMED
-            while refused < 0 and p < end:
-                if state[N_ROWS] >= last_row:
-                    p = np.int64(_NO_ROOM)
-                else:
-                    p = _put_row(
-                        buf, p, end, slot, op, first_column, n_columns, row_bound, columns, rank, labels, label_offsets,
-                        code_points, digit_bytes, powers, crc_tables, state, before, after,
-                    )  # fmt: skip
-                if p < 0:
-                    break
-                state[ORDINAL] += 1
-                _emit(
-                    state,
-                    i,
-                    op,
-                    slot,
-                    0,
-                    0,
-                    row_event,
-                    ops,
-                    slots,
-                    ordinals,
-                    commit_us,
-                    amounts,
-                    checksums,
-                    before_ends,
-                    after_ends,
-                )
-            if refused >= 0 or p < 0:
-                state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
-                    rows, n_before, n_after, checksum, ordinal,
-                )  # fmt: skip
-                if p == _NO_ROOM:
-                    return FULL
-                _emit(
-                    state, i, REFUSED, slot, refused if refused >= 0 else REFUSED_MALFORMED, 0,
-                    row_event, ops, slots, ordinals, commit_us, amounts, checksums, before_ends, after_ends,
-                )  # fmt: skip
-        if opens:
-            state[IN_TRANSACTION] = 1
-            state[ORDINAL] = 0
-            state[CHECKSUM] = 0
-            _emit(
-                state,
-                i,
-                BEGIN,
-                -1,
-                0,
-                0,
-                row_event,
-                ops,
-                slots,
-                ordinals,
-                commit_us,
-                amounts,
-                checksums,
-                before_ends,
-                after_ends,
-            )
-    state[NEXT] = offset.shape[0]
+            slot = np.int64(np.int32(item_u32(events.slot, i)))
+            if not _put_rows_event(start, end, kind, i, slot, slots, columns, lookups, crc_tables, state, rows):
+                return FULL
+    state[NEXT] = n_events
     return DONE
+
+
+@kernel
+def _put_query(start, end, i, timestamp, state, rows):
+    """False: a transaction that changed rows is rolled back."""
+    text = query_text_start(start, end)
+    what = query_kind(text, end)
+    if state[COMMIT_US] == 0:
+        state[COMMIT_US] = timestamp * 1000000
+    if what == 1 or what == 3:
+        _emit_begin(state, rows, i)
+    elif what == 2 and state[IN_TRANSACTION]:
+        if peek_u8(text) == np.uint8(82) and state[ORDINAL] > 0:
+            return False
+        _emit_commit(state, rows, i)
+    elif what == 0:
+        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0)
+        if state[IN_TRANSACTION] == 0:
+            state[COMMIT_US] = 0
+    return True

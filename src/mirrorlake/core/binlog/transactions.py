@@ -29,7 +29,7 @@ import numpy as np
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64, peek_u8, peek_u16
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
 
@@ -119,51 +119,46 @@ class Groups:
 
 
 @kernel
-def query_text_start(buf, start, end):
-    """Where the SQL text of a QUERY event begins; -1 when its lengths do not fit. Layout: ``events.parse_query``."""
+def query_text_start(start, end):
+    """Address of the SQL text of a QUERY event at addresses start..end; -1 when its lengths do not fit. Layout:
+    ``events.parse_query``."""
     if start + 32 > end:
         return np.int64(-1)
-    database_bytes = np.int64(load_u8(buf, start + 19 + 8))
-    status_bytes = np.int64(load_u16(buf, start + 19 + 11))
+    database_bytes = np.int64(peek_u8(start + 19 + 8))
+    status_bytes = np.int64(peek_u16(start + 19 + 11))
     text = start + 19 + 13 + status_bytes + database_bytes + 1
     return text if text <= end else np.int64(-1)
 
 
 @kernel
-def _text_is(buf, start, end, word):
-    if end - start != word.shape[0]:
+def _starts_with(text, end, n_bytes, word):
+    """word: at most 8 bytes as a little-endian number."""
+    if end - text < n_bytes:
         return False
-    return _text_starts(buf, start, end, word)
+    value = np.uint64(0)
+    for i in range(n_bytes):
+        value |= np.uint64(peek_u8(text + i)) << np.uint64(8 * i)
+    return value == word
+
+
+def _word(text: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(text, "little"))
+
+
+_BEGIN, _COMMIT, _ROLLBACK, _XA_START = map(_word, (b"BEGIN", b"COMMIT", b"ROLLBACK", b"XA START"))
 
 
 @kernel
-def _text_starts(buf, start, end, word):
-    if end - start < word.shape[0]:
-        return False
-    for i in range(word.shape[0]):
-        if load_u8(buf, start + i) != word[i]:
-            return False
-    return True
-
-
-def _word(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode(), np.uint8).copy()
-
-
-QUERY_WORDS = tuple(map(_word, ("BEGIN", "COMMIT", "ROLLBACK", "XA START")))
-"""The last arguments of ``query_kind``."""
-
-
-@kernel
-def query_kind(buf, text, end, begin, commit, rollback, xa_start):
-    """The servers write these statements themselves, always in upper case."""
-    if _text_is(buf, text, end, begin):
+def query_kind(text, end):
+    """The servers write these statements themselves, always in upper case: 1 BEGIN, 2 COMMIT or ROLLBACK, 3 XA START,
+    0 any other."""
+    if end - text == 5 and _starts_with(text, end, 5, _BEGIN):
         return 1
-    if _text_is(buf, text, end, commit) or _text_is(buf, text, end, rollback):
+    if end - text == 6 and _starts_with(text, end, 6, _COMMIT):
         return 2
-    if _text_starts(buf, text, end, xa_start):
-        return 3
-    return 0
+    if end - text == 8 and _starts_with(text, end, 8, _ROLLBACK):
+        return 2
+    return 3 if _starts_with(text, end, 8, _XA_START) else 0
 
 
 @kernel
@@ -211,8 +206,7 @@ def _put_mariadb_gtid(out, p, buf, event):
 
 @kernel
 def _assign(
-    buf, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
-    begin, commit, rollback, xa_start,
+    buf, address, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
     tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event,
 ):  # fmt: skip
     """Returns (error, event, state, tx_lsn, gtid, number of gtids)."""
@@ -255,10 +249,10 @@ def _assign(
                 n_gtids += 1
                 gtid_offsets[n_gtids] = p
         elif role == 4:
-            text = query_text_start(buf, start, end)
+            text = query_text_start(address + start, address + end)
             if text < 0:
                 return 4, i, state, tx_lsn, gtid, n_gtids
-            kind = query_kind(buf, text, end, begin, commit, rollback, xa_start)
+            kind = query_kind(text, address + end)
             if state == 0:
                 tx_lsn = lsn[i]
                 gtid = -1
@@ -310,8 +304,8 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     gtid_event = np.full(max_gtids + 1, -1, np.int64)
     tx_lsn, is_boundary, gtid_index = np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int32)
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
-        block.buf, events.offset, events.event_type, events.length, events.flags, block.trailer_bytes, EVENT_ROLES,
-        lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried, *QUERY_WORDS,
+        block.buf, block.buf.ctypes.data, events.offset, events.event_type, events.length, events.flags,
+        block.trailer_bytes, EVENT_ROLES, lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
         tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event,
     )  # fmt: skip
     if error:

@@ -15,14 +15,14 @@ from mirrorlake.core.binlog import rows
 from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.framing import CRC_TABLES
 from mirrorlake.core.binlog.row_layout import RowLayouts
+from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
-from mirrorlake.core.binlog.transactions import QUERY_WORDS
 from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.numeric import DIGIT_BYTES, POWERS_OF_TEN
-from mirrorlake.core.values.text import LATIN1_CODE_POINTS
+from mirrorlake.core.values.column_value import LOOKUPS
 from mirrorlake.errors import RefusedError
 
 CHANGE_SCHEMA = pa.schema(
@@ -76,14 +76,14 @@ class Assembler:
                 yield from self._assemble_batch(BronzeEvents(batch))
 
     def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
-        slot_of_event = self._slots.resolve(events.buf, events.offset, events.length, events.trailer, events.event_type)
+        arrays = self._event_arrays(events)
         state, n_rows, image_bytes = self._state, self._rows_per_batch, self._image_bytes
         state[rows.NEXT] = 0
         status = rows.FULL
         while status == rows.FULL:
-            out = _Output(n_rows, image_bytes)
+            out = ChangeArrays.empty(n_rows, image_bytes)
             state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
-            status = self._decode(events, slot_of_event, out)
+            status = self._decode(arrays, out)
             if status == rows.ROLLED_BACK:
                 raise RefusedError(
                     "log-event",
@@ -96,17 +96,22 @@ class Assembler:
             elif status == rows.FULL:  # one event needs more room
                 n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
 
-    def _decode(self, events: BronzeEvents, slot_of_event: np.ndarray, out: _Output) -> int:
-        layouts = self._layouts
+    def _event_arrays(self, events: BronzeEvents) -> EventArrays:
+        slot = self._slots.resolve(events.buf, events.offset, events.length, events.trailer, events.event_type)
+        return EventArrays(
+            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer, slot
+        )
+
+    def _decode(self, events: EventArrays, out: ChangeArrays) -> int:
+        layouts, state = self._layouts, self._state
+        state[rows.MAX_ROWS] = len(out.ops) - 2
+        state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
-            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer,
-            slot_of_event, layouts.first_column, layouts.n_columns, layouts.row_bound, layouts.is_refused,
-            layouts.columns, layouts.rank, layouts.labels, layouts.label_offsets,
-            LATIN1_CODE_POINTS, DIGIT_BYTES, POWERS_OF_TEN, CRC_TABLES, *QUERY_WORDS,
-            self._state, *out.arrays(),
+            len(events.offset), addresses(events), addresses(layouts.slots), addresses(layouts.columns),
+            addresses(LOOKUPS), CRC_TABLES.ctypes.data, state, addresses(out),
         )  # fmt: skip
 
-    def _record_batch(self, events: BronzeEvents, out: _Output, n: int) -> pa.RecordBatch:
+    def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
         event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]
         maps = self._layouts.table_maps
         by_slot = pa.array(np.where(slot < 0, 0, slot), mask=slot < 0)
@@ -143,7 +148,7 @@ class Assembler:
         return pa.StructArray.from_arrays([values, metadata], fields=list(variant.ARROW_TYPE), mask=pa.array(~present))
 
     def _with_statements(
-        self, columns: dict, events: BronzeEvents, out: _Output, special: np.ndarray
+        self, columns: dict, events: BronzeEvents, out: ChangeArrays, special: np.ndarray
     ) -> pa.RecordBatch:
         """Fill in the few rows that are read one at a time: statements and refusals."""
         n = len(columns["lsn"])
@@ -161,13 +166,13 @@ class Assembler:
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         return batch if keep.all() else batch.filter(pa.array(keep))
 
-    def _refusal(self, out: _Output, r: int) -> dict:
+    def _refusal(self, out: ChangeArrays, r: int) -> dict:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
         if cause == rows.REFUSED_TABLE:
             return {"refusal": ": ".join(self._layouts.table_maps[slot].refusal)}
         return {"refusal": _REFUSALS[cause]}
 
-    def _statement(self, events: BronzeEvents, out: _Output, r: int) -> dict | None:
+    def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:
         i = int(out.row_event[r])
         query = parse_query(events.body(i))
         inside_transaction = bool(out.amounts[r])
@@ -189,20 +194,3 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"
         return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
-
-
-class _Output:
-    """Buffers for one output batch, in the order the kernel takes them."""
-
-    def __init__(self, n_rows: int, image_bytes: int):
-        self.before, self.after = np.empty(image_bytes, np.uint8), np.empty(image_bytes, np.uint8)
-        self.row_event, self.ops = np.empty(n_rows, np.int64), np.empty(n_rows, np.uint8)
-        self.slots, self.ordinals = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-        self.commit_us, self.amounts, self.checksums = (np.empty(n_rows, np.int64) for _ in range(3))
-        self.before_ends, self.after_ends = np.zeros(n_rows + 1, np.int32), np.zeros(n_rows + 1, np.int32)
-
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return (
-            self.before, self.after, self.row_event, self.ops, self.slots, self.ordinals, self.commit_us, self.amounts,
-            self.checksums, self.before_ends, self.after_ends,
-        )  # fmt: skip

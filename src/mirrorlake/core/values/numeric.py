@@ -1,7 +1,7 @@
 """Integers, DECIMAL, FLOAT, DOUBLE, BIT, YEAR: row image -> VARIANT.
 
-Every ``put_*`` kernel of this folder reads one value at ``p`` and returns (offset behind it, offset behind what was
-written); the caller has checked that the value's bytes lie inside the event and that the output has room.
+Every ``put_*`` kernel of this folder reads one value at address ``p``, writes at address ``o`` and returns the
+addresses behind both; the caller has checked that the value's bytes lie inside the event and that the output has room.
 Storage formats: MySQL ``strings/decimal.cc``, ``sql/field.cc``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32, peek_u64
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.variant import put_decimal, put_int8, put_int16, put_long, put_word
 
@@ -17,7 +17,7 @@ _INT32, _INT64, _FLOAT, _DOUBLE = variant.INT32, variant.INT64, variant.FLOAT, v
 
 DIGIT_BYTES = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 4], np.int64)
 """Bytes that 0-9 leftover decimal digits take; a full group of 9 digits takes 4."""
-POWERS_OF_TEN = np.array([10**i for i in range(10)], np.uint64)
+POWERS_OF_TEN = np.array([10**i for i in range(10)], np.int64)
 
 
 def decimal_bytes(precision: int, scale: int) -> int:
@@ -27,72 +27,72 @@ def decimal_bytes(precision: int, scale: int) -> int:
 
 
 @kernel
-def load_u24(buf, p):
-    return np.int64(load_u16(buf, p)) | np.int64(load_u8(buf, p + 2)) << 16
+def peek_u24(p):
+    return np.int64(peek_u16(p)) | np.int64(peek_u8(p + 2)) << 16
 
 
 @kernel
-def load_big_endian(buf, p, n_bytes):
+def load_big_endian(p, n_bytes):
     value = np.int64(0)
     for i in range(n_bytes):
-        value = value << 8 | np.int64(load_u8(buf, p + i))
+        value = value << 8 | np.int64(peek_u8(p + i))
     return value
 
 
 @kernel
-def put_integer(buf, p, n_bytes, unsigned, out, o):
+def put_integer(p, n_bytes, unsigned, o):
     """An integer of 1, 2, 3 or 4 bytes, or a signed one of 8. An unsigned one takes the next wider signed type."""
     if n_bytes == 4:
-        value = load_u32(buf, p)
+        value = peek_u32(p)
         if unsigned:
-            return p + 4, put_long(out, o, _INT64, np.uint64(value))
-        return p + 4, put_word(out, o, _INT32, value)
+            return p + 4, put_long(o, _INT64, np.uint64(value))
+        return p + 4, put_word(o, _INT32, value)
     if n_bytes == 8:
-        return p + 8, put_long(out, o, _INT64, load_u64(buf, p))
+        return p + 8, put_long(o, _INT64, peek_u64(p))
     if n_bytes == 1:
         if unsigned:
-            return p + 1, put_int16(out, o, np.uint16(load_u8(buf, p)))
-        return p + 1, put_int8(out, o, load_u8(buf, p))
+            return p + 1, put_int16(o, np.uint16(peek_u8(p)))
+        return p + 1, put_int8(o, peek_u8(p))
     if n_bytes == 2:
         if unsigned:
-            return p + 2, put_word(out, o, _INT32, np.uint32(load_u16(buf, p)))
-        return p + 2, put_int16(out, o, load_u16(buf, p))
-    value24 = load_u24(buf, p)
+            return p + 2, put_word(o, _INT32, np.uint32(peek_u16(p)))
+        return p + 2, put_int16(o, peek_u16(p))
+    value24 = peek_u24(p)
     if not unsigned and value24 & 0x800000:
         value24 -= 0x1000000
-    return p + 3, put_word(out, o, _INT32, np.uint32(value24 & 0xFFFFFFFF))
+    return p + 3, put_word(o, _INT32, np.uint32(value24 & 0xFFFFFFFF))
 
 
 @kernel
-def put_unsigned_long(buf, p, out, o):
+def put_unsigned_long(p, o):
     """BIGINT UNSIGNED as DECIMAL(20, 0)."""
-    return p + 8, put_decimal(out, o, 20, 0, load_u64(buf, p), np.uint64(0))
+    return p + 8, put_decimal(o, 20, 0, peek_u64(p), np.uint64(0))
 
 
 @kernel
-def put_float(buf, p, out, o):
-    return p + 4, put_word(out, o, _FLOAT, load_u32(buf, p))
+def put_float(p, o):
+    return p + 4, put_word(o, _FLOAT, peek_u32(p))
 
 
 @kernel
-def put_double(buf, p, out, o):
-    return p + 8, put_long(out, o, _DOUBLE, load_u64(buf, p))
+def put_double(p, o):
+    return p + 8, put_long(o, _DOUBLE, peek_u64(p))
 
 
 @kernel
-def put_year(buf, p, out, o):
+def put_year(p, o):
     """Stored as years since 1900; 0 is the year 0000."""
-    stored = np.uint16(load_u8(buf, p))
-    return p + 1, put_int16(out, o, stored + np.uint16(1900) if stored else np.uint16(0))
+    stored = np.uint16(peek_u8(p))
+    return p + 1, put_int16(o, stored + np.uint16(1900) if stored else np.uint16(0))
 
 
 @kernel
-def put_bit(buf, p, n_bytes, has_64_bits, out, o):
+def put_bit(p, n_bytes, has_64_bits, o):
     """BIT(n), big-endian, as a whole number: INT64, or DECIMAL(20, 0) for BIT(64), which does not fit in it."""
-    value = np.uint64(load_big_endian(buf, p, n_bytes))
+    value = np.uint64(load_big_endian(p, n_bytes))
     if has_64_bits:
-        return p + 8, put_decimal(out, o, 20, 0, value, np.uint64(0))
-    return p + n_bytes, put_long(out, o, _INT64, value)
+        return p + 8, put_decimal(o, 20, 0, value, np.uint64(0))
+    return p + n_bytes, put_long(o, _INT64, value)
 
 
 @kernel
@@ -106,10 +106,10 @@ def _multiply_add(low, high, factor, addend):
 
 
 @kernel
-def _digit_group(buf, p, n_bytes, is_first, is_negative):
+def _digit_group(p, n_bytes, is_first, is_negative):
     value = np.int64(0)
     for i in range(n_bytes):
-        byte = np.int64(load_u8(buf, p + i))
+        byte = np.int64(peek_u8(p + i))
         if is_first and i == 0:
             byte ^= 0x80
         if is_negative:
@@ -119,24 +119,26 @@ def _digit_group(buf, p, n_bytes, is_first, is_negative):
 
 
 @kernel
-def load_decimal(buf, p, precision, scale, digit_bytes, powers):
+def load_decimal(p, precision, scale, digit_bytes, powers):
     """NEWDECIMAL: 9-digit groups of 4 bytes, big-endian, the top bit flipped; all bits inverted when negative.
 
     Returns (low, high, bytes read): the unscaled value as 128-bit two's complement. Exact up to 38 digits.
     """
     whole, q = precision - scale, p
-    is_negative = load_u8(buf, p) & np.uint8(0x80) == 0
+    is_negative = peek_u8(p) & np.uint8(0x80) == 0
     low, high = np.uint64(0), np.uint64(0)
-    n_bytes = digit_bytes[whole % 9]
+    n_bytes = item_i64(digit_bytes, whole % 9)
     if n_bytes:
-        low = _digit_group(buf, q, n_bytes, True, is_negative)
+        low = _digit_group(q, n_bytes, True, is_negative)
         q += n_bytes
     for _ in range(whole // 9 + scale // 9):
-        low, high = _multiply_add(low, high, np.uint64(1000000000), _digit_group(buf, q, 4, q == p, is_negative))
+        low, high = _multiply_add(low, high, np.uint64(1000000000), _digit_group(q, 4, q == p, is_negative))
         q += 4
-    n_bytes = digit_bytes[scale % 9]
+    n_bytes = item_i64(digit_bytes, scale % 9)
     if n_bytes:
-        low, high = _multiply_add(low, high, powers[scale % 9], _digit_group(buf, q, n_bytes, q == p, is_negative))
+        low, high = _multiply_add(
+            low, high, np.uint64(item_i64(powers, scale % 9)), _digit_group(q, n_bytes, q == p, is_negative)
+        )
         q += n_bytes
     if is_negative:
         low = ~low + np.uint64(1)
@@ -145,6 +147,6 @@ def load_decimal(buf, p, precision, scale, digit_bytes, powers):
 
 
 @kernel
-def put_stored_decimal(buf, p, precision, scale, out, o, digit_bytes, powers):
-    low, high, n_bytes = load_decimal(buf, p, precision, scale, digit_bytes, powers)
-    return p + n_bytes, put_decimal(out, o, precision, scale, low, high)
+def put_stored_decimal(p, precision, scale, o, digit_bytes, powers):
+    low, high, n_bytes = load_decimal(p, precision, scale, digit_bytes, powers)
+    return p + n_bytes, put_decimal(o, precision, scale, low, high)

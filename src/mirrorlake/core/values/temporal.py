@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, load_u32, load_u64
+from mirrorlake.core.memory import kernel, peek_u32, peek_u64
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.numeric import load_big_endian, load_u24
+from mirrorlake.core.values.numeric import load_big_endian, peek_u24
 from mirrorlake.core.values.variant import put_long, put_null, put_word
 
 _DATE, _TIMESTAMP, _TIMESTAMP_NTZ = variant.DATE, variant.TIMESTAMP, variant.TIMESTAMP_NTZ
@@ -45,72 +45,72 @@ def is_date(year, month, day):
 
 
 @kernel
-def load_fraction_us(buf, p, digits):
+def load_fraction_us(p, digits):
     if digits == 0:
         return np.int64(0)
     if digits <= 2:
-        return load_big_endian(buf, p, 1) * 10000
+        return load_big_endian(p, 1) * 10000
     if digits <= 4:
-        return load_big_endian(buf, p, 2) * 100
-    return load_big_endian(buf, p, 3)
+        return load_big_endian(p, 2) * 100
+    return load_big_endian(p, 3)
 
 
 @kernel
-def put_date(buf, p, out, o):
+def put_date(p, o):
     """3 bytes: year << 9 | month << 5 | day."""
-    value = load_u24(buf, p)
+    value = peek_u24(p)
     year, month, day = value >> 9, value >> 5 & 15, value & 31
     if not is_date(year, month, day):
-        return p + 3, put_null(out, o)
-    return p + 3, put_word(out, o, _DATE, np.uint32(days_from_civil(year, month, day) & 0xFFFFFFFF))
+        return p + 3, put_null(o)
+    return p + 3, put_word(o, _DATE, np.uint32(days_from_civil(year, month, day) & 0xFFFFFFFF))
 
 
 @kernel
-def _put_datetime_parts(out, o, year, month, day, hour, minute, second, fraction_us):
+def _put_datetime_parts(o, year, month, day, hour, minute, second, fraction_us):
     if not is_date(year, month, day):
-        return put_null(out, o)
+        return put_null(o)
     time_us = (hour * 3600 + minute * 60 + second) * 1000000 + fraction_us
-    return put_long(out, o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
+    return put_long(o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
 
 
 @kernel
-def put_datetime(buf, p, digits, out, o):
+def put_datetime(p, digits, o):
     """5 bytes, big-endian, minus 0x8000000000: (year * 13 + month) << 22 | day << 17 | hour << 12 | min << 6 | s."""
-    value = load_big_endian(buf, p, 5) - 0x8000000000
+    value = load_big_endian(p, 5) - 0x8000000000
     behind = p + 5 + (digits + 1) // 2
     year_month = value >> 22
     year = year_month // 13
     return behind, _put_datetime_parts(
-        out, o, year, year_month - year * 13, value >> 17 & 31, value >> 12 & 31, value >> 6 & 63, value & 63,
-        load_fraction_us(buf, p + 5, digits),
+        o, year, year_month - year * 13, value >> 17 & 31, value >> 12 & 31, value >> 6 & 63, value & 63,
+        load_fraction_us(p + 5, digits),
     )  # fmt: skip
 
 
 @kernel
-def put_old_datetime(buf, p, out, o):
+def put_old_datetime(p, o):
     """Storage before MySQL 5.6: 8 bytes, the decimal number YYYYMMDDhhmmss."""
-    value = np.int64(load_u64(buf, p))
+    value = np.int64(peek_u64(p))
     date, time = value // 1000000, value % 1000000
     return p + 8, _put_datetime_parts(
-        out, o, date // 10000, date // 100 % 100, date % 100, time // 10000, time // 100 % 100, time % 100, np.int64(0)
+        o, date // 10000, date // 100 % 100, date % 100, time // 10000, time // 100 % 100, time % 100, np.int64(0)
     )
 
 
 @kernel
-def put_timestamp(buf, p, digits, out, o):
+def put_timestamp(p, digits, o):
     """4 bytes, big-endian, seconds in UTC and a fraction; all zero = the zero date."""
-    seconds = load_big_endian(buf, p, 4)
-    fraction_us = load_fraction_us(buf, p + 4, digits)
+    seconds = load_big_endian(p, 4)
+    fraction_us = load_fraction_us(p + 4, digits)
     behind = p + 4 + (digits + 1) // 2
     if seconds == 0 and fraction_us == 0:
-        return behind, put_null(out, o)
-    return behind, put_long(out, o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
+        return behind, put_null(o)
+    return behind, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
 
 
 @kernel
-def put_old_timestamp(buf, p, out, o):
+def put_old_timestamp(p, o):
     """Storage before MySQL 5.6: 4 bytes, little-endian."""
-    seconds = load_u32(buf, p)
+    seconds = peek_u32(p)
     if seconds == 0:
-        return p + 4, put_null(out, o)
-    return p + 4, put_long(out, o, _TIMESTAMP, np.uint64(seconds) * np.uint64(1000000))
+        return p + 4, put_null(o)
+    return p + 4, put_long(o, _TIMESTAMP, np.uint64(seconds) * np.uint64(1000000))

@@ -1,13 +1,13 @@
 """CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8.
 
-Kernels return the offset behind what was written, or -1 when the output has no room.
+Kernels return the address behind what was written, or -1 when the output has no room.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_bytes, kernel, load_u8, store_u8
+from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, poke_u8
 from mirrorlake.core.values.variant import put_string_header
 
 UTF8, LATIN1 = 0, 1
@@ -27,41 +27,41 @@ LATIN1_CODE_POINTS = _latin1_code_points()
 
 
 @kernel
-def put_utf8(buf, p, n_bytes, out, o, room_until):
+def put_utf8(p, n_bytes, o, room_until):
     if o + n_bytes + 5 > room_until:
         return np.int64(-1)
-    o = put_string_header(out, o, n_bytes)
-    copy_bytes(out, o, buf, p, n_bytes)
+    o = put_string_header(o, n_bytes)
+    copy_at(o, p, n_bytes)
     return o + n_bytes
 
 
 @kernel
-def _utf8_length(buf, p, n_bytes, code_points):
+def _utf8_length(p, n_bytes, code_points):
     total = np.int64(0)
     for i in range(n_bytes):
-        point = code_points[load_u8(buf, p + i)]
+        point = item_u32(code_points, np.int64(peek_u8(p + i)))
         total += 1 if point < 0x80 else 2 if point < 0x800 else 3
     return total
 
 
 @kernel
-def put_latin1(buf, p, n_bytes, out, o, room_until, code_points):
-    n_utf8 = _utf8_length(buf, p, n_bytes, code_points)
+def put_latin1(p, n_bytes, o, room_until, code_points):
+    n_utf8 = _utf8_length(p, n_bytes, code_points)
     if o + n_utf8 + 5 > room_until:
         return np.int64(-1)
-    o = put_string_header(out, o, n_utf8)
+    o = put_string_header(o, n_utf8)
     for i in range(n_bytes):
-        point = code_points[load_u8(buf, p + i)]
+        point = item_u32(code_points, np.int64(peek_u8(p + i)))
         if point < 0x80:
-            store_u8(out, o, np.uint8(point))
+            poke_u8(o, np.uint8(point))
             o += 1
         elif point < 0x800:
-            store_u8(out, o, np.uint8(0xC0 | point >> 6))
-            store_u8(out, o + 1, np.uint8(0x80 | point & 0x3F))
+            poke_u8(o, np.uint8(0xC0 | point >> 6))
+            poke_u8(o + 1, np.uint8(0x80 | point & 0x3F))
             o += 2
         else:
-            store_u8(out, o, np.uint8(0xE0 | point >> 12))
-            store_u8(out, o + 1, np.uint8(0x80 | point >> 6 & 0x3F))
-            store_u8(out, o + 2, np.uint8(0x80 | point & 0x3F))
+            poke_u8(o, np.uint8(0xE0 | point >> 12))
+            poke_u8(o + 1, np.uint8(0x80 | point >> 6 & 0x3F))
+            poke_u8(o + 2, np.uint8(0x80 | point & 0x3F))
             o += 3
     return o

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import kernel, store_u8, store_u16, store_u32, store_u64
+from mirrorlake.core.memory import kernel, poke_u8, poke_u16, poke_u32, poke_u64
 
 NULL, INT8, INT16, INT32, INT64, DOUBLE = 0, 3, 4, 5, 6, 7
 DECIMAL4, DECIMAL8, DECIMAL16, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, BINARY, STRING = 8, 9, 10, 11, 12, 13, 14, 15, 16
@@ -66,72 +66,72 @@ def decode_metadata(metadata: bytes) -> list[str]:
 
 
 @kernel
-def put_null(out, o):
-    store_u8(out, o, np.uint8(NULL << 2))
+def put_null(o):
+    poke_u8(o, np.uint8(NULL << 2))
     return o + 1
 
 
 @kernel
-def put_int8(out, o, value):
-    store_u8(out, o, np.uint8(INT8 << 2))
-    store_u8(out, o + 1, np.uint8(value))
+def put_int8(o, value):
+    poke_u8(o, np.uint8(INT8 << 2))
+    poke_u8(o + 1, np.uint8(value))
     return o + 2
 
 
 @kernel
-def put_int16(out, o, value):
-    store_u8(out, o, np.uint8(INT16 << 2))
-    store_u16(out, o + 1, np.uint16(value))
+def put_int16(o, value):
+    poke_u8(o, np.uint8(INT16 << 2))
+    poke_u16(o + 1, np.uint16(value))
     return o + 3
 
 
 @kernel
-def put_word(out, o, primitive, value):
+def put_word(o, primitive, value):
     """A 4-byte primitive: INT32, DATE or FLOAT (its bits)."""
-    store_u8(out, o, np.uint8(primitive << 2))
-    store_u32(out, o + 1, np.uint32(value))
+    poke_u8(o, np.uint8(primitive << 2))
+    poke_u32(o + 1, np.uint32(value))
     return o + 5
 
 
 @kernel
-def put_long(out, o, primitive, value):
+def put_long(o, primitive, value):
     """An 8-byte primitive: INT64, TIMESTAMP, TIMESTAMP_NTZ or DOUBLE (its bits)."""
-    store_u8(out, o, np.uint8(primitive << 2))
-    store_u64(out, o + 1, np.uint64(value))
+    poke_u8(o, np.uint8(primitive << 2))
+    poke_u64(o + 1, np.uint64(value))
     return o + 9
 
 
 @kernel
-def put_decimal(out, o, precision, scale, low, high):
+def put_decimal(o, precision, scale, low, high):
     """The narrowest decimal for the precision; low, high: the unscaled value as 128-bit two's complement."""
-    store_u8(out, o + 1, np.uint8(scale))
+    poke_u8(o + 1, np.uint8(scale))
     if precision <= 9:
-        store_u8(out, o, np.uint8(DECIMAL4 << 2))
-        store_u32(out, o + 2, np.uint32(low & np.uint64(0xFFFFFFFF)))
+        poke_u8(o, np.uint8(DECIMAL4 << 2))
+        poke_u32(o + 2, np.uint32(low & np.uint64(0xFFFFFFFF)))
         return o + 6
-    store_u64(out, o + 2, low)
+    poke_u64(o + 2, low)
     if precision <= 18:
-        store_u8(out, o, np.uint8(DECIMAL8 << 2))
+        poke_u8(o, np.uint8(DECIMAL8 << 2))
         return o + 10
-    store_u8(out, o, np.uint8(DECIMAL16 << 2))
-    store_u64(out, o + 10, high)
+    poke_u8(o, np.uint8(DECIMAL16 << 2))
+    poke_u64(o + 10, high)
     return o + 18
 
 
 @kernel
-def put_string_header(out, o, n_bytes):
+def put_string_header(o, n_bytes):
     if n_bytes < 64:
-        store_u8(out, o, np.uint8(n_bytes << 2 | 1))
+        poke_u8(o, np.uint8(n_bytes << 2 | 1))
         return o + 1
-    store_u8(out, o, np.uint8(STRING << 2))
-    store_u32(out, o + 1, np.uint32(n_bytes))
+    poke_u8(o, np.uint8(STRING << 2))
+    poke_u32(o + 1, np.uint32(n_bytes))
     return o + 5
 
 
 @kernel
-def put_binary_header(out, o, n_bytes):
-    store_u8(out, o, np.uint8(BINARY << 2))
-    store_u32(out, o + 1, np.uint32(n_bytes))
+def put_binary_header(o, n_bytes):
+    poke_u8(o, np.uint8(BINARY << 2))
+    poke_u32(o + 1, np.uint32(n_bytes))
     return o + 5
 
 
@@ -141,16 +141,16 @@ def object_header_bytes(n_fields: int) -> int:
 
 
 @kernel
-def put_object_header(out, o, n_fields):
+def put_object_header(o, n_fields):
     """Write all but the field offsets; return where these start (4 bytes each, n_fields + 1 of them)."""
     if n_fields > 255:
-        store_u8(out, o, np.uint8((1 << 4 | 1 << 2 | 3) << 2 | 2))
-        store_u32(out, o + 1, np.uint32(n_fields))
+        poke_u8(o, np.uint8((1 << 4 | 1 << 2 | 3) << 2 | 2))
+        poke_u32(o + 1, np.uint32(n_fields))
         for k in range(n_fields):
-            store_u16(out, o + 5 + 2 * k, np.uint16(k))
+            poke_u16(o + 5 + 2 * k, np.uint16(k))
         return o + 5 + 2 * n_fields
-    store_u8(out, o, np.uint8(3 << 2 | 2))
-    store_u8(out, o + 1, np.uint8(n_fields))
+    poke_u8(o, np.uint8(3 << 2 | 2))
+    poke_u8(o + 1, np.uint8(n_fields))
     for k in range(n_fields):
-        store_u8(out, o + 2 + k, np.uint8(k))
+        poke_u8(o + 2 + k, np.uint8(k))
     return o + 2 + n_fields
