@@ -169,7 +169,7 @@ def _plain_peek(width: int, dtype):
 
 def _plain_poke(width: int):
     def poke(address, value):
-        ctypes.memmove(int(address), int(value).to_bytes(width, "little"), width)
+        ctypes.memmove(int(address), (int(value) % 256**width).to_bytes(width, "little"), width)
 
     return poke
 

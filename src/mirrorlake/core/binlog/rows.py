@@ -147,15 +147,15 @@ def _images_start(start, end, event_type, n_columns):
 @kernel
 def _emit(state, rows, i, op, slot, amount, checksum):
     r = state[N_ROWS]
-    poke_u64(rows.row_event + 8 * r, np.uint64(i))
-    poke_u8(rows.ops + r, np.uint8(op))
-    poke_u32(rows.slots + 4 * r, np.uint32(slot))
-    poke_u32(rows.ordinals + 4 * r, np.uint32(state[ORDINAL]))
-    poke_u64(rows.commit_us + 8 * r, np.uint64(state[COMMIT_US]))
-    poke_u64(rows.amounts + 8 * r, np.uint64(amount))
-    poke_u64(rows.checksums + 8 * r, np.uint64(checksum))
-    poke_u32(rows.before_ends + 4 * (r + 1), np.uint32(state[N_BEFORE]))
-    poke_u32(rows.after_ends + 4 * (r + 1), np.uint32(state[N_AFTER]))
+    poke_u64(rows.row_event + 8 * r, i)
+    poke_u8(rows.ops + r, op)
+    poke_u32(rows.slots + 4 * r, slot)
+    poke_u32(rows.ordinals + 4 * r, state[ORDINAL])
+    poke_u64(rows.commit_us + 8 * r, state[COMMIT_US])
+    poke_u64(rows.amounts + 8 * r, amount)
+    poke_u64(rows.checksums + 8 * r, checksum)
+    poke_u32(rows.before_ends + 4 * (r + 1), state[N_BEFORE])
+    poke_u32(rows.after_ends + 4 * (r + 1), state[N_AFTER])
     state[N_ROWS] = r + 1
 
 
