@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pyspark.errors import AnalysisException
@@ -82,15 +83,32 @@ def create_table(spark: SparkSession, table: str, columns: str, properties: Mapp
     spark.sql(create_table_statement(table, columns, properties))
 
 
+UNBORN_AFTER_S = 5.0
+"""How long what lies in a log without a commit may still be another process's first commit on its way."""
+
+
 def remove_unborn(table: str) -> None:
     """Remove what a process killed inside CREATE TABLE left in a local folder: a log without a commit.
 
-    Delta takes it for a table that exists and has none; no later CREATE would get over it.
+    Delta takes it for a table that exists and has none; no later CREATE would get over it. A table that another process
+    is creating meanwhile is left alone: only what is old goes, and the folder only when nothing is in it.
     """
     folder = table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`")
     log = Path(folder) / "_delta_log"
-    if os.path.isabs(folder) and log.is_dir() and not any(log.glob("*.json")):
-        shutil.rmtree(log)
+    if not os.path.isabs(folder) or not log.is_dir() or any(log.glob("*.json")):
+        return
+    time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.iterdir()])))
+    with suppress(OSError):  # something has come meanwhile: a table is born
+        for left_over in log.iterdir():
+            if _age_s(left_over) >= UNBORN_AFTER_S and left_over.suffix != ".json":
+                left_over.unlink()
+        log.rmdir()
+
+
+def _age_s(path: Path) -> float:
+    with suppress(FileNotFoundError):
+        return time.time() - path.stat().st_mtime
+    return 0.0
 
 
 def table_exists(spark: SparkSession, table: str) -> bool:
