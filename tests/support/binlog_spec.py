@@ -1,11 +1,11 @@
 """What a binlog holds, as values: write these in a test, give them to ``binlog_writer.write_logs``.
 
-    orders = TableSchema("shop", "orders", (...), ("id",))
-    Log("mysql", [
-        Ddl("CREATE DATABASE shop", database="shop"),
-        Ddl("CREATE TABLE orders (...)", database="shop"),
-        Transaction([Insert(orders, [{"id": 1, "total": Decimal("9.50")}]), Delete(orders, [...])]),
-    ])
+orders = TableSchema("shop", "orders", (...), ("id",))
+Log("mysql", [
+    Ddl("CREATE DATABASE shop", database="shop"),
+    Ddl("CREATE TABLE orders (...)", database="shop"),
+    Transaction([Insert(orders, [{"id": 1, "total": Decimal("9.50")}]), Delete(orders, [...])]),
+])
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Crashes at named points, without a hook in the code that crashes.
 
-    with pytest.raises(SimulatedCrash):
-        crash_at(monkeypatch, "mirrorlake.lake.delta.progress.append_from", when="after", call_number=2)
-        run(...)
-    monkeypatch.undo()
-    run(...)  # and it goes on from what was committed
+with pytest.raises(SimulatedCrash):
+    crash_at(monkeypatch, "mirrorlake.lake.delta.progress.append_from", when="after", call_number=2)
+    run(...)
+monkeypatch.undo()
+run(...)  # and it goes on from what was committed
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ class CrashPoint:
         raise SimulatedCrash(self.name)
 
 
-def crash_at(
-    monkeypatch: MonkeyPatch, name: str, when: Literal["before", "after"], call_number: int = 1
-) -> CrashPoint:
+def crash_at(monkeypatch: MonkeyPatch, name: str, when: Literal["before", "after"], call_number: int = 1) -> CrashPoint:
     """Makes the call_number-th call of a function crash before it does anything, or after all it does.
 
     name: dotted, of a module's function or a class's method; modules that imported the function by name crash too.

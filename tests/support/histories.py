@@ -1,9 +1,9 @@
 """Random transaction histories, and what must come out of them.
 
-    history = random_history(seed)
-    write_logs(folder, history.log("mariadb"))     # the input of the three hops
-    history.tables                                 # what gold must hold: {(database, table): {key: row}}
-    history.transactions                           # what silver must hold, in order
+history = random_history(seed)
+write_logs(folder, history.log("mariadb"))     # the input of the three hops
+history.tables                                 # what gold must hold: {(database, table): {key: row}}
+history.transactions                           # what silver must hold, in order
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Silver's batches as plain rows, and the rows that a history must give: equal lists when all is right.
 
-    ("BEGIN",)
-    ("UPDATE", ("shop", "orders"), canonical before, canonical after)
-    ("COMMIT", number of changes)
-    ("DDL", statement)
+("BEGIN",)
+("UPDATE", ("shop", "orders"), canonical before, canonical after)
+("COMMIT", number of changes)
+("DDL", statement)
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -57,13 +57,15 @@ def all_schemas(history: History) -> dict[int, TableSchema]:
 
 def checksums(batches: Iterable[pa.RecordBatch]) -> list[tuple[int, int]]:
     """(recorded, computed anew from the images) of every COMMIT."""
-    found, crc = [], 0
+    found, so_far = [], 0
     for batch in batches:
         ops, recorded = batch.column("op").to_pylist(), batch.column("checksum").to_pylist()
         images = [[_value(cell) for cell in batch.column(side)] for side in ("before", "after")]
         for op, checksum, before, after in zip(ops, recorded, *images, strict=True):
-            crc = 0 if op == "BEGIN" else zlib.crc32(after, zlib.crc32(before, crc))
-            found += [(checksum, crc)] if op == "COMMIT" else []
+            for image in (before, after):
+                so_far = xxhash.xxh64_intdigest(image, so_far) if image else so_far
+            found += [(checksum, (so_far + 2**63) % 2**64 - 2**63)] if op == "COMMIT" else []
+            so_far = 0 if op == "COMMIT" else so_far
     return found
 
 
@@ -115,5 +117,3 @@ def _arrow_type(of: ColumnType) -> pa.DataType:
     if of.name.endswith(("binary", "blob")):
         return pa.binary()
     return _OTHERS.get(of.name, pa.string())
-
-

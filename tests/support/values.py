@@ -110,7 +110,7 @@ def _fractions(random: Random, of: ColumnType) -> Callable[..., int]:
 def _text(random: Random, of: ColumnType) -> Choice:
     letters = _letters(of)
     limit = of.length if of.length is not None else _MAX_TEXT[of.name]
-    edges = ["", letters[-1] * limit, "x" * limit, ("it's \"q\" \\ " + letters[-1])[:limit], " a"[:limit]]
+    edges = ["", letters[-1] * limit, "x" * limit, ('it\'s "q" \\ ' + letters[-1])[:limit], " a"[:limit]]
     if of.name in ("mediumtext", "longtext") and random.random() < _LARGE_SHARE:
         edges = ["y" * _LARGE]
     if of.name == "char":

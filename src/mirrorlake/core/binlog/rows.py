@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.binlog.framing import crc32
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
 from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM, put_value
 from mirrorlake.core.values.variant import put_null, put_object_header
+from mirrorlake.core.xxh64 import xxh64
 
 # What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret.
 BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
@@ -50,7 +50,7 @@ class EventArrays(NamedTuple):
 
 class ChangeArrays(NamedTuple):
     """One entry per output row r, in order: row_event (its event), ops, slots (table, -1 none), ordinals, commit_us,
-    amounts and checksums (COMMIT: number and CRC32 of the transaction's encoded images), images
+    amounts and checksums (COMMIT: number and checksum of the transaction's encoded images), images
     ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
 
     before: np.ndarray
@@ -177,7 +177,7 @@ def _emit_commit(state, rows, i):
 
 
 @kernel
-def _put_row(p, end, op, slot, slots, columns, lookups, crc_tables, state, rows):
+def _put_row(p, end, op, slot, slots, columns, lookups, state, rows):
     """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM."""
     for side in range(2):
         if op == INSERT and side == 0 or op == DELETE and side == 1:
@@ -188,13 +188,13 @@ def _put_row(p, end, op, slot, slots, columns, lookups, crc_tables, state, rows)
         p, end_of_image = _put_image(p, end, slot, slots, columns, lookups, o, images + state[IMAGE_ROOM])
         if p < 0:
             return p
-        state[CHECKSUM] = np.int64(crc32(np.uint32(state[CHECKSUM]), o, end_of_image, crc_tables))
+        state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
         state[written] = end_of_image - images
     return p
 
 
 @kernel
-def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, crc_tables, state, rows):
+def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, state, rows):
     """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
     op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
     n_rows, n_before, n_after, checksum, ordinal = (
@@ -210,7 +210,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, cr
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
-            p = _put_row(p, end, op, slot, slots, columns, lookups, crc_tables, state, rows)
+            p = _put_row(p, end, op, slot, slots, columns, lookups, state, rows)
         if p < 0:
             break
         state[ORDINAL] += 1
@@ -227,7 +227,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, cr
 
 
 @kernel
-def decode_events(n_events, events, slots, columns, lookups, crc_tables, state, rows):
+def decode_events(n_events, events, slots, columns, lookups, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
     All but n_events and state are addresses. Returns DONE, FULL or ROLLED_BACK.
@@ -252,7 +252,7 @@ def decode_events(n_events, events, slots, columns, lookups, crc_tables, state, 
             _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
             slot = np.int64(np.int32(item_u32(events.slot, i)))
-            if not _put_rows_event(start, end, kind, i, slot, slots, columns, lookups, crc_tables, state, rows):
+            if not _put_rows_event(start, end, kind, i, slot, slots, columns, lookups, state, rows):
                 return FULL
     state[NEXT] = n_events
     return DONE

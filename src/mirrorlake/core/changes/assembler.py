@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog import rows
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.framing import CRC_TABLES
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
@@ -44,8 +43,9 @@ CHANGE_SCHEMA = pa.schema(
         ("refusal", pa.string()),
     ]
 )
-"""One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
-CRC32 of their encoded images (before, then after, in order). refusal: ``code: reason`` on REFUSED rows."""
+"""One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and
+the XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the
+start, as a signed number. refusal: ``code: reason`` on REFUSED rows."""
 
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
@@ -108,7 +108,7 @@ class Assembler:
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
             len(events.offset), addresses(events), addresses(layouts.slots), addresses(layouts.columns),
-            addresses(LOOKUPS), CRC_TABLES.ctypes.data, state, addresses(out),
+            addresses(LOOKUPS), state, addresses(out),
         )  # fmt: skip
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
