@@ -110,10 +110,10 @@ EFFECTS = {
     "create sequence n start 5": [refused("n", "CREATE SEQUENCE")],
     "create view v as select * from t": [],
     "create or replace definer=`root`@`%` view v as select 1": [],
-    "create index i on t (a)": [],
-    "create unique index i on t (a)": [],
+    "create index i on t (a)": [("alter", "d.t", T, [])],
+    "create unique index i on t (a)": [("alter", "d.t", T, [])],
     "create unique index i on u (y)": [
-        refused("u", "CREATE UNIQUE INDEX on a table whose rows are told apart by a unique key")
+        refused("u", "ADD UNIQUE on a table whose rows are told apart by a unique key")
     ],
     "create procedure p() begin drop table t; end": [],
     "create trigger g before insert on t for each row set new.a = 1": [],
@@ -161,9 +161,16 @@ EFFECTS = {
     "alter table d.t add c timestamp null": [("alter", "d.t", T + ", c timestamp", [("add", "c", None)])],
     # alter: no effect
     "alter table t default charset latin1": [],
-    "alter table t add unique (a), drop index x, alter a set default 'z', rename index q to r, lock=none": [],
-    "alter table t add constraint f foreign key (b) references u (x), drop foreign key g, add check (b > 0)": [],
-    "alter table t add partition (partition p values less than (5))": [],
+    "alter table t add unique (a), drop index x, alter a set default 'z', rename index q to r, lock=none": [
+        ("alter", "d.t", T, [])
+    ],
+    "alter table t add constraint f foreign key (b) references u (x), drop foreign key g, add check (b > 0)": [
+        ("alter", "d.t", T, [])
+    ],
+    "alter table t partition by range (id) (partition p values less than (5))": [("alter", "d.t", T, [])],
+    "alter table t add partition (partition p values less than (5))": [
+        refused("t", "the table is not partitioned", "definition-mismatch")
+    ],
     "alter table t remove partitioning": [],
     "alter table t order by a, b": [],
     "alter table s add c int": [],
@@ -184,7 +191,7 @@ EFFECTS = {
     ],
     "alter table t add c json": [refused("t", "column c has type json", "column-type")],
     "alter table t add c int references u (x) on delete cascade": [
-        refused("t", "a foreign key ON DELETE CASCADE", "foreign-key-cascade")
+        refused("t", "ADD FOREIGN KEY ON DELETE CASCADE", "foreign-key-cascade")
     ],
     "alter table t add foreign key (b) references u (x) on delete set null": [
         refused("t", "ADD FOREIGN KEY ON DELETE SET NULL", "foreign-key-cascade")
@@ -209,7 +216,9 @@ EFFECTS = {
     "alter table t drop constraint `primary`": [refused("t", "DROP PRIMARY KEY")],
     "alter table t truncate partition p0": [refused("t", "TRUNCATE PARTITION")],
     "alter table t drop partition p0, p1": [refused("t", "DROP PARTITION")],
-    "alter table t exchange partition p0 with table u": [refused("t", "EXCHANGE PARTITION")],
+    "alter table t exchange partition p0 with table u": [
+        refused(name, "ALTER TABLE ... EXCHANGE PARTITION") for name in "tu"
+    ],
     "alter table t reorganize partition p0 into (partition p1 values less than (5))": [
         refused("t", "REORGANIZE PARTITION")
     ],
@@ -260,7 +269,7 @@ MARIADB_EFFECTS = {
     ],
     "alter table if exists t wait 5 add c int": [("alter", "d.t", T + ", c int", [("add", "c", None)])],
     "alter table t add system versioning": [refused("t", "ADD SYSTEM VERSIONING")],
-    "alter table t convert partition p to table n": [refused("t", "CONVERT")],
+    "alter table t convert partition p to table n": [refused(name, "ALTER TABLE ... CONVERT") for name in "tn"],
     "set statement max_statement_time=1 for drop table t": [("drop", "d.t")],
     "rename table if exists t wait 3 to n": [refused("t", "RENAME TABLE"), refused("n", "RENAME TABLE")],
     "create or replace database d": [

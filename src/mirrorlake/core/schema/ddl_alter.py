@@ -1,37 +1,56 @@
-"""ALTER TABLE: each clause, reduced to what it does to rows or to the definition."""
+"""ALTER TABLE: the text of its clauses -> values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from mirrorlake.core.schema.ddl_columns import read_column
-from mirrorlake.core.schema.ddl_create import read_key, read_table_option, skip_wait
+from mirrorlake.core.schema.ddl_create import keys_of_column, read_period, skip_wait
+from mirrorlake.core.schema.ddl_defaults import read_default
+from mirrorlake.core.schema.ddl_keys import read_constraint
+from mirrorlake.core.schema.ddl_options import read_table_option
+from mirrorlake.core.schema.ddl_partition_clauses import PARTITION_CLAUSES
 from mirrorlake.core.schema.ddl_statements import (
     AddColumn,
+    AddForeignKey,
+    AddKey,
+    AddPeriod,
     AlterTable,
-    ChangeUniqueKey,
+    ChangeColumn,
+    ChangeTablespace,
     Clause,
-    CreateTable,
+    ColumnSpec,
+    ConvertCharset,
     DropColumn,
+    DropConstraint,
+    DropForeignKey,
+    DropKey,
+    DropPeriod,
     RefusedClause,
-    RefusedStatement,
+    RenameColumn,
+    RenameKey,
+    RenameTable,
+    SetDefault,
     SetDefaultCharset,
+    SetEngine,
+    SetVersioning,
+    SetVisibility,
+    TableOptions,
 )
 from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.keys import PRIMARY_NAME
 
-_UNSUPPORTED = "ddl-unsupported"
+Reader = Callable[[Tokens], list[Clause]]
 
 
-def read_alter_table(tokens: Tokens) -> AlterTable | RefusedStatement:
-    """Behind ALTER ... TABLE. A statement that gives the table another name is refused under both names."""
-    tokens.accept("IF", "EXISTS")
-    table = AlterTable(tokens.table_name())
+def read_alter_table(tokens: Tokens) -> AlterTable:
+    """Behind ALTER ... TABLE."""
+    if_exists = tokens.accept("IF", "EXISTS")
+    table = AlterTable(tokens.table_name(), if_exists=if_exists)
     skip_wait(tokens)
     while not tokens.at_end:
         table.clauses += _read_clause(tokens)
         tokens.accept(",")
-    if len(tokens.tables) > 1:
-        return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, "ALTER TABLE ... RENAME")
     return table
 
 
@@ -39,12 +58,23 @@ def _read_clause(tokens: Tokens) -> list[Clause]:
     for pattern, read in _CLAUSES.items():
         if tokens.accept(*pattern):
             return read(tokens)
-    option = read_table_option(tokens)
-    if option is None:
+    options = TableOptions()
+    if not read_table_option(tokens, options):
         raise tokens.unexpected()
-    if "unsupported" in option:
-        return [RefusedClause(_UNSUPPORTED, option["unsupported"])]
-    return [SetDefaultCharset(option["charset"])] if "charset" in option else []
+    while read_table_option(tokens, options):  # a character set and its collation are one clause
+        pass
+    return list(_option_clauses(options))
+
+
+def _option_clauses(options: TableOptions) -> list[Clause]:
+    clauses: list[Clause] = []
+    if options.unsupported:
+        clauses.append(RefusedClause("ddl-unsupported", options.unsupported))
+    if options.charset or options.collation:
+        clauses.append(SetDefaultCharset(options.charset, options.collation))
+    if options.engine:
+        clauses.append(SetEngine(options.engine))
+    return clauses
 
 
 def _skip_clause(tokens: Tokens) -> list[Clause]:
@@ -56,61 +86,102 @@ def _skip_clause(tokens: Tokens) -> list[Clause]:
     return []
 
 
-def _skip_rest(tokens: Tokens) -> list[Clause]:
-    while not tokens.at_end:
-        tokens.next()
-    return []
+def _skip_order(tokens: Tokens) -> list[Clause]:
+    """A list of columns with commas between them."""
+    while True:
+        tokens.name()
+        while tokens.accept("."):
+            tokens.name()
+        tokens.accept_any("ASC", "DESC")
+        if not tokens.accept(","):
+            return []
 
 
 def _nothing(tokens: Tokens) -> list[Clause]:
     return []
 
 
-def _refuse(clause: str, skip: Callable[[Tokens], list[Clause]] = _skip_clause) -> Callable[[Tokens], list[Clause]]:
+def _one(clause: Clause) -> Reader:
     def read(tokens: Tokens) -> list[Clause]:
-        skip(tokens)
-        return [RefusedClause(_UNSUPPORTED, clause)]
+        return [clause]
+
+    return read
+
+
+def _named(kind: Callable[..., Clause]) -> Reader:
+    """A clause that is [IF EXISTS] and a name."""
+
+    def read(tokens: Tokens) -> list[Clause]:
+        if_exists = tokens.accept("IF", "EXISTS")
+        return [kind(tokens.name(), if_exists)]
+
+    return read
+
+
+def _renamed(kind: Callable[..., Clause]) -> Reader:
+    def read(tokens: Tokens) -> list[Clause]:
+        if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+        tokens.expect("TO")
+        return [kind(name, tokens.name(), if_exists)]
 
     return read
 
 
 def _read_add(tokens: Tokens) -> list[Clause]:
-    found = _read_added_key(tokens)
+    found = _read_added_constraint(tokens)
     return _read_add_column(tokens) if found is None else found
 
 
-def _read_added_key(tokens: Tokens) -> list[Clause] | None:
+def _read_added_constraint(tokens: Tokens) -> list[Clause] | None:
     """None: no key but a column comes."""
-    scratch = CreateTable(tokens.tables[0])
-    if not read_key(tokens, scratch):
+    found = read_constraint(tokens)
+    if found is None:
         return None
-    if scratch.cascade:
-        return [RefusedClause("foreign-key-cascade", f"ADD FOREIGN KEY {scratch.cascade}")]
-    if scratch.unsupported:
-        return [RefusedClause(_UNSUPPORTED, scratch.unsupported)]
-    if any(key.is_primary for key in scratch.keys):
-        return [RefusedClause(_UNSUPPORTED, "ADD PRIMARY KEY")]
-    return [ChangeUniqueKey("ADD UNIQUE")] if scratch.keys else []
+    clauses: list[Clause] = [AddKey(found.key, found.if_not_exists)] if found.key else []
+    return [*clauses, AddForeignKey(found.foreign_key, found.if_not_exists)] if found.foreign_key else clauses
 
 
 def _read_add_column(tokens: Tokens) -> list[Clause]:
     if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
     if not tokens.accept("("):
         column = read_column(tokens)
-        return [AddColumn(column, _read_place(tokens), if_not_exists)]
+        return _with_keys(column, AddColumn(column, _read_place(tokens), if_not_exists), if_not_exists)
     clauses: list[Clause] = []
     while True:
-        added_key = _read_added_key(tokens)
-        clauses += [AddColumn(read_column(tokens), None, if_not_exists)] if added_key is None else added_key
+        found = [AddPeriod(read_period(tokens))] if tokens.accept("PERIOD", "FOR") else _read_added_constraint(tokens)
+        if found is None:
+            column = read_column(tokens)
+            found = _with_keys(column, AddColumn(column, None, if_not_exists), if_not_exists)
+        clauses += found
         if tokens.accept(")"):
             return clauses
         tokens.expect(",")
+
+
+def _with_keys(column: ColumnSpec, clause: Clause, is_optional: bool = False) -> list[Clause]:
+    keys: list[Clause] = [AddKey(key, is_optional) for key in keys_of_column(column)]
+    reference: list[Clause] = [AddForeignKey(column.reference, is_optional)] if column.reference else []
+    return [clause, *keys, *reference]
 
 
 def _read_place(tokens: Tokens) -> str | None:
     if tokens.accept("FIRST"):
         return ""
     return tokens.name() if tokens.accept("AFTER") else None
+
+
+def _read_modify(tokens: Tokens) -> list[Clause]:
+    tokens.accept("COLUMN")
+    if_exists = tokens.accept("IF", "EXISTS")
+    column = read_column(tokens)
+    return _with_keys(column, ChangeColumn(column.name, column, _read_place(tokens), if_exists))
+
+
+def _read_change(tokens: Tokens) -> list[Clause]:
+    tokens.accept("COLUMN")
+    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+    column = read_column(tokens)
+    return _with_keys(column, ChangeColumn(name, column, _read_place(tokens), if_exists))
 
 
 def _read_drop_column(tokens: Tokens) -> list[Clause]:
@@ -120,67 +191,80 @@ def _read_drop_column(tokens: Tokens) -> list[Clause]:
     return [column]
 
 
-def read_drop_index(tokens: Tokens) -> list[Clause]:
-    """The name behind DROP INDEX, KEY or CONSTRAINT."""
-    tokens.accept("IF", "EXISTS")
-    if tokens.name().upper() == "PRIMARY":
-        return [RefusedClause(_UNSUPPORTED, "DROP PRIMARY KEY")]
-    return [ChangeUniqueKey("DROP INDEX")]
+def _read_alter_column(tokens: Tokens) -> list[Clause]:
+    """Behind ALTER: a column's default or visibility; an index's visibility and a check's enforcement do not matter."""
+    if any(tokens.sees(word) for word in ("INDEX", "KEY", "CHECK", "CONSTRAINT")):
+        return _skip_clause(tokens)
+    tokens.accept("COLUMN")
+    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+    if tokens.accept("DROP", "DEFAULT"):
+        return [SetDefault(name, None, if_exists)]
+    tokens.expect("SET")
+    if word := tokens.accept_any("VISIBLE", "INVISIBLE"):
+        return [SetVisibility(name, word == "INVISIBLE")]
+    tokens.expect("DEFAULT")
+    return [SetDefault(name, read_default(tokens), if_exists)]
 
 
 def _read_rename(tokens: Tokens) -> list[Clause]:
     tokens.accept_any("TO", "AS") or tokens.accept("=")
-    tokens.table_name()
-    return []
+    return [RenameTable(tokens.table_name())]
 
 
-_CLAUSES: dict[tuple[str, ...], Callable[[Tokens], list[Clause]]] = {
-    ("ADD", "PARTITION"): _skip_rest,
-    ("ADD", "SYSTEM", "VERSIONING"): _refuse("ADD SYSTEM VERSIONING"),
-    ("ADD", "PERIOD", "FOR"): _refuse("ADD PERIOD"),
+def _read_convert(tokens: Tokens) -> list[Clause]:
+    options = TableOptions()
+    tokens.expect("TO")
+    if not read_table_option(tokens, options) or options.charset is None:
+        raise tokens.unexpected()
+    if tokens.sees("COLLATE"):
+        read_table_option(tokens, options)
+    return [ConvertCharset(options.charset, options.collation)]
+
+
+def _read_add_period(tokens: Tokens) -> list[Clause]:
+    if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
+    return [AddPeriod(read_period(tokens), if_not_exists)]
+
+
+def _read_drop_period(tokens: Tokens) -> list[Clause]:
+    if_exists = tokens.accept("IF", "EXISTS")
+    return [DropPeriod(tokens.name(), if_exists)]
+
+
+_CLAUSES: dict[tuple[str, ...], Reader] = {
+    **PARTITION_CLAUSES,
+    ("ADD", "SYSTEM", "VERSIONING"): _one(SetVersioning(True)),
+    ("ADD", "PERIOD", "FOR"): _read_add_period,
     ("ADD", "COLUMN"): _read_add_column,
     ("ADD",): _read_add,
-    ("DROP", "PRIMARY", "KEY"): _refuse("DROP PRIMARY KEY"),
-    ("DROP", "INDEX"): read_drop_index,
-    ("DROP", "KEY"): read_drop_index,
-    ("DROP", "CONSTRAINT"): read_drop_index,
-    ("DROP", "FOREIGN", "KEY"): _skip_clause,
+    ("DROP", "PRIMARY", "KEY"): _one(DropKey(PRIMARY_NAME)),
+    ("DROP", "INDEX"): _named(DropKey),
+    ("DROP", "KEY"): _named(DropKey),
+    ("DROP", "CONSTRAINT"): _named(DropConstraint),
+    ("DROP", "FOREIGN", "KEY"): _named(DropForeignKey),
     ("DROP", "CHECK"): _skip_clause,
-    ("DROP", "PARTITION"): _refuse("DROP PARTITION", _skip_rest),
-    ("DROP", "SYSTEM", "VERSIONING"): _refuse("DROP SYSTEM VERSIONING"),
-    ("DROP", "PERIOD", "FOR"): _refuse("DROP PERIOD"),
+    ("DROP", "SYSTEM", "VERSIONING"): _one(SetVersioning(False)),
+    ("DROP", "PERIOD", "FOR"): _read_drop_period,
     ("DROP", "COLUMN"): _read_drop_column,
     ("DROP",): _read_drop_column,
-    ("MODIFY",): _refuse("MODIFY COLUMN"),
-    ("CHANGE",): _refuse("CHANGE COLUMN"),
-    ("RENAME", "COLUMN"): _refuse("RENAME COLUMN"),
-    ("RENAME", "INDEX"): _skip_clause,
-    ("RENAME", "KEY"): _skip_clause,
+    ("MODIFY",): _read_modify,
+    ("CHANGE",): _read_change,
+    ("RENAME", "COLUMN"): _renamed(RenameColumn),
+    ("RENAME", "INDEX"): _renamed(RenameKey),
+    ("RENAME", "KEY"): _renamed(RenameKey),
     ("RENAME",): _read_rename,
-    ("ALTER",): _skip_clause,  # a column's default or visibility, an index's visibility, a check's enforcement
-    ("CONVERT",): _refuse("CONVERT"),
+    ("ALTER",): _read_alter_column,
+    ("CONVERT",): _read_convert,
     ("DISABLE", "KEYS"): _nothing,
     ("ENABLE", "KEYS"): _nothing,
     ("FORCE",): _nothing,
     ("LOCK",): _skip_clause,
     ("ALGORITHM",): _skip_clause,
-    ("ORDER", "BY"): _skip_rest,
+    ("ORDER", "BY"): _skip_order,
     ("WITH", "VALIDATION"): _nothing,
     ("WITHOUT", "VALIDATION"): _nothing,
-    ("DISCARD",): _refuse("DISCARD TABLESPACE"),
-    ("IMPORT",): _refuse("IMPORT TABLESPACE"),
+    ("DISCARD", "TABLESPACE"): _one(ChangeTablespace("DISCARD")),
+    ("IMPORT", "TABLESPACE"): _one(ChangeTablespace("IMPORT")),
     ("SECONDARY_LOAD",): _skip_clause,
     ("SECONDARY_UNLOAD",): _skip_clause,
-    ("ANALYZE", "PARTITION"): _skip_rest,
-    ("CHECK", "PARTITION"): _skip_rest,
-    ("OPTIMIZE", "PARTITION"): _skip_rest,
-    ("REBUILD", "PARTITION"): _skip_rest,
-    ("REPAIR", "PARTITION"): _skip_rest,
-    ("COALESCE", "PARTITION"): _skip_rest,
-    ("REORGANIZE", "PARTITION"): _refuse("REORGANIZE PARTITION", _skip_rest),
-    ("TRUNCATE", "PARTITION"): _refuse("TRUNCATE PARTITION", _skip_rest),
-    ("EXCHANGE", "PARTITION"): _refuse("EXCHANGE PARTITION", _skip_rest),
-    ("REMOVE", "PARTITIONING"): _nothing,
-    ("UPGRADE", "PARTITIONING"): _nothing,
-    ("PARTITION", "BY"): _skip_rest,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from mirrorlake.core.schema.ddl_definition import define_table
+from mirrorlake.core.schema.ddl_definition import Dialect, define_table
 from mirrorlake.core.schema.ddl_evolve import CannotEvolve, evolve
 from mirrorlake.core.schema.ddl_lexer import LexError
 from mirrorlake.core.schema.ddl_parser import parse_statement
@@ -13,14 +13,22 @@ from mirrorlake.core.schema.ddl_statements import (
     AlterDatabase,
     AlterTable,
     CreateDatabase,
+    CreateSequence,
     CreateTable,
     DropDatabase,
     DropTables,
+    ExchangePartition,
     NoEffect,
+    PartitionToTable,
     RefusedStatement,
+    RenameTable,
+    RenameTables,
     Statement,
+    TableToPartition,
+    TruncateTable,
 )
 from mirrorlake.core.schema.ddl_tokens import ParseError, TableName, Tokens
+from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.errors import RefusedError
@@ -28,6 +36,7 @@ from mirrorlake.errors import RefusedError
 _SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
+_EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,14 @@ class _Before:
 
     definitions: Definitions
     flavor: str
+    server_version: int
     server_charset: str | None
+    explicit_timestamps: bool
+
+    def dialect(self, database: str) -> Dialect:
+        home = self.definitions.database(database)
+        charset = home.charset if home else None
+        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset)
 
 
 def interpret(
@@ -48,23 +64,22 @@ def interpret(
     default_charset: str | None,
     definitions: Definitions,
     server_version: int | None = None,
+    explicit_timestamps: bool | None = None,
 ) -> list[DefinitionChange]:
     """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
 
     database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
-    None: as new as can be. ``definitions`` is not changed: apply the result to it.
+    None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
+    ``definitions`` is not changed: apply the result to it.
 
     Raises RefusedError ``ddl-unsupported`` for a text that is not understood and names no table.
     """
-    tokens = Tokens(
-        statement,
-        database=database,
-        sql_mode=sql_mode or 0,
-        flavor=flavor,
-        server_version=server_version or _NEWEST_SERVER[flavor],
-    )
-    before = _Before(definitions, flavor, default_charset)
+    version = server_version or _NEWEST_SERVER[flavor]
+    tokens = Tokens(statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version)
+    if explicit_timestamps is None:
+        explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
+    before = _Before(definitions, flavor, version, default_charset, explicit_timestamps)
     parsed = _parse(tokens)
     return [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
 
@@ -97,25 +112,53 @@ def _refuse_all(parsed: RefusedStatement, before: _Before) -> list[DefinitionCha
     return [_refuse(name, parsed.code, parsed.reason) for name in names]
 
 
+def _refuse_rename(parsed: RenameTables, before: _Before) -> list[DefinitionChange]:
+    names = tuple(name for pair in parsed.pairs for name in pair)
+    return _refuse_all(RefusedStatement(names, _UNSUPPORTED, "RENAME TABLE"), before)
+
+
+def _refuse_truncate(parsed: TruncateTable, before: _Before) -> list[DefinitionChange]:
+    return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "TRUNCATE TABLE"), before)
+
+
+def _create_sequence(parsed: CreateSequence, before: _Before) -> list[DefinitionChange]:
+    return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "CREATE SEQUENCE", even_unknown=True), before)
+
+
 def _create(parsed: CreateTable, before: _Before) -> list[DefinitionChange]:
     name, known = parsed.name, _known(parsed.name, before)
     if parsed.if_not_exists and known is None:
         return [_refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
     if known is not None and known is not ABSENT:
         return [] if parsed.if_not_exists else _create_again(parsed, known)
-    if parsed.unsupported:
-        return [_refuse(name, _UNSUPPORTED, parsed.unsupported)]
-    if parsed.cascade:
-        return [_refuse(name, "foreign-key-cascade", f"a foreign key {parsed.cascade}")]
-    home = before.definitions.database(name.database)
+    refused = _why_create_refused(parsed)
+    if refused:
+        return [_refuse(name, *refused)]
     try:
-        schema = define_table(parsed, before.flavor, home.charset if home else None)
+        schema = define_table(parsed, before.dialect(name.database))
     except ParseError as error:
         return [_refuse(name, _UNSUPPORTED, str(error))]
     refusal = why_not_mirrored(schema)
     if refusal:
         return [_refuse(name, *refusal, schema)]
     return [DefinitionChange("create", name.database, name.table, schema)]
+
+
+def _why_create_refused(parsed: CreateTable) -> tuple[str, str] | None:
+    options = parsed.options
+    unsupported = (
+        parsed.unsupported
+        or ("CREATE TABLE ... LIKE" if parsed.like else None)
+        or ("CREATE TABLE ... SELECT" if parsed.has_select or parsed.has_rows else None)
+        or ("a system versioning column" if any(column.row_period for column in parsed.columns) else None)
+        or ("system versioning" if options.is_versioned or any(c.is_table_versioned for c in parsed.columns) else None)
+        or next((f"PERIOD FOR {period.name}" for period in parsed.periods), None)
+        or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine_loses_rows(options.engine))
+    )
+    if unsupported:
+        return _UNSUPPORTED, unsupported
+    action = next((key.row_changing_action for key in parsed.foreign_keys if key.row_changing_action), None)
+    return ("foreign-key-cascade", f"a foreign key {action}") if action else None
 
 
 def _create_again(parsed: CreateTable, known) -> list[DefinitionChange]:
@@ -133,11 +176,14 @@ def _drop(parsed: DropTables, before: _Before) -> list[DefinitionChange]:
 
 
 def _alter(parsed: AlterTable, before: _Before) -> list[DefinitionChange]:
+    refused = _why_alter_refused(parsed)
+    if refused:
+        return _refuse_all(refused, before)
     old, name = _known(parsed.name, before), parsed.name
     if not isinstance(old, TableSchema):
         return []
     try:
-        new, steps = evolve(old, parsed.clauses, before.flavor)
+        new, steps = evolve(old, parsed.clauses, before.dialect(name.database))
     except CannotEvolve as stop:
         return [_refuse(name, stop.code, stop.reason)]
     except ParseError as error:
@@ -145,9 +191,23 @@ def _alter(parsed: AlterTable, before: _Before) -> list[DefinitionChange]:
     refusal = why_not_mirrored(new)
     if refusal:
         return [_refuse(name, *refusal, new)]
-    if not steps and new.default_charset == old.default_charset:
+    if not steps and new.to_json() == old.to_json():
         return []
     return [DefinitionChange("alter", name.database, name.table, new, steps)]
+
+
+def _why_alter_refused(parsed: AlterTable) -> RefusedStatement | None:
+    """What concerns more tables than the one that is altered, or the statement as a whole."""
+    others = {RenameTable: ("name", "RENAME"), PartitionToTable: ("table", "CONVERT"),
+              TableToPartition: ("table", "CONVERT"), ExchangePartition: ("table", "EXCHANGE PARTITION")}  # fmt: skip
+    for clause in parsed.clauses:
+        if type(clause) in others:
+            field, word = others[type(clause)]
+            names = (parsed.name, getattr(clause, field))
+            return RefusedStatement(names, _UNSUPPORTED, f"ALTER TABLE ... {word}")
+    if parsed.ignores_duplicates:
+        return RefusedStatement((parsed.name,), _UNSUPPORTED, "ALTER IGNORE TABLE")
+    return None
 
 
 def _create_database(parsed: CreateDatabase, before: _Before) -> list[DefinitionChange]:
@@ -178,6 +238,9 @@ _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     NoEffect: _no_effect,
     RefusedStatement: _refuse_all,
     CreateTable: _create,
+    CreateSequence: _create_sequence,
+    RenameTables: _refuse_rename,
+    TruncateTable: _refuse_truncate,
     DropTables: _drop,
     AlterTable: _alter,
     CreateDatabase: _create_database,

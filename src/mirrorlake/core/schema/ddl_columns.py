@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mirrorlake.core.schema.charsets import charset_of_collation_name
+from mirrorlake.core.schema.ddl_defaults import read_default, read_now
+from mirrorlake.core.schema.ddl_keys import read_reference, skip_check
 from mirrorlake.core.schema.ddl_lexer import Kind
-from mirrorlake.core.schema.ddl_statements import ColumnSpec, Default, TypeSpec
+from mirrorlake.core.schema.ddl_statements import ColumnSpec, TypeSpec
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.ddl_types import read_charset, read_charset_word, read_collation, read_type
-
-_UNSEEN_ACTIONS = (("CASCADE",), ("SET", "NULL"), ("SET", "DEFAULT"))
 
 
 def read_column(tokens: Tokens) -> ColumnSpec:
@@ -32,7 +32,8 @@ def _read_attribute(tokens: Tokens, column: ColumnSpec) -> None:
         column.type = replace(column.type, charset=charset)
     elif collation := read_collation(tokens):
         charset = column.type.charset or charset_of_collation_name(collation)
-        column.type = replace(column.type, charset=charset)
+        named = None if collation.lower() == "default" else collation.lower()
+        column.type = replace(column.type, charset=charset if named else column.type.charset, collation=named)
     else:
         for pattern, read in _ATTRIBUTES.items():
             if tokens.accept(*pattern):
@@ -61,70 +62,25 @@ def _skip(*read: Callable[[Tokens], object]) -> Callable[[Tokens, ColumnSpec], N
 
 
 def _read_default(tokens: Tokens, column: ColumnSpec) -> None:
-    column.default = Default.NULL if tokens.accept("NULL") else Default.VALUE
-    if column.default is Default.VALUE:
-        _skip_value(tokens)
+    column.default = read_default(tokens)
 
 
-def _skip_value(tokens: Tokens) -> None:
-    """A literal, a parenthesised expression, or a function call: what may stand unparenthesised behind DEFAULT."""
-    while tokens.accept("-") or tokens.accept("+"):
-        pass
-    if tokens.sees("("):
-        return tokens.skip_parentheses()
-    if tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
-        tokens.next()  # a character set introducer, DATE, TIME or TIMESTAMP
-    if tokens.accept("NEXT", "VALUE", "FOR"):
-        tokens.name()
-    elif tokens.peek().kind in (Kind.STRING, Kind.NUMBER, Kind.BITS):
-        tokens.next()
-        while tokens.peek().kind is Kind.STRING:
-            tokens.next()
-    else:
-        tokens.name()
-    while tokens.accept("."):
-        tokens.name()
-    if tokens.sees("("):
-        tokens.skip_parentheses()
+def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:
+    if read_now(tokens) is None:
+        raise tokens.unexpected()
+    column.updates_to_now = True
 
 
 def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
-    if tokens.accept_any("ROW"):
-        tokens.next()
-        column.unsupported = "a system versioning column"
-        return
-    tokens.skip_parentheses()
-    column.is_generated = True
+    if tokens.accept("ROW"):
+        column.row_period = (tokens.accept_any("START", "END") or tokens.name()).lower()
+        column.nullable = False
+    else:
+        column.generated = tokens.parenthesised()
 
 
 def _read_reference(tokens: Tokens, column: ColumnSpec) -> None:
-    column.cascade = read_reference(tokens) or column.cascade
-
-
-def read_reference(tokens: Tokens) -> str | None:
-    """The rest of REFERENCES. Returns the action that changes rows of this table without a row event, or None."""
-    tokens.table_name()
-    tokens.tables.pop()  # the parent is not what this statement is about
-    if tokens.sees("("):
-        tokens.skip_parentheses()
-    if tokens.accept("MATCH"):
-        tokens.name()
-    unseen = None
-    while tokens.accept("ON"):
-        event = tokens.name().upper()
-        action = next((a for a in _UNSEEN_ACTIONS if tokens.accept(*a)), None)
-        if action:
-            unseen = f"ON {event} {' '.join(action)}"
-        elif not tokens.accept("NO", "ACTION"):
-            tokens.expect("RESTRICT")
-    return unseen
-
-
-def skip_check(tokens: Tokens) -> None:
-    """The rest of CHECK."""
-    tokens.skip_parentheses()
-    if not tokens.accept("NOT", "ENFORCED"):
-        tokens.accept("ENFORCED")
+    column.reference = read_reference(tokens, None, (column.name,))
 
 
 def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:
@@ -137,6 +93,10 @@ def _read_compressed(tokens: Tokens, column: ColumnSpec) -> None:
         tokens.next()
     kind = "varchar" if column.type.name.startswith("var") else "blob"
     column.type = TypeSpec(f"{kind} compressed")
+
+
+def _read_binary(tokens: Tokens, column: ColumnSpec) -> None:
+    column.type = replace(column.type, is_binary=True)
 
 
 def _skip_equal_value(tokens: Tokens) -> None:
@@ -157,7 +117,7 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("NOT", "SECONDARY"): _nothing,
     ("NULL",): _set(nullable=True),
     ("DEFAULT",): _read_default,
-    ("ON", "UPDATE"): _skip(_skip_value),
+    ("ON", "UPDATE"): _read_on_update,
     ("AUTO_INCREMENT",): _set(is_auto_increment=True),
     ("SERIAL", "DEFAULT", "VALUE"): _set(is_auto_increment=True, nullable=False, is_unique=True),
     ("PRIMARY", "KEY"): _set(is_primary=True),
@@ -172,7 +132,7 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("STORED",): _set(is_stored=True),
     ("PERSISTENT",): _set(is_stored=True),
     ("VISIBLE",): _nothing,
-    ("INVISIBLE",): _nothing,
+    ("INVISIBLE",): _set(is_invisible=True),
     ("CONSTRAINT",): _skip_constraint_name,
     ("CHECK",): _skip(skip_check),
     ("REFERENCES",): _read_reference,
@@ -181,8 +141,8 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("ENGINE_ATTRIBUTE",): _skip(_skip_equal_value),
     ("SECONDARY_ENGINE_ATTRIBUTE",): _skip(_skip_equal_value),
     ("SRID",): _skip(Tokens.number),
-    ("WITHOUT", "SYSTEM", "VERSIONING"): _nothing,
-    ("WITH", "SYSTEM", "VERSIONING"): _set(unsupported="system versioning"),
+    ("WITHOUT", "SYSTEM", "VERSIONING"): _set(is_versioned=False),
+    ("WITH", "SYSTEM", "VERSIONING"): _set(is_table_versioned=True),
     ("COMPRESSED",): _read_compressed,
-    ("BINARY",): _nothing,
+    ("BINARY",): _read_binary,
 }

@@ -2,57 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable, Default, KeySpec
+from mirrorlake.core.schema.charsets import BINARY, charset_of_collation_name
+from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable, TableOptions
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.ddl_types import resolve_type
-from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.keys import Key, identity_key, server_order
+from mirrorlake.core.schema.keys_of_table import settle_keys
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.versioning import add_row_periods
+
+_ZERO_TIMESTAMP = Default("string", "0000-00-00 00:00:00")
 
 
-def define_table(created: CreateTable, flavor: str, database_charset: str | None) -> TableSchema:
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What the meaning of a statement hangs on beside its text.
+
+    server_version: 90704 for 9.7.4. explicit_timestamps: explicit_defaults_for_timestamp. database_charset,
+    database_collation: defaults of the table's database, None when not known.
+    """
+
+    flavor: str
+    server_version: int = 999999
+    explicit_timestamps: bool = True
+    database_charset: str | None = None
+    database_collation: str | None = None
+
+
+def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
     """Raises ParseError when the parts do not fit together."""
-    charset = created.charset or database_charset
-    columns = [define_column(spec, flavor, charset) for spec in created.columns]
-    never_null = {c.name for c, spec in zip(columns, created.columns, strict=True) if _is_never_null(c, spec)}
-    primary = next((key for key in created.keys if key.is_primary), None)
-    if primary:
-        in_key = {name.casefold() for name in primary.columns}
-        columns = [Column(c.name, c.type, c.nullable and c.name.casefold() not in in_key) for c in columns]
-    key = primary or _promoted_key(created.keys, {name.casefold() for name in never_null})
-    if not columns:
+    if not created.columns:
         raise ParseError("no columns")
-    return TableSchema(
+    charset, collation = table_charset(created.options, dialect)
+    columns = [define_column(spec, dialect, charset, collation) for spec in created.columns]
+    if not dialect.explicit_timestamps:
+        columns = promote_first_timestamp(columns)
+    drafted = TableSchema(
         created.name.database,
         created.name.table,
         tuple(columns),
-        tuple(_declared_name(name, columns) for name in key.columns) if key else (),
+        (),
         default_charset=charset,
-        key_is_promoted=primary is None,
+        default_collation=collation,
+        keys=tuple(created.keys),
+        foreign_keys=tuple(created.foreign_keys),
+        engine=created.options.engine,
+        partitioning=created.partitioning,
+        is_versioned=created.options.is_versioned or any(spec.is_table_versioned for spec in created.columns),
+        periods=tuple(created.periods),
+    )
+    return settle(add_row_periods(drafted), dialect)
+
+
+def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
+    """Keys named, in the server's order, with columns of the PRIMARY KEY NOT NULL and the identity chosen.
+
+    Raises ParseError for a key on a column that the table does not have.
+    """
+    keys = settle_keys(drafted, dialect.flavor)
+    columns = _without_nulls_in_primary(drafted.columns, keys)
+    never_null = {column.name.casefold() for column in columns if column.never_null}
+    keys = server_order(keys, never_null)
+    identity = identity_key(keys, never_null)
+    return replace(
+        drafted,
+        columns=tuple(columns),
+        keys=keys,
+        primary_key=identity.columns if identity else (),
+        key_is_promoted=not any(key.kind == "primary" for key in keys),
     )
 
 
-def define_column(spec: ColumnSpec, flavor: str, table_charset: str | None) -> Column:
-    """Raises ParseError for a type that cannot be resolved."""
-    nullable = spec.nullable is not False and not spec.is_auto_increment
-    return Column(spec.name, resolve_type(spec.type, flavor, table_charset), nullable)
+def _without_nulls_in_primary(columns: Sequence[Column], keys: Iterable[Key]) -> list[Column]:
+    in_primary = {name.casefold() for key in keys if key.kind == "primary" for name in key.columns}
+    return [_never_null(column) if column.name.casefold() in in_primary else column for column in columns]
 
 
-def _is_never_null(column: Column, spec: ColumnSpec) -> bool:
-    """In the eyes of the servers, which do not count a virtual column."""
-    return not column.nullable and (spec.is_stored or not spec.is_generated)
+def _never_null(column: Column) -> Column:
+    has_null_default = column.default is not None and column.default.kind == "null"
+    return replace(column, nullable=False, default=None if has_null_default else column.default)
 
 
-def _promoted_key(keys: Sequence[KeySpec], never_null: set[str]) -> KeySpec | None:
-    """Without a PRIMARY KEY both servers take the first UNIQUE key of whole columns that cannot be NULL."""
-    candidates = (key for key in keys if key.is_whole and key.columns)
-    return next((key for key in candidates if all(name.casefold() in never_null for name in key.columns)), None)
+def table_charset(options: TableOptions, dialect: Dialect) -> tuple[str | None, str | None]:
+    """(character set, collation) that columns take which name none."""
+    charset = None if options.charset == "default" else options.charset
+    collation = None if options.collation == "default" else options.collation
+    if charset is None and collation:
+        charset = charset_of_collation_name(collation)
+    if charset is None:
+        return dialect.database_charset, collation or dialect.database_collation
+    return charset, collation
 
 
-def _declared_name(name: str, columns: Sequence[Column]) -> str:
-    found = next((column.name for column in columns if column.name.casefold() == name.casefold()), None)
-    if found is None:
-        raise ParseError("a key names a column that the table does not have")
+def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, collation: str | None = None) -> Column:
+    """charset, collation: the table's. Raises ParseError for a type that cannot be resolved."""
+    kind = resolve_type(spec.type, dialect.flavor, charset)
+    is_implicit = spec.type.name == "timestamp" and not dialect.explicit_timestamps
+    nullable = spec.nullable is True if is_implicit else spec.nullable is not False
+    nullable = nullable and not spec.is_auto_increment and spec.row_period is None
+    has_own = kind.has_charset and (spec.type.charset is not None or spec.type.collation is not None)
+    is_text = kind.has_charset and kind.charset != BINARY
+    found = Column(
+        spec.name,
+        kind,
+        nullable,
+        collation=_collation(spec, kind.charset, None if has_own else collation) if is_text else None,
+        default=spec.default,
+        updates_to_now=spec.updates_to_now,
+        generated=spec.generated,
+        is_stored=spec.is_stored,
+        is_invisible=spec.is_invisible,
+        is_auto_increment=spec.is_auto_increment,
+        is_zerofill=spec.type.is_zerofill,
+        display=spec.type.numbers if kind.name.endswith("int") or kind.name in ("float", "double") else (),
+        row_period=spec.row_period,
+        is_versioned=spec.is_versioned,
+        has_charset_of_its_own=has_own,
+    )
+    has_no_default = spec.default is None and spec.generated is None and spec.row_period is None
+    return replace(found, default=Default("null")) if has_no_default and nullable else found
+
+
+def _collation(spec: ColumnSpec, charset: str | None, inherited: str | None) -> str | None:
+    if spec.type.is_binary and spec.type.collation is None and charset:
+        return f"{charset}_bin"
+    return spec.type.collation or inherited
+
+
+def promote_first_timestamp(columns: Sequence[Column]) -> list[Column]:
+    """Without explicit_defaults_for_timestamp: the first TIMESTAMP follows the clock, others begin with zero."""
+    found = list(columns)
+    stamps = [i for i, column in enumerate(found) if column.type.name == "timestamp"]
+    for i in stamps:
+        column = found[i]
+        if column.nullable or column.default or column.generated or column.row_period or column.updates_to_now:
+            continue
+        digits = str(column.type.fraction_digits or 0)
+        follows = {"default": Default("now", digits), "updates_to_now": True}
+        found[i] = replace(column, **(follows if i == stamps[0] else {"default": _ZERO_TIMESTAMP}))
     return found
 
 
@@ -60,14 +150,16 @@ def why_old_rows_change(spec: ColumnSpec) -> str | None:
     """Why ADD COLUMN gives rows that exist already something else than NULL; None when it does not."""
     if spec.unsupported:
         return spec.unsupported
-    if spec.is_generated:
+    if spec.row_period:
+        return "a system versioning column"
+    if spec.generated is not None:
         return "a generated column"
     if spec.is_primary or spec.is_auto_increment:
         return "a key or AUTO_INCREMENT column"
-    if spec.default is Default.VALUE:
+    if spec.default is not None and spec.default.kind != "null":
         return "a DEFAULT"
     if spec.nullable is False:
         return "NOT NULL"
-    if spec.type.name == "timestamp" and spec.nullable is None and spec.default is Default.NONE:
+    if spec.type.name == "timestamp" and spec.nullable is None and spec.default is None:
         return "TIMESTAMP without NULL"
     return None

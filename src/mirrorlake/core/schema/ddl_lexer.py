@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-ANSI_QUOTES = 1 << 2  # bits of sql_mode
+PIPES_AS_CONCAT = 1 << 1  # bits of sql_mode
+ANSI_QUOTES = 1 << 2
 NO_BACKSLASH_ESCAPES = 1 << 20
 
 
@@ -38,6 +39,7 @@ class Token:
     kind: Kind
     text: str
     start: int
+    end: int
 
     def is_word(self, word: str) -> bool:
         return self.kind is Kind.WORD and self.text.upper() == word
@@ -79,6 +81,7 @@ _KINDS = {
     "close": Kind.SYMBOL,
 }
 _VERSIONED = re.compile(r"/\*(M?)!(\d{5,6})?")
+_VERSIONED_BEFORE_8 = re.compile(r"/\*(M?)!(\d{5})?")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PLAIN_COMMENT_END = re.compile(r"\*/")
 
@@ -99,11 +102,11 @@ def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int)
             if kind == "quote":
                 previous, at = _quoted(statement, start, sql_mode)
             else:
-                previous = Token(_KINDS[kind], found.group(), start)
+                previous = Token(_KINDS[kind], found.group(), start, at)
             yield previous
     if versioned_depth:
         raise LexError("a versioned comment is not closed")
-    yield Token(Kind.END, "", len(statement))
+    yield Token(Kind.END, "", len(statement), len(statement))
 
 
 def _match(statement: str, at: int, previous: Token | None) -> re.Match:
@@ -126,7 +129,7 @@ def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:
         raise LexError(f"the quote at character {start + 1} is not closed")
     text = found.group(1)
     text = _unescape(text, quote) if escapes else text.replace(quote * 2, quote)
-    return Token(Kind.QUOTED if is_name else Kind.STRING, text, start), found.end()
+    return Token(Kind.QUOTED if is_name else Kind.STRING, text, start, found.end()), found.end()
 
 
 def _unescape(text: str, quote: str) -> str:
@@ -140,7 +143,8 @@ def _unescape(text: str, quote: str) -> str:
 
 def _open_comment(statement: str, start: int, flavor: str, server_version: int) -> tuple[int, int]:
     """(where to go on, 1 when the inside is SQL that runs)."""
-    found = _VERSIONED.match(statement, start)
+    is_old = flavor == "mysql" and server_version < 80000
+    found = (_VERSIONED_BEFORE_8 if is_old else _VERSIONED).match(statement, start)
     if found and _is_executed(found, flavor, server_version):
         return found.end(), 1
     if found and not (found.group(1) and flavor == "mysql"):

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mirrorlake.core.schema.ddl_alter import read_alter_table, read_drop_index
-from mirrorlake.core.schema.ddl_create import read_create_table, read_table_option
+from mirrorlake.core.schema.charsets import charset_of_collation_name
+from mirrorlake.core.schema.ddl_alter import read_alter_table
+from mirrorlake.core.schema.ddl_create import read_create_table, skip_wait
 from mirrorlake.core.schema.ddl_dml import read_dml
+from mirrorlake.core.schema.ddl_keys import accept_index_word, read_key_parts, skip_index_type
 from mirrorlake.core.schema.ddl_lexer import Kind
+from mirrorlake.core.schema.ddl_options import read_database_options, sees_database_option
 from mirrorlake.core.schema.ddl_statements import (
+    AddKey,
     AlterDatabase,
     AlterTable,
-    ChangeUniqueKey,
+    Clause,
     CreateDatabase,
+    CreateSequence,
     DropDatabase,
+    DropKey,
     DropTables,
     NoEffect,
-    RefusedStatement,
+    RenameTables,
     Statement,
+    TableOptions,
+    TruncateTable,
 )
-from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
+from mirrorlake.core.schema.keys import UNIQUE
 
-_UNSUPPORTED = "ddl-unsupported"
 _NO_EFFECT = frozenset(
     """BEGIN COMMIT ROLLBACK SAVEPOINT RELEASE START XA SET USE LOCK UNLOCK GRANT REVOKE FLUSH RESET PURGE CHANGE STOP
     OPTIMIZE CHECK CHECKSUM REPAIR CACHE INSTALL UNINSTALL KILL SHOW CLONE BACKUP""".split()
@@ -33,7 +41,7 @@ _OTHER_OBJECTS = frozenset(
     """VIEW TRIGGER PROCEDURE FUNCTION EVENT USER ROLE SERVER TABLESPACE LOGFILE UNDO SPATIAL RESOURCE AGGREGATE PACKAGE
     LIBRARY DEFINER ALGORITHM SQL JSON INSTANCE PREPARE MASKING""".split()
 )
-_INDEX_WORDS = frozenset(("INDEX", "UNIQUE", "FULLTEXT", "VECTOR"))
+_INDEX_WORDS = ("INDEX", "FULLTEXT", "VECTOR")
 
 
 def parse_statement(tokens: Tokens) -> Statement:
@@ -68,94 +76,92 @@ def _read_create(tokens: Tokens) -> Statement:
         return read_create_table(tokens, or_replace)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
-        return CreateDatabase(tokens.name(), if_not_exists, or_replace, _read_database_charset(tokens))
+        name = tokens.name()
+        return CreateDatabase(name, if_not_exists, or_replace, *_charset(read_database_options(tokens)))
     if tokens.accept("SEQUENCE"):
-        tokens.accept("IF", "NOT", "EXISTS")
-        return RefusedStatement((tokens.table_name(),), _UNSUPPORTED, "CREATE SEQUENCE", even_unknown=True)
-    word = tokens.peek().text.upper()
-    if word in _INDEX_WORDS or tokens.sees("SPATIAL", "INDEX"):
-        return _read_create_index(tokens, or_replace)
+        if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
+        return CreateSequence(tokens.table_name(), if_not_exists, or_replace)
+    kind = UNIQUE if tokens.accept("UNIQUE") else None
+    if kind or any(tokens.sees(word) for word in _INDEX_WORDS) or tokens.sees("SPATIAL", "INDEX"):
+        kind = accept_index_word(tokens) if kind is None else kind
+        tokens.accept("INDEX")
+        return _read_create_index(tokens, kind or UNIQUE, or_replace)
     return _other_object(tokens)
 
 
-def _read_create_index(tokens: Tokens, or_replace: bool) -> Statement:
-    is_unique = tokens.accept("UNIQUE")
-    while not tokens.accept("ON"):
-        _step(tokens)
-    return _alter_keys(tokens, [ChangeUniqueKey("CREATE UNIQUE INDEX")] if is_unique or or_replace else [])
+def _charset(options: TableOptions) -> tuple[str | None, str | None]:
+    charset = None if options.charset == "default" else options.charset
+    if charset is None and options.collation and options.collation != "default":
+        charset = charset_of_collation_name(options.collation)
+    return charset, options.collation
+
+
+def _read_create_index(tokens: Tokens, kind: str, or_replace: bool) -> Statement:
+    if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), tokens.name()
+    skip_index_type(tokens)
+    tokens.expect("ON")
+    table = tokens.table_name()
+    skip_wait(tokens)
+    return AlterTable(table, [AddKey(read_key_parts(tokens, kind, name), if_not_exists, or_replace)])
 
 
 def _read_alter(tokens: Tokens) -> Statement:
     tokens.accept_any("ONLINE", "OFFLINE")
-    loses_duplicates = tokens.accept("IGNORE")
+    ignores_duplicates = tokens.accept("IGNORE")
     if tokens.accept("TABLE"):
         altered = read_alter_table(tokens)
-        if loses_duplicates:
-            return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, "ALTER IGNORE TABLE")
+        altered.ignores_duplicates = ignores_duplicates
         return altered
     if tokens.accept_any("DATABASE", "SCHEMA"):
-        has_name = tokens.peek().kind is Kind.QUOTED or not _sees_database_option(tokens)
-        return AlterDatabase(tokens.name() if has_name else tokens.database, _read_database_charset(tokens))
+        has_name = tokens.peek().kind is Kind.QUOTED or not sees_database_option(tokens)
+        name = tokens.name() if has_name else tokens.database
+        return AlterDatabase(name, *_charset(read_database_options(tokens)))
     return NoEffect() if tokens.accept("SEQUENCE") else _other_object(tokens)
-
-
-def _sees_database_option(tokens: Tokens) -> bool:
-    words = ("DEFAULT", "CHARSET", "COLLATE", "ENCRYPTION", "COMMENT", "UPGRADE")
-    return any(tokens.sees(word) for word in words) or tokens.sees("CHARACTER", "SET") or tokens.sees("READ", "ONLY")
-
-
-def _read_database_charset(tokens: Tokens) -> str | None:
-    charset = None
-    while not tokens.at_end:
-        if tokens.accept("READ", "ONLY") or tokens.accept("UPGRADE") or tokens.accept("DEFAULT", "ENCRYPTION"):
-            while not (tokens.at_end or tokens.sees("DEFAULT")):
-                tokens.next()
-            continue
-        option = read_table_option(tokens)
-        if option is None:
-            raise tokens.unexpected()
-        charset = option.get("charset", charset)
-    return charset
 
 
 def _read_drop(tokens: Tokens) -> Statement:
     if tokens.accept("TEMPORARY"):
         return NoEffect()
     if tokens.accept_any("TABLE", "TABLES", "SEQUENCE"):
-        tokens.accept("IF", "EXISTS")
+        if_exists = tokens.accept("IF", "EXISTS")
         names = [tokens.table_name()]
         while tokens.accept(","):
             names.append(tokens.table_name())
-        return DropTables(tuple(names))
+        return DropTables(tuple(names), if_exists)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         tokens.accept("IF", "EXISTS")
         return DropDatabase(tokens.name())
     tokens.accept_any("ONLINE", "OFFLINE")
-    if tokens.accept("INDEX"):
-        clauses = read_drop_index(tokens)
-        tokens.expect("ON")
-        return _alter_keys(tokens, clauses)
-    return _other_object(tokens)
+    return _read_drop_index(tokens) if tokens.accept("INDEX") else _other_object(tokens)
 
 
-def _alter_keys(tokens: Tokens, clauses: list) -> AlterTable:
+def _read_drop_index(tokens: Tokens) -> Statement:
+    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+    tokens.expect("ON")
+    clauses: list[Clause] = [DropKey(name, if_exists)]
     return AlterTable(tokens.table_name(), clauses)
 
 
 def _read_rename(tokens: Tokens) -> Statement:
     if not tokens.accept_any("TABLE", "TABLES"):
         return _other_object(tokens)
-    tokens.accept("IF", "EXISTS")
-    while not tokens.at_end:
-        tokens.table_name()
-        while not (tokens.accept("TO") or tokens.accept(",") or tokens.at_end):
-            tokens.next()
-    return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, "RENAME TABLE")
+    if_exists = tokens.accept("IF", "EXISTS")
+    pairs = [_read_renamed(tokens)]
+    while tokens.accept(","):
+        pairs.append(_read_renamed(tokens))
+    return RenameTables(tuple(pairs), if_exists)
+
+
+def _read_renamed(tokens: Tokens) -> tuple[TableName, TableName]:
+    old = tokens.table_name()
+    skip_wait(tokens)
+    tokens.expect("TO")
+    return old, tokens.table_name()
 
 
 def _read_truncate(tokens: Tokens) -> Statement:
     tokens.accept("TABLE")
-    return RefusedStatement((tokens.table_name(),), _UNSUPPORTED, "TRUNCATE TABLE")
+    return TruncateTable(tokens.table_name())
 
 
 def _other_object(tokens: Tokens) -> NoEffect:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from mirrorlake.core.schema.ddl_tokens import TableName
+from mirrorlake.core.schema.keys import ForeignKey, Key
+from mirrorlake.core.schema.partitions import Partition, Partitioning
+from mirrorlake.core.schema.tables import Default, Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,54 +19,63 @@ class TypeSpec:
     labels: tuple[str, ...] = ()
     unsigned: bool = False
     charset: str | None = None
+    collation: str | None = None
+    is_binary: bool = False
     is_serial: bool = False
-
-
-class Default(Enum):
-    """What rows that exist before the column would hold."""
-
-    NONE = "no default"
-    NULL = "NULL"
-    VALUE = "a value"
+    is_zerofill: bool = False
 
 
 @dataclass(slots=True)
 class ColumnSpec:
-    """One column definition. nullable None: not written."""
+    """One column definition. nullable None: not written. key: written behind the type."""
 
     name: str
     type: TypeSpec
     nullable: bool | None = None
-    default: Default = Default.NONE
-    is_generated: bool = False
+    default: Default | None = None
+    updates_to_now: bool = False
+    generated: str | None = None
     is_stored: bool = False
+    is_invisible: bool = False
     is_auto_increment: bool = False
     is_primary: bool = False
     is_unique: bool = False
-    cascade: str | None = None
+    row_period: str | None = None
+    is_versioned: bool = True
+    is_table_versioned: bool = False
+    reference: ForeignKey | None = None
     unsupported: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeySpec:
-    """PRIMARY KEY or UNIQUE. is_whole: each part is a whole column, not a prefix nor an expression."""
+@dataclass(slots=True)
+class TableOptions:
+    """charset, collation None: not named; charset ``default``: the server's choice. engine: lower case."""
 
-    columns: tuple[str, ...]
-    is_primary: bool
-    is_whole: bool = True
+    charset: str | None = None
+    collation: str | None = None
+    engine: str | None = None
+    is_versioned: bool = False
+    is_sequence: bool = False
+    unsupported: str | None = None
 
 
 @dataclass(slots=True)
 class CreateTable:
-    """charset None: the database's. cascade: text of a foreign key's action that changes rows unseen."""
+    """like: the table whose definition it takes. has_select: rows and columns of a query too. has_rows: START
+    TRANSACTION, so the rows of a query follow as row events. keys: those behind a column included, as written."""
 
     name: TableName
     if_not_exists: bool = False
     or_replace: bool = False
     columns: list[ColumnSpec] = field(default_factory=list)
-    keys: list[KeySpec] = field(default_factory=list)
-    charset: str | None = None
-    cascade: str | None = None
+    keys: list[Key] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    periods: list[Period] = field(default_factory=list)
+    options: TableOptions = field(default_factory=TableOptions)
+    partitioning: Partitioning | None = None
+    like: TableName | None = None
+    has_select: bool = False
+    has_rows: bool = False
     unsupported: str | None = None
 
 
@@ -73,26 +84,213 @@ class AddColumn:
     """after: None: at the end; "": first; else behind this column."""
 
     column: ColumnSpec
-    after: str | None
-    if_not_exists: bool
+    after: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """CHANGE, and MODIFY, which keeps the name. after None: where it is."""
+
+    name: str
+    column: ColumnSpec
+    after: str | None = None
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
     name: str
-    if_exists: bool
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    name: str
+    new_name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN ... SET DEFAULT. default None: DROP DEFAULT."""
+
+    name: str
+    default: Default | None
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetVisibility:
+    name: str
+    is_invisible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddKey:
+    """or_replace: MariaDB's CREATE OR REPLACE INDEX."""
+
+    key: Key
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropKey:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """A key, a foreign key or a check of that name."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameKey:
+    name: str
+    new_name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddForeignKey:
+    foreign_key: ForeignKey
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropForeignKey:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """In an ALTER TABLE."""
+
+    name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class SetDefaultCharset:
-    charset: str | None
+    """Of columns to come. charset None: the database's, or the one of the collation."""
+
+    charset: str | None = None
+    collation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeUniqueKey:
-    """A UNIQUE key comes or goes: the identity of a table without PRIMARY KEY may hang on it."""
+class ConvertCharset:
+    """CONVERT TO CHARACTER SET. charset None: the database's."""
 
-    clause: str
+    charset: str | None = None
+    collation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetEngine:
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBy:
+    partitioning: Partitioning
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePartitioning:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """partitions, or so many more of HASH or KEY."""
+
+    partitions: tuple[Partition, ...] = ()
+    count: int = 0
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropPartitions:
+    """Their rows go."""
+
+    names: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatePartitions:
+    """Their rows go; the partitions stay. names (): ALL."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoalescePartitions:
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReorganizePartitions:
+    """names (): all. Rows that no new partition takes would have made it fail; SYSTEM_TIME aside, no row changes."""
+
+    names: tuple[str, ...]
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangePartition:
+    """The rows of one partition and those of a table change places."""
+
+    name: str
+    table: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionToTable:
+    """MariaDB's CONVERT PARTITION name TO TABLE: a new table takes its rows."""
+
+    name: str
+    table: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class TableToPartition:
+    """MariaDB's CONVERT TABLE TO partition: the rows of a table move here, the table goes."""
+
+    table: TableName
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True)
+class SetVersioning:
+    """ADD or DROP SYSTEM VERSIONING: columns of history come, or go with the rows of the past."""
+
+    is_versioned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddPeriod:
+    period: Period
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropPeriod:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTablespace:
+    """action: DISCARD or IMPORT; rows come and go as files."""
+
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,36 +299,71 @@ class RefusedClause:
     reason: str
 
 
-Clause = AddColumn | DropColumn | SetDefaultCharset | ChangeUniqueKey | RefusedClause
+Clause = (
+    AddColumn | ChangeColumn | DropColumn | RenameColumn | SetDefault | SetVisibility
+    | AddKey | DropKey | DropConstraint | RenameKey | AddForeignKey | DropForeignKey
+    | RenameTable | SetDefaultCharset | ConvertCharset | SetEngine
+    | PartitionBy | RemovePartitioning | AddPartitions | DropPartitions | TruncatePartitions | CoalescePartitions
+    | ReorganizePartitions | ExchangePartition | PartitionToTable | TableToPartition
+    | SetVersioning | AddPeriod | DropPeriod | ChangeTablespace | RefusedClause
+)  # fmt: skip
 
 
 @dataclass(slots=True)
 class AlterTable:
-    """clauses: those that matter; a clause without effect on rows or definition leaves nothing."""
+    """clauses: those that matter, in the order written; one without effect on rows or definition leaves nothing.
+
+    ignores_duplicates: ALTER IGNORE TABLE, which removes rows that a new unique key does not admit.
+    """
 
     name: TableName
     clauses: list[Clause] = field(default_factory=list)
+    if_exists: bool = False
+    ignores_duplicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTables:
+    """One after another, as (from, to)."""
+
+    pairs: tuple[tuple[TableName, TableName], ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class DropTables:
     names: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSequence:
+    name: TableName
+    if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateDatabase:
-    """charset None: not written, so the server's."""
+    """charset, collation None: not named, so the server's."""
 
     name: str
     if_not_exists: bool
     or_replace: bool
     charset: str | None
+    collation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AlterDatabase:
     name: str
     charset: str | None
+    collation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,5 +390,6 @@ class NoEffect:
 
 
 Statement = (
-    CreateTable | AlterTable | DropTables | CreateDatabase | AlterDatabase | DropDatabase | RefusedStatement | NoEffect
-)
+    CreateTable | AlterTable | DropTables | RenameTables | TruncateTable | CreateSequence
+    | CreateDatabase | AlterDatabase | DropDatabase | RefusedStatement | NoEffect
+)  # fmt: skip

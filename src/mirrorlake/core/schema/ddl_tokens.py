@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mirrorlake.core.schema.ddl_lexer import Kind, Token, tokenize
+from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, Token, tokenize
 
 
 class ParseError(ValueError):
@@ -26,7 +26,8 @@ class Tokens:
     def __init__(self, statement: str, *, database: str, sql_mode: int, flavor: str, server_version: int):
         self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
         self._ahead: list[Token] = []
-        self.database, self.sql_mode, self.flavor = database, sql_mode, flavor
+        self._taken: list[Token] = []
+        self.database, self.sql_mode, self.flavor, self.server_version = database, sql_mode, flavor, server_version
         self.tables: list[TableName] = []
 
     def peek(self, distance: int = 0) -> Token:
@@ -40,7 +41,27 @@ class Tokens:
         token = self.peek()
         if token.kind is not Kind.END:
             self._ahead.pop(0)
+            self._taken.append(token)
         return token
+
+    @property
+    def mark(self) -> int:
+        """This place, for ``text_since``."""
+        return len(self._taken)
+
+    def text_since(self, mark: int) -> str:
+        """What was read since ``mark`` as SQL that means the same in the default sql_mode, without comments."""
+        taken = self._taken[mark:]
+        gaps = [" " if before.end < token.start else "" for before, token in zip(taken, taken[1:], strict=False)]
+        return "".join(gap + self._sql(token) for gap, token in zip(["", *gaps], taken, strict=True))
+
+    def _sql(self, token: Token) -> str:
+        if token.kind is Kind.QUOTED:
+            return "`" + token.text.replace("`", "``") + "`"
+        if token.kind is Kind.STRING:
+            return "'" + token.text.replace("\\", "\\\\").replace("'", "''") + "'"
+        is_or = token.is_symbol("||") and not self.sql_mode & PIPES_AS_CONCAT
+        return " or " if is_or else token.text
 
     @property
     def at_end(self) -> bool:
@@ -81,6 +102,13 @@ class Tokens:
         self.tables.append(found)
         return found
 
+    def names(self) -> tuple[str, ...]:
+        """Identifiers with commas between them."""
+        found = [self.name()]
+        while self.accept(","):
+            found.append(self.name())
+        return tuple(found)
+
     def string(self) -> str:
         if self.peek().kind is not Kind.STRING:
             raise self.unexpected()
@@ -90,6 +118,12 @@ class Tokens:
         if self.peek().kind is not Kind.NUMBER or not self.peek().text.isdigit():
             raise self.unexpected()
         return int(self.next().text)
+
+    def parenthesised(self) -> str:
+        """The SQL text between an opening parenthesis and its partner."""
+        mark = self.mark
+        self.skip_parentheses()
+        return self.text_since(mark)[1:-1].strip()
 
     def skip_parentheses(self) -> None:
         """From an opening parenthesis behind its partner."""

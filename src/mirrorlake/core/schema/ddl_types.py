@@ -16,9 +16,11 @@ from mirrorlake.core.schema.types import (
     BINARY_TWIN,
     INTEGERS,
     LABELLED,
+    LARGEST_BYTES,
     MAX_VARCHAR_BYTES,
     STRINGS,
     TEMPORALS_WITH_FRACTION,
+    TEXTS,
     ColumnType,
     blob_type,
     text_type,
@@ -47,12 +49,16 @@ def read_type(tokens: Tokens) -> TypeSpec:
     if name in ("enum", "set") and not labels:
         raise ParseError(f"{name} without labels")
     is_serial = name == "serial"
-    unsigned = is_serial
+    unsigned, is_zerofill, is_binary = is_serial, False, False
     while word := tokens.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
         unsigned |= word != "SIGNED"
+        is_zerofill |= word == "ZEROFILL"
     while (found := read_charset_word(tokens) or read_charset(tokens)) or tokens.accept("BINARY"):
-        charset = found or charset  # BINARY here only picks a collation
-    return TypeSpec(_SYNONYMS.get(name, name), numbers, labels, unsigned, charset, is_serial)
+        charset, is_binary = found or charset, is_binary or not found
+    return TypeSpec(
+        _SYNONYMS.get(name, name), numbers, labels, unsigned, charset,
+        is_binary=is_binary, is_serial=is_serial, is_zerofill=is_zerofill,
+    )  # fmt: skip
 
 
 def read_charset_word(tokens: Tokens) -> str | None:
@@ -187,3 +193,21 @@ def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnTy
     if length * max_bytes(charset) > MAX_VARCHAR_BYTES:
         return ColumnType(text_type(length * max_bytes(charset)), charset=charset)
     return ColumnType(name, length=length, charset=charset)
+
+
+def convert_type(kind: ColumnType, charset: str | None, flavor: str) -> ColumnType:
+    """The type that CONVERT TO CHARACTER SET makes of a column of text; a TEXT grows so that what it held fits."""
+    if kind.name in LABELLED:
+        return replace(kind, charset=charset)
+    if kind.name in TEXTS:
+        return _convert_text(kind, charset)
+    return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)
+
+
+def _convert_text(kind: ColumnType, charset: str | None) -> ColumnType:
+    if charset == BINARY:
+        return ColumnType(BINARY_TWIN[kind.name])
+    if max_bytes(charset) <= max_bytes(kind.charset):
+        return replace(kind, charset=charset)
+    characters = -(-LARGEST_BYTES[kind.name] // max_bytes(kind.charset))
+    return ColumnType(text_type(characters * max_bytes(charset)), charset=charset)

@@ -4,27 +4,86 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from mirrorlake.core.schema.charsets import SUPPORTED
+from mirrorlake.core.schema.keys import ForeignKey, Key
+from mirrorlake.core.schema.partitions import Partitioning
+from mirrorlake.core.schema.plain import from_plain, to_plain
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, MIRRORED, ColumnType
 
 RESERVED_COLUMN = "_lsn"  # the mirror's own column
 
 
 @dataclass(frozen=True, slots=True)
+class Default:
+    """A column's default. kind and text:
+
+    null        -
+    string      a literal's text, quotes and escapes resolved
+    number      a literal as written, sign included; TRUE and FALSE are 1 and 0
+    bits        a literal as written: ``x'1f'``, ``b'01'``, ``0x1f``
+    now         CURRENT_TIMESTAMP; fraction digits, "0" for none
+    expression  SQL text, identifiers in backticks where they were quoted
+    """
+
+    kind: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
+    """Name, type and nullability make a column's identity. All else is what only DDL tells and later DDL needs:
+
+    collation: None: not named, so the character set's own. default None: there is none. updates_to_now: ON UPDATE
+    CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
+    versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. display: digits in parentheses behind an integer, FLOAT
+    or DOUBLE, which round or pad what a later conversion makes of it.
+    """
+
     name: str
     type: ColumnType
     nullable: bool = True
+    collation: str | None = field(default=None, compare=False)
+    default: Default | None = field(default=None, compare=False)
+    updates_to_now: bool = field(default=False, compare=False)
+    generated: str | None = field(default=None, compare=False)
+    is_stored: bool = field(default=False, compare=False)
+    is_invisible: bool = field(default=False, compare=False)
+    is_auto_increment: bool = field(default=False, compare=False)
+    is_zerofill: bool = field(default=False, compare=False)
+    display: tuple[int, ...] = field(default=(), compare=False)
+    row_period: str | None = field(default=None, compare=False)
+    is_versioned: bool = field(default=True, compare=False)
+    has_charset_of_its_own: bool = field(default=False, compare=False)
+
+    @property
+    def never_null(self) -> bool:
+        """In the eyes of the servers' choice of a key, which does not count a virtual column."""
+        return not self.nullable and (self.is_stored or self.generated is None)
 
     def to_dict(self) -> dict:
+        return self.identity() | to_plain(self, _COLUMN_DETAILS)
+
+    def identity(self) -> dict:
         return {"name": self.name, "type": self.type.to_dict(), "nullable": self.nullable}
 
     @classmethod
     def from_dict(cls, found: dict) -> Column:
-        return cls(found["name"], ColumnType.from_dict(found["type"]), found["nullable"])
+        return from_plain(cls, found)
+
+
+_COLUMN_DETAILS = frozenset(f.name for f in fields(Column) if not f.compare)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """PERIOD FOR name (start, end); SYSTEM_TIME is the one of system versioning."""
+
+    name: str
+    start: str
+    end: str
 
 
 @dataclass(frozen=True)
@@ -32,8 +91,8 @@ class TableSchema:
     """primary_key: names in key order of the key by which the server itself tells rows apart: the PRIMARY KEY, else the
     first UNIQUE key without nullable or partial columns (both servers promote it, and say so in their table maps).
 
-    default_charset, key_is_promoted: what only DDL tells and later DDL needs. They say nothing about how a row is
-    decoded, so equality and ``schema_id`` leave them out.
+    default_charset and what follows: what only DDL tells and later DDL needs. They say nothing about how a row is
+    decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named.
     """
 
     database: str
@@ -42,6 +101,13 @@ class TableSchema:
     primary_key: tuple[str, ...]
     default_charset: str | None = field(default=None, compare=False)
     key_is_promoted: bool = field(default=False, compare=False)
+    default_collation: str | None = field(default=None, compare=False)
+    keys: tuple[Key, ...] = field(default=(), compare=False)
+    foreign_keys: tuple[ForeignKey, ...] = field(default=(), compare=False)
+    engine: str | None = field(default=None, compare=False)
+    partitioning: Partitioning | None = field(default=None, compare=False)
+    is_versioned: bool = field(default=False, compare=False)
+    periods: tuple[Period, ...] = field(default=(), compare=False)
 
     def position(self, column: str) -> int | None:
         """Index of a column by name, as the servers compare names: without regard to case."""
@@ -49,19 +115,12 @@ class TableSchema:
         return next((i for i, known in enumerate(self.columns) if known.name.casefold() == wanted), None)
 
     def to_json(self) -> str:
-        return _json(self._identity() | {"default_charset": self.default_charset, "promoted": self.key_is_promoted})
+        columns = [column.to_dict() for column in self.columns]
+        return _json(self._identity() | to_plain(self, _TABLE_DETAILS) | {"columns": columns})
 
     @classmethod
     def from_json(cls, text: str) -> TableSchema:
-        found = json.loads(text)
-        return cls(
-            found["database"],
-            found["table"],
-            tuple(Column.from_dict(column) for column in found["columns"]),
-            tuple(found["primary_key"]),
-            found["default_charset"],
-            found["promoted"],
-        )
+        return from_plain(cls, json.loads(text))
 
     @cached_property
     def schema_id(self) -> int:
@@ -73,9 +132,12 @@ class TableSchema:
         return {
             "database": self.database,
             "table": self.table,
-            "columns": [column.to_dict() for column in self.columns],
+            "columns": [column.identity() for column in self.columns],
             "primary_key": list(self.primary_key),
         }
+
+
+_TABLE_DETAILS = frozenset(f.name for f in fields(TableSchema) if not f.compare)
 
 
 def _json(value: dict) -> str:

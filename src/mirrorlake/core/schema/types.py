@@ -23,6 +23,7 @@ MIRRORED = frozenset(
 MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128
 MAX_VARCHAR_BYTES = 65535
 _LARGEST = (255, 65535, 2**24 - 1, 2**32 - 1)  # bytes, in the order of TEXTS and BLOBS
+LARGEST_BYTES = dict(zip(TEXTS, _LARGEST, strict=True)) | dict(zip(BLOBS, _LARGEST, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,111 @@
+"""What may stand behind DEFAULT and ON UPDATE."""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.ddl_lexer import Kind
+from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.tables import Default
+
+_NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIMESTAMP", "LOCALTIME")
+_UNICODE_INTRODUCERS = frozenset(("_utf8", "_utf8mb3", "_utf8mb4", "n", "date", "time", "timestamp"))
+_NUMBERS = {"TRUE": "1", "FALSE": "0"}
+
+
+def read_default(tokens: Tokens) -> Default:
+    """Behind DEFAULT: a literal, an expression in parentheses, or a function call."""
+    if tokens.sees("(") and (found := _read_parenthesised_literal(tokens)):
+        return found
+    if tokens.sees("("):
+        return Default("expression", tokens.parenthesised())
+    return _read_literal(tokens) or Default("expression", _read_expression(tokens))
+
+
+def read_now(tokens: Tokens) -> Default | None:
+    """CURRENT_TIMESTAMP in its spellings. None when something else comes."""
+    if not tokens.accept_any(*_NOW):
+        return None
+    digits = "0"
+    if tokens.accept("("):
+        digits = "0" if tokens.sees(")") else str(tokens.number())
+        tokens.expect(")")
+    return Default("now", digits)
+
+
+def _read_parenthesised_literal(tokens: Tokens) -> Default | None:
+    closing = next((n for n in (2, 3, 4, 5) if tokens.peek(n).is_symbol(")")), None)
+    inner = [tokens.peek(n) for n in range(1, closing or 1)]
+    is_literal = len(inner) == 1 and (
+        inner[0].kind in (Kind.STRING, Kind.NUMBER, Kind.BITS)
+        or any(inner[0].is_word(word) for word in ("NULL", "TRUE", "FALSE", *_NOW))
+    )
+    is_signed = len(inner) == 2 and inner[0].text in "+-" and inner[1].kind is Kind.NUMBER
+    if not (is_literal or is_signed):
+        return None
+    tokens.expect("(")
+    found = _read_literal(tokens)
+    tokens.expect(")")
+    return found
+
+
+def _read_literal(tokens: Tokens) -> Default | None:
+    if tokens.accept("NULL"):
+        return Default("null")
+    if now := read_now(tokens):
+        return now
+    word = tokens.accept_any(*_NUMBERS)
+    if word:
+        return Default("number", _NUMBERS[word])
+    if _sees_number(tokens):
+        return Default("number", _read_number(tokens))
+    if tokens.peek().kind is Kind.BITS:
+        return Default("bits", tokens.next().text)
+    if _sees_plain_introducer(tokens):
+        tokens.next()
+    if tokens.peek().kind is not Kind.STRING:
+        return None
+    text = tokens.string()
+    while tokens.peek().kind is Kind.STRING:
+        text += tokens.string()
+    return Default("string", text)
+
+
+def _sees_number(tokens: Tokens) -> bool:
+    n = 0
+    while tokens.peek(n).is_symbol("-") or tokens.peek(n).is_symbol("+"):
+        n += 1
+    return tokens.peek(n).kind is Kind.NUMBER
+
+
+def _read_number(tokens: Tokens) -> str:
+    is_negative = False
+    while tokens.peek().kind is Kind.SYMBOL:
+        is_negative ^= tokens.next().text == "-"
+    return "-" * is_negative + tokens.next().text
+
+
+def _sees_plain_introducer(tokens: Tokens) -> bool:
+    """A word before a string after which the string still means its own characters."""
+    word, text = tokens.peek(), tokens.peek(1)
+    if word.kind is not Kind.WORD or text.kind is not Kind.STRING:
+        return False
+    return word.text.lower() in _UNICODE_INTRODUCERS or (word.text.startswith("_") and text.text.isascii())
+
+
+def _read_expression(tokens: Tokens) -> str:
+    """A function call, a sequence's next value, a literal with an introducer."""
+    mark = tokens.mark
+    while tokens.accept("-") or tokens.accept("+"):
+        pass
+    if tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
+        tokens.next()
+        tokens.next()
+    elif tokens.accept_any("NEXT", "PREVIOUS"):
+        tokens.expect("VALUE", "FOR")
+        tokens.name()
+    else:
+        tokens.name()
+    while tokens.accept("."):
+        tokens.name()
+    if tokens.sees("("):
+        tokens.skip_parentheses()
+    return tokens.text_since(mark)

@@ -1,0 +1,159 @@
+"""Keys, foreign keys and checks, in CREATE TABLE, ALTER TABLE and CREATE INDEX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.keys import (
+    FULLTEXT,
+    PLAIN,
+    PRIMARY,
+    PRIMARY_NAME,
+    SPATIAL,
+    UNIQUE,
+    VECTOR,
+    ForeignKey,
+    Key,
+    KeyPart,
+)
+
+_ACTIONS = (("CASCADE",), ("SET", "NULL"), ("SET", "DEFAULT"), ("NO", "ACTION"), ("RESTRICT",))
+_INDEX_WORDS = {"FULLTEXT": FULLTEXT, "SPATIAL": SPATIAL, "VECTOR": VECTOR}
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What was read: a key, or a foreign key with the key that it may need, or neither: a check."""
+
+    key: Key | None = None
+    foreign_key: ForeignKey | None = None
+    if_not_exists: bool = False
+
+
+def read_constraint(tokens: Tokens) -> Constraint | None:
+    """A key, constraint or check. None: a column comes instead."""
+    has_constraint, name, if_not_exists = tokens.accept("CONSTRAINT"), "", False
+    if has_constraint:
+        if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
+        name = "" if _sees_constraint_kind(tokens) else tokens.name()
+    if tokens.accept("PRIMARY", "KEY"):
+        return _read_key(tokens, PRIMARY, PRIMARY_NAME, if_not_exists)
+    if tokens.accept("UNIQUE"):
+        tokens.accept_any("INDEX", "KEY")
+        return _read_key(tokens, UNIQUE, name, if_not_exists)
+    if tokens.accept("FOREIGN", "KEY"):
+        return _read_foreign_key(tokens, name, if_not_exists)
+    if tokens.sees("CHECK", "("):
+        tokens.next()
+        skip_check(tokens)
+        return Constraint()
+    kind = None if has_constraint else accept_index_word(tokens)
+    if kind:
+        return _read_key(tokens, kind, "", False)
+    if has_constraint:
+        raise tokens.unexpected()
+    return None
+
+
+def _sees_constraint_kind(tokens: Tokens) -> bool:
+    patterns = (("PRIMARY", "KEY"), ("UNIQUE",), ("FOREIGN", "KEY"), ("CHECK", "("))
+    return any(tokens.sees(*pattern) for pattern in patterns)
+
+
+def accept_index_word(tokens: Tokens) -> str | None:
+    """INDEX, KEY, FULLTEXT .. in front of a key that is not unique: its kind. None when a column comes."""
+    for word, kind in _INDEX_WORDS.items():
+        if tokens.accept(word, "INDEX") or tokens.accept(word, "KEY"):
+            return kind
+        if word != "VECTOR" and tokens.accept(word):
+            return kind
+    return PLAIN if tokens.accept_any("INDEX", "KEY") else None
+
+
+def _read_key(tokens: Tokens, kind: str, constraint_name: str, if_not_exists: bool) -> Constraint:
+    name, exists = _read_key_name(tokens)
+    key = read_key_parts(tokens, kind, name or constraint_name)
+    _skip_key_options(tokens)
+    return Constraint(key, if_not_exists=exists or if_not_exists)
+
+
+def _read_key_name(tokens: Tokens) -> tuple[str, bool]:
+    if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), ""
+    if not (tokens.sees("(") or tokens.sees("USING") or tokens.sees("TYPE")):
+        name = tokens.name()
+    skip_index_type(tokens)
+    return name, if_not_exists
+
+
+def skip_index_type(tokens: Tokens) -> None:
+    """USING BTREE."""
+    while tokens.accept("USING") or tokens.accept("TYPE"):
+        tokens.name()
+
+
+def _skip_key_options(tokens: Tokens) -> None:
+    while not (tokens.at_end or tokens.sees(",") or tokens.sees(")")):
+        tokens.next()
+
+
+def read_key_parts(tokens: Tokens, kind: str, name: str) -> Key:
+    """The parenthesised columns and expressions."""
+    parts, period = [], None
+    tokens.expect("(")
+    while True:
+        part = _read_key_part(tokens)
+        if tokens.accept("WITHOUT", "OVERLAPS"):
+            period = part.column
+        else:
+            parts.append(part)
+        tokens.accept_any("ASC", "DESC")
+        if tokens.accept(")"):
+            return Key(name, kind, tuple(parts), period=period)
+        tokens.expect(",")
+
+
+def _read_key_part(tokens: Tokens) -> KeyPart:
+    if tokens.sees("("):
+        return KeyPart(expression=tokens.parenthesised())
+    column, length = tokens.name(), None
+    if tokens.accept("("):
+        length = tokens.number()
+        tokens.expect(")")
+    return KeyPart(column, length)
+
+
+def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool) -> Constraint:
+    """The key that the server makes for it has the constraint's name, else the index's."""
+    name, exists = _read_key_name(tokens)
+    key = read_key_parts(tokens, PLAIN, constraint_name or name)
+    tokens.expect("REFERENCES")
+    found = read_reference(tokens, constraint_name or name or None, key.columns)
+    generated = Key(key.name, PLAIN, key.parts, is_generated=True)
+    return Constraint(generated, found, exists or if_not_exists)
+
+
+def read_reference(tokens: Tokens, name: str | None, columns: tuple[str, ...]) -> ForeignKey:
+    """The rest of REFERENCES."""
+    parent = tokens.table_name()
+    tokens.tables.pop()  # the parent is not what this statement is about
+    parent_columns = read_key_parts(tokens, PLAIN, "").columns if tokens.sees("(") else ()
+    if tokens.accept("MATCH"):
+        tokens.name()
+    actions: dict[str, str] = {}
+    while tokens.accept("ON"):
+        event = tokens.accept_any("DELETE", "UPDATE")
+        action = next((a for a in _ACTIONS if tokens.accept(*a)), None)
+        if event is None or action is None:
+            raise tokens.unexpected()
+        actions[event] = " ".join(action)
+    return ForeignKey(
+        name, columns, parent.database, parent.table, parent_columns, actions.get("DELETE"), actions.get("UPDATE")
+    )
+
+
+def skip_check(tokens: Tokens) -> None:
+    """The rest of CHECK."""
+    tokens.skip_parentheses()
+    if not tokens.accept("NOT", "ENFORCED"):
+        tokens.accept("ENFORCED")

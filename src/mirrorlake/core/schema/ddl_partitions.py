@@ -1,0 +1,143 @@
+"""PARTITION BY and lists of partition definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mirrorlake.core.schema.ddl_lexer import Kind
+from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning
+
+_DEFAULT_VERSIONED_COUNT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    name: str
+    expression: str | None = None
+    columns: tuple[str, ...] = ()
+    options: str = ""
+
+
+def read_partitioning(tokens: Tokens) -> Partitioning:
+    """Behind PARTITION BY."""
+    method = _read_method(tokens)
+    count = tokens.number() if tokens.accept("PARTITIONS") else 0
+    found = Partitioning(method.name, method.expression, method.columns, options=method.options)
+    if tokens.accept("SUBPARTITION", "BY"):
+        sub = _read_method(tokens)
+        sub_count = tokens.number() if tokens.accept("SUBPARTITIONS") else 0
+        found = replace(
+            found, sub_method=sub.name, sub_expression=sub.expression, sub_columns=sub.columns, sub_count=sub_count
+        )
+    count = count or (tokens.number() if tokens.accept("PARTITIONS") else 0)
+    partitions = read_partitions(tokens) if tokens.sees("(", "PARTITION") else ()
+    least = _DEFAULT_VERSIONED_COUNT if method.name == "SYSTEM_TIME" else 1
+    subs = found.sub_count or (len(partitions[0].subpartitions) if partitions else 0)
+    sub_count = max(subs, 1) if found.sub_method else 0
+    return replace(found, partitions=partitions, count=len(partitions) or count or least, sub_count=sub_count)
+
+
+def _read_method(tokens: Tokens) -> _Method:
+    linear = "LINEAR " if tokens.accept("LINEAR") else ""
+    if tokens.accept("HASH"):
+        return _Method(f"{linear}HASH", tokens.parenthesised())
+    if tokens.accept("KEY"):
+        if tokens.accept("ALGORITHM"):
+            tokens.expect("=")
+            tokens.number()
+        return _Method(f"{linear}KEY", columns=_read_columns(tokens))
+    if tokens.accept("SYSTEM_TIME"):
+        return _Method("SYSTEM_TIME", options=_read_system_time_options(tokens))
+    word = tokens.accept_any("RANGE", "LIST")
+    if word is None:
+        raise tokens.unexpected()
+    if tokens.accept("COLUMNS"):
+        return _Method(f"{word} COLUMNS", columns=_read_columns(tokens))
+    return _Method(word, tokens.parenthesised())
+
+
+def _read_columns(tokens: Tokens) -> tuple[str, ...]:
+    tokens.expect("(")
+    names = () if tokens.sees(")") else tokens.names()
+    tokens.expect(")")
+    return names
+
+
+def _read_system_time_options(tokens: Tokens) -> str:
+    mark = tokens.mark
+    while not (tokens.at_end or tokens.sees("(") or tokens.sees("PARTITIONS") or tokens.sees("SUBPARTITION")):
+        tokens.next()
+    return tokens.text_since(mark)
+
+
+def read_partitions(tokens: Tokens) -> tuple[Partition, ...]:
+    """``(PARTITION name .., ..)``."""
+    tokens.expect("(")
+    found = [read_partition(tokens)]
+    while tokens.accept(","):
+        found.append(read_partition(tokens))
+    tokens.expect(")")
+    return tuple(found)
+
+
+def read_partition(tokens: Tokens) -> Partition:
+    """``PARTITION name VALUES ...``."""
+    tokens.expect("PARTITION")
+    name = tokens.name()
+    kind, bounds = _read_bounds(tokens)
+    _skip_options(tokens)
+    subpartitions: list[str] = []
+    if tokens.accept("("):
+        while True:
+            tokens.expect("SUBPARTITION")
+            subpartitions.append(tokens.next().text if tokens.peek().kind is Kind.STRING else tokens.name())
+            _skip_options(tokens)
+            if tokens.accept(")"):
+                break
+            tokens.expect(",")
+    return Partition(name, kind, bounds, tuple(subpartitions))
+
+
+def _read_bounds(tokens: Tokens) -> tuple[str | None, tuple[Bound, ...]]:
+    if word := tokens.accept_any("HISTORY", "CURRENT", "DEFAULT"):
+        return word.lower(), ()
+    if not tokens.accept("VALUES"):
+        return None, ()
+    if tokens.accept("LESS", "THAN"):
+        if tokens.accept("MAXVALUE"):
+            return "less than", (Bound(("MAXVALUE",)),)
+        return "less than", (Bound(_read_values(tokens)),)
+    tokens.expect("IN")
+    tokens.expect("(")
+    bounds = []
+    while True:
+        bounds.append(Bound(_read_values(tokens)) if tokens.sees("(") else Bound((_read_value(tokens),)))
+        if tokens.accept(")"):
+            return "in", tuple(bounds)
+        tokens.expect(",")
+
+
+def _read_values(tokens: Tokens) -> tuple[str, ...]:
+    tokens.expect("(")
+    found = [_read_value(tokens)]
+    while tokens.accept(","):
+        found.append(_read_value(tokens))
+    tokens.expect(")")
+    return tuple(found)
+
+
+def _read_value(tokens: Tokens) -> str:
+    mark = tokens.mark
+    while not (tokens.at_end or tokens.sees(",") or tokens.sees(")")):
+        if tokens.sees("("):
+            tokens.skip_parentheses()
+        else:
+            tokens.next()
+    return tokens.text_since(mark)
+
+
+def _skip_options(tokens: Tokens) -> None:
+    """ENGINE, COMMENT, DATA DIRECTORY .. of a partition."""
+    while not (tokens.at_end or tokens.sees(",") or tokens.sees("(") or tokens.sees(")")):
+        tokens.next()

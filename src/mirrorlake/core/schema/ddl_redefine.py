@@ -1,0 +1,180 @@
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it. What becomes of rows is elsewhere.
+
+The order of the clauses matters to columns only: the server takes the old columns, changed or dropped, then places new
+and moved ones (mysql_prepare_alter_table in sql_table.cc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mirrorlake.core.schema.charsets import BINARY
+from mirrorlake.core.schema.ddl_definition import (
+    Dialect,
+    define_column,
+    promote_first_timestamp,
+    settle,
+    table_charset,
+)
+from mirrorlake.core.schema.ddl_redefine_keys import Contradiction, redefine_keys, rename_parts
+from mirrorlake.core.schema.ddl_repartition import repartition
+from mirrorlake.core.schema.ddl_statements import (
+    AddColumn,
+    AddPeriod,
+    ChangeColumn,
+    Clause,
+    ConvertCharset,
+    DropColumn,
+    DropPeriod,
+    RenameColumn,
+    RenameTable,
+    SetDefault,
+    SetDefaultCharset,
+    SetEngine,
+    SetVersioning,
+    SetVisibility,
+    TableOptions,
+)
+from mirrorlake.core.schema.ddl_types import convert_type
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods
+
+__all__ = ["Contradiction", "redefine"]
+
+
+def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> TableSchema:
+    """Raises Contradiction for a clause that does not fit ``old``, ParseError for a type that cannot be resolved."""
+    clauses = tuple(clauses)
+    new = _with_options(old, clauses, dialect)
+    columns, renamed = _columns(new, clauses, dialect)
+    new = rename_parts(replace(new, columns=tuple(columns)), renamed)
+    new = redefine_keys(new, clauses)
+    new = _versioned(new, clauses)
+    new = repartition(new, clauses)
+    return settle(_convert(new, clauses, dialect), dialect)
+
+
+def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
+    for clause in clauses:
+        if isinstance(clause, SetDefaultCharset | ConvertCharset):
+            charset, collation = table_charset(TableOptions(clause.charset, clause.collation), dialect)
+            schema = replace(schema, default_charset=charset, default_collation=collation)
+        elif isinstance(clause, SetEngine):
+            schema = replace(schema, engine=clause.engine)
+        elif isinstance(clause, RenameTable):
+            schema = replace(schema, database=clause.name.database, table=clause.name.table)
+    return schema
+
+
+def _columns(
+    schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect
+) -> tuple[list[Column], dict[str, str | None]]:
+    """(new columns, old name case folded -> new name or None when dropped)."""
+    changed = {c.name.casefold(): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
+    gone = {c.name.casefold() for c in clauses if isinstance(c, DropColumn) and _exists(schema, c, "DROP")}
+    new_names = {
+        c.name.casefold(): c.new_name for c in clauses if isinstance(c, RenameColumn) and _exists(schema, c, "RENAME")
+    }
+    columns: list[Column] = []
+    renamed: dict[str, str | None] = {name: None for name in gone}
+    for column in schema.columns:
+        name = column.name.casefold()
+        if name in gone:
+            continue
+        change = changed.get(name)
+        if change:
+            column = _define(change.column, schema, dialect)
+            renamed[name] = column.name
+        elif name in new_names:
+            renamed[name] = new_names[name]
+            column = replace(_altered(column, clauses), name=new_names[name])
+        else:
+            column = _altered(column, clauses)
+        if change is None or change.after is None:
+            columns.append(column)
+    _place_all(columns, schema, clauses, changed.values(), dialect)
+    return columns if dialect.explicit_timestamps else promote_first_timestamp(columns), renamed
+
+
+def _exists(schema: TableSchema, clause: ChangeColumn | DropColumn | RenameColumn, verb: str) -> bool:
+    if schema.position(clause.name) is not None:
+        return True
+    if clause.if_exists:
+        return False
+    raise Contradiction(f"{verb} COLUMN {clause.name}: there is no such column")
+
+
+def _define(spec, schema: TableSchema, dialect: Dialect) -> Column:
+    return define_column(spec, dialect, schema.default_charset, schema.default_collation)
+
+
+def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
+    """ALTER COLUMN ... SET."""
+    for clause in clauses:
+        if isinstance(clause, SetDefault | SetVisibility) and clause.name.casefold() == column.name.casefold():
+            if isinstance(clause, SetDefault):
+                column = replace(column, default=clause.default)
+            else:
+                column = replace(column, is_invisible=clause.is_invisible)
+    return column
+
+
+def _place_all(
+    columns: list[Column], schema: TableSchema, clauses: Sequence[Clause], changed: Iterable, dialect: Dialect
+) -> None:
+    """New columns, and changed ones with a place of their own, in the order written."""
+    in_force = {id(change) for change in changed}
+    for clause in clauses:
+        if isinstance(clause, AddColumn):
+            if clause.if_not_exists and schema.position(clause.column.name) is not None:
+                continue
+            if _index(columns, clause.column.name) is not None:
+                raise Contradiction(f"ADD COLUMN {clause.column.name}: there is such a column already")
+            _place(columns, _define(clause.column, schema, dialect), clause.after)
+        elif isinstance(clause, ChangeColumn) and clause.after is not None and id(clause) in in_force:
+            _place(columns, _define(clause.column, schema, dialect), clause.after)
+
+
+def _place(columns: list[Column], column: Column, after: str | None) -> None:
+    if after is None:
+        columns.append(column)
+        return
+    before = _index(columns, after) if after else -1
+    if before is None:
+        raise Contradiction(f"AFTER {after}: there is no such column")
+    columns.insert(before + 1, column)
+
+
+def _index(columns: Sequence[Column], name: str) -> int | None:
+    return next((i for i, column in enumerate(columns) if column.name.casefold() == name.casefold()), None)
+
+
+def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
+    for clause in clauses:
+        if isinstance(clause, SetVersioning) and not clause.is_versioned:
+            schema = drop_row_periods(schema)
+        elif isinstance(clause, SetVersioning):
+            schema = replace(schema, is_versioned=True)
+        elif isinstance(clause, DropPeriod):
+            left = tuple(p for p in schema.periods if p.name.casefold() != clause.name.casefold())
+            schema = replace(schema, periods=left)
+        elif isinstance(clause, AddPeriod):
+            schema = replace(schema, periods=(*schema.periods, clause.period))
+    return add_row_periods(schema)
+
+
+def _convert(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
+    """CONVERT TO CHARACTER SET: every column of text takes the table's new character set."""
+    if not any(isinstance(clause, ConvertCharset) for clause in clauses):
+        return schema
+    charset, collation = schema.default_charset, schema.default_collation
+    return replace(schema, columns=tuple(_converted(column, charset, collation, dialect) for column in schema.columns))
+
+
+def _converted(column: Column, charset: str | None, collation: str | None, dialect: Dialect) -> Column:
+    if not column.type.has_charset or column.type.charset == BINARY:
+        return column
+    kind = convert_type(column.type, charset, dialect.flavor)
+    keeps = kind.has_charset and kind.charset != BINARY
+    return replace(column, type=kind, collation=collation if keeps else None, has_charset_of_its_own=False)

@@ -1,0 +1,110 @@
+"""Keys and foreign keys of a table as values, in the order in which the servers keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+PRIMARY, UNIQUE, PLAIN, FULLTEXT, SPATIAL, VECTOR = "primary", "unique", "plain", "fulltext", "spatial", "vector"
+PRIMARY_NAME = "PRIMARY"
+ROW_CHANGING_ACTIONS = frozenset(("CASCADE", "SET NULL", "SET DEFAULT"))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """A column, or its first ``length`` characters (bytes of a binary column), or an expression as SQL."""
+
+    column: str | None = None
+    length: int | None = None
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """kind: see the constants. is_generated: made by the server for a foreign key, gone when another key serves.
+
+    is_hash: MariaDB's UNIQUE of a whole TEXT or BLOB. period: of WITHOUT OVERLAPS.
+    """
+
+    name: str
+    kind: str
+    parts: tuple[KeyPart, ...]
+    is_generated: bool = False
+    is_hash: bool = False
+    period: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(part.column for part in self.parts if part.column is not None)
+
+    @property
+    def is_unique(self) -> bool:
+        return self.kind in (PRIMARY, UNIQUE)
+
+    @property
+    def is_whole(self) -> bool:
+        """Each part is a whole column."""
+        return not self.is_hash and all(part.column is not None and part.length is None for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """on_delete, on_update: CASCADE, SET NULL, SET DEFAULT, NO ACTION, RESTRICT, or None when not written."""
+
+    name: str | None
+    columns: tuple[str, ...]
+    parent_database: str
+    parent_table: str
+    parent_columns: tuple[str, ...] = ()
+    on_delete: str | None = None
+    on_update: str | None = None
+
+    @property
+    def row_changing_action(self) -> str | None:
+        """``ON DELETE CASCADE``: what changes rows of this table without a row event; None: nothing does."""
+        for event, action in (("DELETE", self.on_delete), ("UPDATE", self.on_update)):
+            if action in ROW_CHANGING_ACTIONS:
+                return f"ON {event} {action}"
+        return None
+
+
+def identity_key(keys: Iterable[Key], never_null: Collection[str]) -> Key | None:
+    """The key by which the server tells rows apart: the PRIMARY KEY, else the first UNIQUE key of whole columns that
+    are never NULL. never_null: column names, case folded."""
+    keys = tuple(keys)
+    primary = next((key for key in keys if key.kind == PRIMARY), None)
+    return primary or next((key for key in keys if _can_be_promoted(key, never_null)), None)
+
+
+def _can_be_promoted(key: Key, never_null: Collection[str]) -> bool:
+    return key.kind == UNIQUE and key.is_whole and all(name.casefold() in never_null for name in key.columns)
+
+
+def server_order(keys: Iterable[Key], never_null: Collection[str]) -> tuple[Key, ...]:
+    """As both servers sort the keys of a table, whatever the order of its definition (sort_keys in sql_table.cc)."""
+
+    def rank(key: Key) -> int:
+        if key.kind == PRIMARY:
+            return 0
+        if key.kind == UNIQUE:
+            is_nullable = any(name.casefold() not in never_null for name in key.columns)
+            return 3 if is_nullable else 1 if key.is_whole else 2
+        return 5 if key.kind == FULLTEXT else 4
+
+    return tuple(sorted(keys, key=rank))
+
+
+def named(key: Key, known: Iterable[Key], columns: Iterable[str]) -> Key:
+    """A key without a name gets its first column's, with a number behind it when that is taken."""
+    if key.kind == PRIMARY:
+        return replace(key, name=PRIMARY_NAME)
+    if key.name:
+        return key
+    first = key.parts[0].column if key.parts else None
+    spelled = next((name for name in columns if first and name.casefold() == first.casefold()), first)
+    base = spelled or "functional_index"
+    taken = {other.name.casefold() for other in known} | {PRIMARY_NAME.casefold()}
+    numbered = (f"{base}_{n}" for n in range(2, len(taken) + 3))
+    return replace(
+        key, name=base if base.casefold() not in taken else next(n for n in numbered if n.casefold() not in taken)
+    )

@@ -1,0 +1,70 @@
+"""The keys of a drafted definition as the server keeps them: spelled, named, shortened, and without those that
+another key makes needless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mirrorlake.core.schema.charsets import max_bytes
+from mirrorlake.core.schema.ddl_tokens import ParseError
+from mirrorlake.core.schema.keys import UNIQUE, Key, KeyPart, named
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import BLOBS, TEXTS
+
+_LONGEST_KEY_BYTES = {"myisam": 1000, "aria": 2000}
+_LONGEST_INNODB_KEY_BYTES = 3072
+_WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", *TEXTS, *BLOBS))
+
+
+def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:
+    """Raises ParseError for a key on a column that the table does not have."""
+    columns = {column.name.casefold(): column for column in schema.columns}
+    spelled = [_spell(key, columns) for key in schema.keys]
+    settled: list[Key] = []
+    for key in (key for key in spelled if not (key.is_generated and _is_needless(key, spelled))):
+        found = named(key, settled, (column.name for column in schema.columns))
+        settled.append(replace(found, is_hash=flavor == "mariadb" and _is_hash(found, columns, schema.engine)))
+    return tuple(settled)
+
+
+def _spell(key: Key, columns: dict[str, Column]) -> Key:
+    return replace(key, parts=tuple(_spell_part(part, columns) for part in key.parts))
+
+
+def _spell_part(part: KeyPart, columns: dict[str, Column]) -> KeyPart:
+    if part.column is None:
+        return part
+    column = columns.get(part.column.casefold())
+    if column is None:
+        raise ParseError("a key names a column that the table does not have")
+    length = part.length if column.type.name in _WITH_PREFIX else None
+    if length is not None and column.type.length is not None and length >= column.type.length:
+        length = None
+    return KeyPart(column.name, length)
+
+
+def _is_needless(generated: Key, keys: Iterable[Key]) -> bool:
+    """A key made for a foreign key goes when a written one begins with its columns."""
+    wanted = [name.casefold() for name in generated.columns]
+    for key in keys:
+        begin = [(part.column or "").casefold() for part in key.parts[: len(wanted)]]
+        if key is not generated and not key.is_generated and begin == wanted:
+            return True
+    return False
+
+
+def _is_hash(key: Key, columns: dict[str, Column], engine: str | None) -> bool:
+    """MariaDB tells apart by a hash what is too long for an index."""
+    if key.kind != UNIQUE:
+        return False
+    longest = _LONGEST_KEY_BYTES.get(engine or "innodb", _LONGEST_INNODB_KEY_BYTES)
+    parts = [(columns[part.column.casefold()], part.length) for part in key.parts if part.column is not None]
+    has_whole_text = any(column.type.name in (*TEXTS, *BLOBS) and length is None for column, length in parts)
+    return has_whole_text or sum(_bytes(column, length) for column, length in parts) > longest
+
+
+def _bytes(column: Column, length: int | None) -> int:
+    if column.type.name not in _WITH_PREFIX:
+        return 8
+    return (length or column.type.length or 0) * max_bytes(column.type.charset)
