@@ -10,6 +10,8 @@ from collections.abc import Callable
 from random import Random
 
 from mirrorlake.jobs.replicate import run_all
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Log
@@ -139,6 +141,20 @@ def test_the_hops_of_one_process_hand_their_batches_on_in_memory(spark, tmp_path
     for until in (case.somewhere(), "current"):
         run_all(run.lake, FileSource(run.logs), run.options(until=until), QUIET)
     check(run, case.history)
+
+
+def test_an_epoch_too_large_for_the_driver_is_reduced_by_workers(spark, tmp_path, seed, history_number):
+    """By one worker for each table, and by several that part its changes by key."""
+    history = random_history(seed + 3000 + history_number, items=12, tables=2)
+    write_logs(tmp_path / "logs", history.log(FLAVORS[history_number % 2]))
+    for per_task in (1_000_000, 7):
+        run = LakeRun(spark, tmp_path / "logs", tmp_path / f"lake-{per_task}")
+        run.ingest()
+        run.assemble()
+        hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=25, sizes=Sizes(local=0, per_task=per_task))
+        assert sum(done.n_changes for done in hop.apply()) == sum(t.count for t in history.transactions if t.count)
+        hop.flush()
+        check(run, history)
 
 
 def test_a_table_that_one_run_leaves_out_is_not_mirrored_by_halves(spark, tmp_path):

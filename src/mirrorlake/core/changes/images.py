@@ -1,4 +1,4 @@
-"""Row changes of one table -> the row images that say what is to be done with each key.
+"""Row changes of one table -> the net effect on each key.
 
     change                        images
     INSERT                        put(after)
@@ -6,12 +6,13 @@
     UPDATE, key changed           remove(before's key), put(after)
     DELETE                        remove(before's key)
 
-The last image of a key, in the order (tx_lsn, ordinal, remove before put), is its net effect.
+The last image of a key, in the order (tx_lsn, ordinal, remove before put), is its net effect. Only the keys of all
+images are decoded, and the whole row of the last ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,90 +20,109 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.values.variant_columns import decode_images
 
-REMOVED, TX_LSN, ORDINAL, LSN = "_removed", "_tx_lsn", "_ordinal", "_lsn"
-MARKS = {LSN: pa.int64(), TX_LSN: pa.int64(), ORDINAL: pa.int32(), REMOVED: pa.bool_()}
-"""Columns beside the table's own. _lsn: of the event that logs the change."""
+LSN, REMOVED = "_lsn", "_removed"
+MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
+"""Columns beside the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
 
 CHANGE_COLUMNS = ("lsn", "tx_lsn", "ordinal", "op", "before", "after")
 """What is read of ``silver_changes``."""
+
+_ROW, _PLACE = "_row", "_place"
+_ORDER = ("tx_lsn", "ordinal", REMOVED)
 
 
 def image_schema(columns: dict[str, pa.DataType]) -> pa.Schema:
     return pa.schema({**columns, **MARKS})
 
 
-def row_images(changes: pa.RecordBatch, columns: dict[str, pa.DataType], key: Sequence[str]) -> pa.Table:
-    """Images of a batch with ``CHANGE_COLUMNS`` of one table; a remove carries its key, all else NULL."""
-    schema = image_schema(columns)
-    op = changes.column("op")
-    puts = changes.filter(pc.is_in(op, pa.array(["INSERT", "UPDATE"])))
-    removes = changes.filter(pc.is_in(op, pa.array(["DELETE", "UPDATE"])))
-    tables = [schema.empty_table()]
-    for part in _by_dictionary(puts, "after"):
-        tables.append(_table(part, decode_images(part.column("after"), columns), False, schema))
+def net_effect(
+    batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType], key: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The last image of each key, in batches of ``image_schema``; a removed key has NULL in all other columns.
+
+    batches: ``CHANGE_COLUMNS`` of one table, in any order; gone through twice, the second time for the last images.
+    """
     key_types = {name: columns[name] for name in key}
-    for part in _by_dictionary(removes, "before"):
-        keys = decode_images(part.column("before"), key_types)
-        gone = _key_is_gone(part, keys, key_types)
-        part, keys = part.filter(gone), [array.filter(gone) for array in keys]
-        by_name = dict(zip(key, keys, strict=True))
-        arrays = [by_name.get(name, pa.nulls(len(part), kind)) for name, kind in columns.items()]
-        tables.append(_table(part, arrays, True, schema))
-    return pa.concat_tables(tables)
+    images = [_keyed_images(batch, key_types) for batch in batches]
+    if not images:
+        return
+    last = _last_of_each_key(pa.concat_tables(images), key)
+    first = 0
+    for batch, keyed in zip(batches, images, strict=True):
+        chosen = keyed.take(last[np.searchsorted(last, first) : np.searchsorted(last, first + len(keyed))] - first)
+        yield _decoded(batch, chosen, columns, key)
+        first += len(keyed)
 
 
-def net_effect(images: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The last image of each key."""
-    order = pc.sort_indices(images, sort_keys=[(TX_LSN, "ascending"), (ORDINAL, "ascending"), (REMOVED, "descending")])
-    ordered = images.take(order).append_column("_place", pa.array(np.arange(len(images))))
-    last = ordered.group_by(list(key)).aggregate([("_place", "max")])
-    return ordered.take(last["_place_max"]).drop(["_place"])
+def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType]) -> pa.RecordBatch:
+    """The net effect of INSERTs alone: nothing took a key away, so no key is there twice."""
+    rows = pc.indices_nonzero(pc.equal(batch.column("op"), "INSERT")).to_numpy().astype(np.int64)
+    marks = [batch.column("lsn").take(pa.array(rows)), pa.repeat(False, len(rows))]
+    arrays = decode_images(batch.column("after"), columns, rows)
+    return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
-def _by_dictionary(changes: pa.RecordBatch, side: str) -> list[pa.RecordBatch]:
-    """Parts whose images share one dictionary of names; nearly always a single one."""
-    metadata = changes.column(side).field("metadata")
-    distinct = pc.unique(metadata)
-    if len(distinct) == 1:
-        return [changes]
-    return [changes.filter(pc.equal(metadata, value)) for value in distinct]
+def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, pa.DataType]) -> pa.Table:
+    """Key, order and row of each image of a batch; puts first."""
+    op = changes.column("op")
+    is_update = pc.equal(op, "UPDATE").to_numpy(zero_copy_only=False)
+    puts = np.flatnonzero(pc.equal(op, "INSERT").to_numpy(zero_copy_only=False) | is_update)
+    removes = np.flatnonzero(pc.equal(op, "DELETE").to_numpy(zero_copy_only=False) | is_update)
+    put_keys = _keys(changes.column("after"), puts, key_types)
+    removed_keys = _keys(changes.column("before"), removes, key_types)
+    gone = _is_gone(is_update, puts, put_keys, removes, removed_keys)
+    removes, removed_keys = removes[gone], [array.filter(pa.array(gone)) for array in removed_keys]
+    rows = np.concatenate([puts, removes])
+    arrays = [pa.concat_arrays(pair) for pair in zip(put_keys, removed_keys, strict=True)]
+    order = [changes.column(name).take(pa.array(rows)) for name in _ORDER[:2]]
+    removed = pa.array(np.arange(len(rows)) >= len(puts))
+    return pa.Table.from_arrays([*arrays, *order, removed, pa.array(rows)], names=[*key_types, *_ORDER, _ROW])
 
 
-def _key_is_gone(changes: pa.RecordBatch, keys: list[pa.Array], key_types: dict[str, pa.DataType]) -> pa.BooleanArray:
-    """False where an UPDATE keeps its key."""
-    gone = np.ones(len(changes), bool)
-    is_update = pc.equal(changes.column("op"), "UPDATE").to_numpy(zero_copy_only=False)
-    if not is_update.any():
-        return pa.array(gone)
-    updates = changes.filter(pa.array(is_update))
-    kept = np.ones(len(updates), bool)
-    before = [array.filter(pa.array(is_update)) for array in keys]
-    after = _decode_any(updates.column("after"), key_types)
-    for old, new in zip(before, after, strict=True):
-        kept &= pc.fill_null(pc.equal(old, new), False).to_numpy(zero_copy_only=False)
-    gone[np.flatnonzero(is_update)] = ~kept
-    return pa.array(gone)
-
-
-def _decode_any(images: pa.StructArray, columns: dict[str, pa.DataType]) -> list[pa.Array]:
-    distinct = pc.unique(images.field("metadata"))
-    if len(distinct) == 1:
-        return decode_images(images, columns)
-    rows = np.arange(len(images))
-    parts, places = [], []
-    for value in distinct:
-        chosen = pc.equal(images.field("metadata"), value)
-        parts.append(decode_images(images.filter(chosen), columns))
-        places.append(rows[chosen.to_numpy(zero_copy_only=False)])
-    back = pa.array(np.argsort(np.concatenate(places)))
-    return [pa.concat_arrays(arrays).take(back) for arrays in zip(*parts, strict=True)]
-
-
-def _table(changes: pa.RecordBatch, arrays: list[pa.Array], removed: bool, schema: pa.Schema) -> pa.Table:
-    marks = [
-        changes.column("lsn"),
-        changes.column("tx_lsn"),
-        changes.column("ordinal"),
-        pa.repeat(removed, len(changes)),
+def _keys(images: pa.StructArray, rows: np.ndarray, key_types: dict[str, pa.DataType]) -> list[pa.Array]:
+    arrays = decode_images(images, key_types, rows)
+    return [
+        pc.add(array, pa.scalar(0, array.type)) if pa.types.is_floating(array.type) else array  # -0.0 is 0.0
+        for array in arrays
     ]
-    return pa.Table.from_arrays([*arrays, *marks], schema=schema)
+
+
+def _is_gone(
+    is_update: np.ndarray, puts: np.ndarray, put_keys: list[pa.Array], removes: np.ndarray, removed_keys: list[pa.Array]
+) -> np.ndarray:
+    """Of each remove: False where it is an UPDATE that keeps its key."""
+    gone, of_update = np.ones(len(removes), bool), is_update[removes]
+    kept = np.ones(int(of_update.sum()), bool)
+    for old, new in zip(removed_keys, put_keys, strict=True):
+        same = pc.equal(old.filter(pa.array(of_update)), new.filter(pa.array(is_update[puts])))
+        kept &= pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+    gone[of_update] = ~kept
+    return gone
+
+
+def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
+    """Which images are the last of their key, ascending."""
+    tx_lsn, ordinal, removed = (images[name].to_numpy() for name in _ORDER)
+    order = np.lexsort((~removed, ordinal, tx_lsn))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    keyed = images.select(list(key)).append_column(_PLACE, pa.array(place))
+    newest = keyed.group_by(list(key)).aggregate([(_PLACE, "max")])
+    return np.sort(order[newest[f"{_PLACE}_max"].to_numpy()])
+
+
+def _decoded(
+    changes: pa.RecordBatch, images: pa.Table, columns: dict[str, pa.DataType], key: Sequence[str]
+) -> pa.RecordBatch:
+    """The whole rows of some images of a batch."""
+    rows, removed = images[_ROW].to_numpy(), images[REMOVED].to_numpy()
+    puts, removes = rows[~removed], rows[removed]
+    whole = decode_images(changes.column("after"), columns, puts)
+    keys = dict(zip(key, decode_images(changes.column("before"), {k: columns[k] for k in key}, removes), strict=True))
+    arrays = [
+        pa.concat_arrays([array, keys.get(name, pa.nulls(len(removes), array.type))])
+        for name, array in zip(columns, whole, strict=True)
+    ]
+    lsn = changes.column("lsn").take(pa.array(np.concatenate([puts, removes])))
+    is_removed = pa.array(np.arange(len(rows)) >= len(puts))
+    return pa.RecordBatch.from_arrays([*arrays, lsn, is_removed], schema=image_schema(columns))

@@ -1,4 +1,4 @@
-"""Many row changes of one table -> the net effect on each key. The oracle of the statement that gold runs."""
+"""Many row changes of one table -> the net effect on each key. The oracle of images.net_effect."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """VARIANT -> Arrow columns: the inverse of the ``put_*`` kernels, for many row images of one table at once.
 
-Kernels take ``pos[r]``, where the value of row r starts in ``buf`` (-1: the object has no such field), and return the
-number of values of another type than expected.
+Kernels take ``pos[r]``, where the value of row r starts in ``buf``, and ``header[r]``, its first byte (0: the value is
+the primitive null, or the object has no such field), and return the number of values of another type than expected.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ def _load(buf, p, size):
 
 
 @kernel
-def _locate(buf, ends, field_ids, pos):
-    """pos[c, r]: start of field ``field_ids[c]`` of row r's object; -1 absent. Returns how many rows are no objects."""
+def _locate(buf, starts, dictionary, field_ids, pos):
+    """pos[c, r]: start of field ``field_ids[dictionary[r], c]`` of the object at ``starts[r]``; -1 absent.
+
+    Returns how many rows are no objects.
+    """
     n_wrong = 0
-    for r in range(ends.shape[0] - 1):
-        p = np.int64(ends[r])
+    for r in range(starts.shape[0]):
+        p = starts[r]
         header = load_u8(buf, p)
         if header & 3 != 2:
             n_wrong += 1
@@ -40,26 +43,23 @@ def _locate(buf, ends, field_ids, pos):
         ids = p + 1 + count_size
         offsets = ids + n_fields * id_size
         values = offsets + (n_fields + 1) * offset_size
-        for c in range(field_ids.shape[0]):
-            k = field_ids[c]
-            if k >= n_fields or _load(buf, ids + k * id_size, id_size) != field_ids[c]:
+        for c in range(field_ids.shape[1]):
+            field = field_ids[dictionary[r], c]
+            k = field
+            if k >= n_fields or _load(buf, ids + k * id_size, id_size) != field:
                 k = np.int64(0)
-                while k < n_fields and _load(buf, ids + k * id_size, id_size) != field_ids[c]:
+                while k < n_fields and _load(buf, ids + k * id_size, id_size) != field:
                     k += 1
             pos[c, r] = values + _load(buf, offsets + k * offset_size, offset_size) if 0 <= k < n_fields else -1
     return n_wrong
 
 
 @kernel
-def _read_integers(buf, pos, out, valid):
+def _read_integers(buf, pos, header, out):
     """INT8 .. INT64, DATE, TIMESTAMP, TIMESTAMP_NTZ as int64."""
     n_wrong = 0
     for r in range(pos.shape[0]):
-        p = pos[r]
-        kind = load_u8(buf, p) >> 2 if p >= 0 else np.uint8(0)
-        valid[r] = kind != 0
-        if kind == 0:
-            continue
+        p, kind = pos[r], header[r] >> 2
         if kind == 3:
             out[r] = np.int8(load_u8(buf, p + 1))
         elif kind == 4:
@@ -68,36 +68,32 @@ def _read_integers(buf, pos, out, valid):
             out[r] = np.int32(load_u32(buf, p + 1))
         elif kind == 6 or kind == 12 or kind == 13:
             out[r] = np.int64(load_u64(buf, p + 1))
-        else:
+        elif header[r]:
             n_wrong += 1
     return n_wrong
 
 
 @kernel
-def _read_floats(buf, pos, out, valid):
+def _read_floats(buf, pos, header, out):
     """FLOAT and DOUBLE as their bits: a FLOAT's in the low half."""
     n_wrong = 0
     for r in range(pos.shape[0]):
-        p = pos[r]
-        kind = load_u8(buf, p) >> 2 if p >= 0 else np.uint8(0)
-        valid[r] = kind != 0
+        p, kind = pos[r], header[r] >> 2
         if kind == 7:
             out[r] = np.int64(load_u64(buf, p + 1))
         elif kind == 14:
             out[r] = np.int64(load_u32(buf, p + 1))
-        elif kind != 0:
+        elif header[r]:
             n_wrong += 1
     return n_wrong
 
 
 @kernel
-def _read_decimals(buf, pos, out, valid):
+def _read_decimals(buf, pos, header, out):
     """DECIMAL4 .. DECIMAL16 as 128-bit two's complement, low half first."""
     n_wrong = 0
     for r in range(pos.shape[0]):
-        p = pos[r]
-        kind = load_u8(buf, p) >> 2 if p >= 0 else np.uint8(0)
-        valid[r] = kind != 0
+        p, kind = pos[r], header[r] >> 2
         if kind == 8:
             out[r, 0] = np.int32(load_u32(buf, p + 2))
             out[r, 1] = out[r, 0] >> 63
@@ -107,27 +103,25 @@ def _read_decimals(buf, pos, out, valid):
         elif kind == 10:
             out[r, 0] = np.int64(load_u64(buf, p + 2))
             out[r, 1] = np.int64(load_u64(buf, p + 10))
-        elif kind != 0:
+        elif header[r]:
             n_wrong += 1
     return n_wrong
 
 
 @kernel
-def _read_lengths(buf, pos, starts, ends, valid):
+def _read_lengths(buf, pos, header, starts, ends):
     """Where the bytes of each STRING or BINARY begin, and the running sum of their lengths."""
     n_wrong = 0
     total = np.int64(0)
     for r in range(pos.shape[0]):
         p = pos[r]
-        header = load_u8(buf, p) if p >= 0 else np.uint8(0)
-        valid[r] = header != 0
-        if header & 3 == 1:
+        if header[r] & 3 == 1:
             starts[r] = p + 1
-            total += np.int64(header >> 2)
-        elif header == 64 or header == 60:
+            total += np.int64(header[r] >> 2)
+        elif header[r] == 64 or header[r] == 60:
             starts[r] = p + 5
             total += np.int64(load_u32(buf, p + 1))
-        elif header != 0:
+        elif header[r]:
             n_wrong += 1
         ends[r + 1] = total
     return n_wrong
@@ -141,43 +135,59 @@ def _copy_texts(buf, starts, ends, out):
             copy_bytes(out, ends[r], buf, starts[r], n_bytes)
 
 
-def decode_images(images: pa.StructArray, columns: dict[str, pa.DataType]) -> list[pa.Array]:
-    """The named fields of row images that share one dictionary, one array of each asked type.
+def decode_images(
+    images: pa.StructArray, columns: dict[str, pa.DataType], rows: np.ndarray | None = None
+) -> list[pa.Array]:
+    """The named fields of row images, one array of each asked type. A field that an image does not have is NULL.
 
-    images: VARIANT structs without NULLs. A field that an image does not have is NULL.
+    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all.
     Raises InternalError when a value has another type than its column.
     """
-    values, n = images.field("value"), len(images)
+    rows = np.arange(len(images)) if rows is None else rows
+    if not len(rows):
+        return [pa.array([], kind) for kind in columns.values()]
+    values = images.field("value")
     buf = np.frombuffer(values.buffers()[2], np.uint8)
-    ends = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + n + 1].astype(np.int64)
-    ids = {name: i for i, name in enumerate(decode_metadata(images.field("metadata")[0].as_py()))}
-    pos = np.empty((len(columns), n), np.int64)
-    wrong = _locate(buf, ends, np.array([ids.get(name, -1) for name in columns], np.int64), pos)
+    starts = np.frombuffer(values.buffers()[1], np.int32)[values.offset :][rows].astype(np.int64)
+    dictionary, field_ids = _field_ids(images.field("metadata"), list(columns), rows)
+    pos = np.empty((len(columns), len(rows)), np.int64)
+    wrong = _locate(buf, starts, dictionary, field_ids, pos)
     if wrong:
         raise InternalError("internal", f"{wrong} row images are not objects")
     return [_column(buf, pos[c], name, kind) for c, (name, kind) in enumerate(columns.items())]
 
 
+def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The dictionary of each row, and what each dictionary calls the names, -1 for a name that it does not have."""
+    encoded = metadata.dictionary_encode()
+    dictionary = encoded.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int64)
+    field_ids = np.full((len(encoded.dictionary), len(names)), -1, np.int64)
+    for d in np.unique(dictionary):
+        ids = {name: i for i, name in enumerate(decode_metadata(encoded.dictionary[int(d)].as_py()))}
+        field_ids[d] = [ids.get(name, -1) for name in names]
+    return dictionary, field_ids
+
+
 def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType) -> pa.Array:
-    n, valid = len(pos), np.empty(len(pos), np.bool_)
+    n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         starts, ends = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-        wrong = _read_lengths(buf, pos, starts, ends, valid)
+        wrong = _read_lengths(buf, pos, header, starts, ends)
         data = np.empty(int(ends[-1]), np.uint8)
         _copy_texts(buf, starts, ends, data)
         buffers = [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
     elif pa.types.is_decimal(kind):
         out = np.zeros((n, 2), np.int64)
-        wrong = _read_decimals(buf, pos, out, valid)
+        wrong = _read_decimals(buf, pos, header, out)
         buffers = [pa.py_buffer(out)]
     elif pa.types.is_floating(kind):
         out = np.zeros(n, np.int64)
-        wrong = _read_floats(buf, pos, out, valid)
+        wrong = _read_floats(buf, pos, header, out)
         buffers = [pa.py_buffer(out.astype(np.int32) if pa.types.is_float32(kind) else out)]
     else:
         out = np.zeros(n, np.int64)
-        wrong = _read_integers(buf, pos, out, valid)
+        wrong = _read_integers(buf, pos, header, out)
         buffers = [pa.py_buffer(out.astype(f"i{kind.bit_width // 8}"))]
     if wrong:
         raise InternalError("internal", f"{wrong} values of column {name} are not {kind}")
-    return pa.Array.from_buffers(kind, n, [pa.array(valid).buffers()[1], *buffers])
+    return pa.Array.from_buffers(kind, n, [pa.array(header != 0).buffers()[1], *buffers])

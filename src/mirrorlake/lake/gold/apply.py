@@ -23,6 +23,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.evolve import evolve
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
@@ -50,9 +51,12 @@ class FreshChanges:
 class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
-    def __init__(self, lake: Lake, is_wanted: Callable[[str, str], bool], *, epoch_changes: int):
+    def __init__(
+        self, lake: Lake, is_wanted: Callable[[str, str], bool], *, epoch_changes: int, sizes: Sizes | None = None
+    ):
         """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes."""
         self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
+        self._sizes = sizes or Sizes()
         self._log = EpochLog(lake)
         self._register = TableRegister.read(lake)
         self._definitions: dict[int, TableSchema] = {}
@@ -91,19 +95,15 @@ class ApplyHop:
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
-        lsn_to, found = fence, reader.summary(lsn_from, fence)
-        first = min((changes.first_lsn for changes in found), default=fence)
+        lsn_to = reader.epoch_end(lsn_from, fence, self._epoch_changes)
+        first = min((changes.first_lsn for changes in reader.summary(lsn_from, lsn_to)), default=lsn_to)
         adjacent = [b for b in ahead if b.lsn <= first]
         if adjacent:
             names = dict.fromkeys((b.change.database, b.change.table) for b in adjacent)
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         if ahead:
-            lsn_to = ahead[0].lsn - 1
-            found = reader.summary(lsn_from, lsn_to)
-        if sum(changes.n_changes for changes in found) > self._epoch_changes:
-            lsn_to = reader.cut(lsn_from, lsn_to, self._epoch_changes)
-            found = reader.summary(lsn_from, lsn_to)
-        work, _ = self._decide(found, ())
+            lsn_to = min(lsn_to, ahead[0].lsn - 1)
+        work, _ = self._decide(reader.summary(lsn_from, lsn_to), ())
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
@@ -185,12 +185,11 @@ class ApplyHop:
             "lsn_from": epoch.lsn_from,
             "lsn_to": epoch.lsn_to,
         }
-        only_inserts = changes.n_inserts == changes.n_changes
-        images, local = reader.images(session, entry.name, epoch.lsn_from, lsn_to, types, key, changes.n_changes)
-        if only_inserts or (planned and planned.version == 0):
-            step = append_rows(session, lake, entry.mirror_id, images, list(types), epoch.lsn_to, payload)
+        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes)
+        if changes.only_inserts or (planned and planned.version == 0):
+            step = append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         else:
-            step = merge_rows(session, lake, entry.mirror_id, images, local, list(types), key, epoch.lsn_to, payload)
+            step = merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
         self._versions[entry.mirror_id] = step.version
         return EpochTable(*entry.name, entry.mirror_id, step.version)
 

@@ -9,36 +9,37 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
+from mirrorlake.lake.gold.net_effect import NetEffect
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
 _RANGED = (pa.types.is_integer, pa.types.is_date)
 
 
 def append_rows(
-    session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, columns: list[str], lsn: int, payload: dict
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], lsn: int, payload: dict
 ) -> StepCommit:
     names = [quote(column) for column in [*columns, LSN_COLUMN]]
-    rows = images.where(f"NOT {REMOVED}").select(*names)
+    rows = net.rows.where(f"NOT {REMOVED}").select(*names)
     return append_once(
         session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
     )
 
 
 def merge_rows(
-    session: SparkSession, lake: Lake, mirror_id: str, images: DataFrame, local: pa.Table | None, columns: list[str],
-    key: tuple[str, ...], lsn: int, payload: dict,
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
+    lsn: int, payload: dict,
 ) -> StepCommit:  # fmt: skip
-    """images: the net effect per key; local: the same in memory, for a literal key range that skips files."""
+    """Where the net effect is in memory, a literal range of its keys skips files."""
     view = f"images_{mirror_id}"
-    images.createOrReplaceTempView(view)
+    net.rows.createOrReplaceTempView(view)
     try:
-        statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(local, key))
+        statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(net.local, key))
         return run_statement(
             session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
         )

@@ -1,0 +1,120 @@
+"""The net effect of one table's changes in an epoch, as rows for Spark to write: made in the driver or by workers.
+
+what the epoch holds for the table         where it is reduced
+few changes, or changes still in memory    in the driver: Spark's workers would take longer to start
+only inserts                               nothing to reduce: workers decode as many parts as Spark reads
+up to ``per_task`` changes                 one worker, without a shuffle
+more                                       several workers, changes of one key in the same one
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
+from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.lake.delta.spill import SpilledBatches
+from mirrorlake.lake.gold.changes import NO_IMAGE, ChangeReader, TableChanges
+
+_MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """local: up to this many changes are reduced in the driver. per_task: about how many one worker takes."""
+
+    local: int = 50_000
+    per_task: int = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class NetEffect:
+    """rows: columns of ``image_schema``, each key once. local: the same in memory, when it was made in the driver."""
+
+    rows: DataFrame
+    local: pa.Table | None = None
+
+
+def net_effect_of(
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
+    types: dict[str, str], key: tuple[str, ...], sizes: Sizes,
+) -> NetEffect:  # fmt: skip
+    """types: Spark types of the table's columns, in DDL spelling."""
+    arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
+    ddl = ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
+    batches = reader.in_memory(changes.name, lsn_from, lsn_to)
+    if batches is None:
+        rows = reader.stored(session, changes.name, lsn_from, lsn_to)
+        if changes.n_changes > sizes.local:
+            return NetEffect(_by_workers(rows, changes, arrow_types, ddl, key, sizes))
+        batches = rows.toArrow().to_batches()
+    schema = image_schema(arrow_types)
+    local = pa.Table.from_batches(net_effect(batches, arrow_types, key), schema)
+    return NetEffect(session.createDataFrame(local, ddl), local)
+
+
+def _by_workers(
+    rows: DataFrame, changes: TableChanges, types: dict[str, pa.DataType], ddl: str, key: tuple[str, ...], sizes: Sizes
+) -> DataFrame:
+    def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield inserted_rows(batch, types)
+
+    def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with SpilledBatches(batches) as held:
+            yield from net_effect(held, types, key)
+
+    if changes.only_inserts:
+        return rows.mapInArrow(decode, ddl)
+    n_tasks = -(-changes.n_changes // sizes.per_task)
+    if n_tasks == 1:
+        return rows.coalesce(1).mapInArrow(reduce, ddl)
+    return _parted(rows, [name for name in key if _can_part(name, types[name])], n_tasks).mapInArrow(reduce, ddl)
+
+
+def _parted(rows: DataFrame, key: list[str], n_parts: int) -> DataFrame:
+    """All images of one key in one partition; an UPDATE that leaves its partition is its DELETE and its INSERT.
+
+    key: the columns to part by.
+    """
+    hashed = rows.selectExpr("*", *(f"{_key_hash(side, key)} AS {side}_hash" for side in ("before", "after")))
+    change = "struct({op} AS op, {before} AS before, {after} AS after, {part} AS part)"
+    gone = change.format(op="'DELETE'", before="before", after=NO_IMAGE, part="before_hash")
+    come = change.format(op="'INSERT'", before=NO_IMAGE, after="after", part="after_hash")
+    kept = change.format(op="op", before="before", after="after", part="IF(op = 'DELETE', before_hash, after_hash)")
+    leaves = "op = 'UPDATE' AND before_hash <> after_hash"
+    parted = hashed.selectExpr(
+        "lsn", "tx_lsn", "ordinal", f"explode(IF({leaves}, array({gone}, {come}), array({kept}))) AS change"
+    )
+    return parted.repartition(n_parts, "change.part").select(
+        "lsn", "tx_lsn", "ordinal", "change.op", "change.before", "change.after"
+    )
+
+
+def _key_hash(side: str, key: list[str]) -> str:
+    paths = [literal(f'$["{name}"]') for name in key]
+    values = [f"try_variant_get({side}, {path}, 'string')" for path in paths]
+    return f"xxhash64({', '.join(['0', *values])})"
+
+
+def _can_part(name: str, kind: pa.DataType) -> bool:
+    """Can a path name the column, and have equal values one text? (-0.0 is 0.0.) Where in doubt, no: others part."""
+    return re.fullmatch(r"[\w $-]+", name) is not None and not pa.types.is_floating(kind)
+
+
+def arrow_type(spark_type: str) -> pa.DataType:
+    """The Arrow type of a mirror column's Spark type (DDL spelling)."""
+    simple = {
+        "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(),
+        "double": pa.float64(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
+        "timestamp_ntz": pa.timestamp("us"), "string": pa.string(), "binary": pa.binary(),
+    }  # fmt: skip
+    if spark_type in simple:
+        return simple[spark_type]
+    precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")
+    return pa.decimal128(int(precision), int(scale))
