@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import TypeVar
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
@@ -17,6 +18,8 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
+
+_Commit = TypeVar("_Commit")
 
 KEEP_BYTES = 64 << 20
 """Batches up to this size are handed from hop to hop in memory, once the commit before has returned."""
@@ -90,49 +93,35 @@ class IngestJob:
 
 def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
     job = IngestJob(lake, source, options)
-    while True:
-        idle = True
-        for batch in job.step(watcher):
-            idle = False
-            watcher.ingested(batch)
-        if job.is_done():
-            return
-        if idle:
-            watcher.idle()
-            time.sleep(options.poll_s)
+
+    def step() -> bool:
+        return _tell(job.step(watcher), watcher.ingested)
+
+    _repeat(step, job.is_done, options, watcher)
 
 
 def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
-    while True:
-        idle = True
-        for part in hop.pending():
-            idle = False
-            watcher.assembled(hop.assemble(part))
-        if not options.follow:
-            return
-        if idle:
-            watcher.idle()
-            time.sleep(options.poll_s)
+
+    def step() -> bool:
+        return _tell(map(hop.assemble, hop.pending()), watcher.assembled)
+
+    _repeat(step, lambda: not options.follow, options, watcher)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
-    while True:
-        idle = True
-        for epoch in hop.apply():
-            idle = False
-            watcher.applied(epoch)
+
+    def step() -> bool:
+        has_worked = _tell(hop.apply(), watcher.applied)
         hop.flush()
-        if not options.follow:
-            return
-        if idle:
-            watcher.idle()
-            time.sleep(options.poll_s)
+        return has_worked
+
+    _repeat(step, lambda: not options.follow, options, watcher)
 
 
 def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
@@ -141,23 +130,43 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
     apply_hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
     is_first = True
-    while True:
-        ingested = []
+
+    def step() -> bool:
+        nonlocal is_first
+        ingested: list[IngestedBatch] = []
         for batch in ingest_job.step(watcher):
             watcher.ingested(batch)
             ingested = [*ingested[-1:], batch]
         if ingested or is_first:
             fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
-            for epoch in apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None):
-                watcher.applied(epoch)
-        is_done, is_first = ingest_job.is_done(), False
-        if is_done or not ingested:
-            apply_hop.flush()
-        if is_done:
-            return
+            _tell(apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None), watcher.applied)
+        is_first = False
         if not ingested:
+            apply_hop.flush()
+        return bool(ingested)
+
+    _repeat(step, ingest_job.is_done, options, watcher)
+    apply_hop.flush()
+
+
+def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:
+    """Take steps until it is done; pause behind one that found nothing to do."""
+    while True:
+        has_worked = step()
+        if is_done():
+            return
+        if not has_worked:
             watcher.idle()
             time.sleep(options.poll_s)
+
+
+def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
+    """Tell of each commit as it is made; were there any?"""
+    has_any = False
+    for commit in commits:
+        told(commit)
+        has_any = True
+    return has_any
 
 
 def _assemble_all(hop: AssembleHop, parts: Iterator[EventRange], watcher: Watcher) -> FreshChanges | None:

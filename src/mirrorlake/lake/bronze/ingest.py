@@ -115,10 +115,10 @@ class _BatchWriter:
             return
         stage, resume, lake = self._stage, self._resume, self._lake
         lsn_from = self._recorded.lsn if self._recorded else -1
-        payload = {
-            "source": lake.source, "flavor": lake.flavor, "hop": HOP, "lsn_from": lsn_from, "lsn_to": resume.lsn,
-            "resume": str(resume.position), "gtids": resume.gtids, "events": stage.rows,
-        }  # fmt: skip
+        payload = lake.payload(
+            HOP, lsn_from=lsn_from, lsn_to=resume.lsn, resume=str(resume.position), gtids=resume.gtids,
+            events=stage.rows,
+        )  # fmt: skip
         self._recorded = append_from(
             lake.spark, lake.names.bronze_events, stage.read(lake.spark, table.COLUMNS),
             expected=self._recorded, new_lsn=resume.lsn, payload=payload,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,10 @@ class Lake:
     def parallelism(self) -> int:
         """Tasks that run at once, as far as the session tells."""
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
+
+    def payload(self, hop: str, **more: Any) -> dict[str, Any]:
+        """What a commit of a hop says in its note: whose log, by which hop, and what else its restart needs."""
+        return {"source": self.source, "flavor": self.flavor, "hop": hop, **more}
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""

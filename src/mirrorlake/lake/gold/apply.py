@@ -140,24 +140,19 @@ class ApplyHop:
             entry = self._register.get(changes.name)
             if changes.name not in planned and not self._is_wanted(*changes.name):
                 refused += _left_out(entry, changes.first_lsn)
-                continue
-            if entry is None or entry.state == DROPPED:
-                code = ("needs-first-copy", "its CREATE TABLE is not in the log")
-                refused.append(TableEntry(changes.first_lsn, *changes.name, REFUSED, None, None, *code))
+            elif entry is None or entry.state == DROPPED:
+                unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
+                refused.append(unknown.refused(unknown.lsn, "needs-first-copy", "its CREATE TABLE is not in the log"))
             elif entry.state == STREAMING:
                 difference = self._difference(entry, changes)
                 if difference:
-                    code = ("definition-mismatch", difference)
-                    refused.append(
-                        TableEntry(changes.first_lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code)
-                    )
+                    refused.append(entry.refused(changes.first_lsn, "definition-mismatch", difference))
                     continue
                 if changes.n_changes:
                     work.append((changes, entry))
                 if changes.refused:
                     lsn, cause = changes.refused
-                    code = cause.split(": ", 1)
-                    refused.append(TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code))
+                    refused.append(entry.refused(lsn, *cause.split(": ", 1)))
         return work, refused
 
     def _difference(self, entry: TableEntry, changes: TableChanges) -> str | None:
@@ -178,13 +173,7 @@ class ApplyHop:
         lake, session = self._lake, self._session()
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         types, key = mirror_types(entry.schema), entry.schema.primary_key
-        payload = {
-            "source": lake.source,
-            "hop": "apply",
-            "epoch": epoch.number,
-            "lsn_from": epoch.lsn_from,
-            "lsn_to": epoch.lsn_to,
-        }
+        payload = lake.payload("apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to)
         net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes)
         if changes.only_inserts or (planned and planned.version == 0):
             step = append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
@@ -222,5 +211,4 @@ def _left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
     """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
     if entry is None or entry.state != STREAMING:
         return []
-    code = ("needs-first-copy", "changes were left out by --tables")
-    return [TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *code)]
+    return [entry.refused(lsn, "needs-first-copy", "changes were left out by --tables")]

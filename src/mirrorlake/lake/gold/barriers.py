@@ -73,5 +73,5 @@ def record(lake: Lake, barriers: list[Barrier], phase: str, epoch: Epoch) -> Non
     append_once(
         lake.spark, lake.names.control_barriers, rows, app_id=lake.app_id(HOP),
         lsn=2 * epoch.number + _PHASES.index(phase),
-        payload={"source": lake.source, "hop": HOP, "epoch": epoch.number, "phase": phase},
+        payload=lake.payload(HOP, epoch=epoch.number, phase=phase),
     )  # fmt: skip

@@ -108,22 +108,10 @@ class EpochLog:
         ]  # fmt: skip
         lake = self._lake
         frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), EPOCHS_COLUMNS)
-        payload = {
-            "source": lake.source,
-            "flavor": lake.flavor,
-            "hop": HOP,
-            "epoch": number,
-            "applied_lsn": applied_lsn,
-        }
-        payload["is_open"] = rows[-1][0] == PLAN
         self._recorded = append_from(
-            lake.spark,
-            lake.names.control_epochs,
-            frame,
-            expected=self._recorded,
-            new_lsn=rows[-1][1].lsn_to,
-            payload=payload,
-        )
+            lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsn_to,
+            payload=lake.payload(HOP, epoch=number, applied_lsn=applied_lsn, is_open=rows[-1][0] == PLAN),
+        )  # fmt: skip
 
     def _read_open(self) -> Epoch | None:
         if self._recorded is None or not self._recorded.payload["is_open"]:

@@ -45,21 +45,21 @@ def _create(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChang
     identity = mirror_id(change.database, change.table, lsn)
     remove_unborn(lake.names.mirror(identity))
     statement = create_mirror_statement(lake.names.mirror(identity), change.schema)
-    run_ddl(session, statement, {"source": lake.source, "hop": HOP, "ddl_lsn": lsn, "step": "create"}, lsn=lsn)
+    run_ddl(session, statement, lake.payload(HOP, ddl_lsn=lsn, step="create"), lsn=lsn)
     return TableEntry(lsn, change.database, change.table, STREAMING, identity, change.schema)
 
 
 def _alter(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry) -> TableEntry:
     refusal = why_not_mirrored(change.schema)
     if refusal:
-        return TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, *refusal)
+        return entry.refused(lsn, *refusal)
     mirror = lake.names.mirror(entry.mirror_id)
     done = {
         note["payload"].get("step") for note, _ in read_notes(session, mirror) if note["payload"].get("ddl_lsn") == lsn
     }
     for step, clause in _clauses(change, entry.schema):
         if step not in done:
-            payload = {"source": lake.source, "hop": HOP, "ddl_lsn": lsn, "step": step}
+            payload = lake.payload(HOP, ddl_lsn=lsn, step=step)
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
     return TableEntry(lsn, *entry.name, STREAMING, entry.mirror_id, change.schema)
 

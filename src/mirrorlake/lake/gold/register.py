@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -37,6 +37,10 @@ class TableEntry:
     @property
     def name(self) -> tuple[str, str]:
         return self.database, self.table
+
+    def refused(self, lsn: int, code: str, reason: str) -> TableEntry:
+        """The entry of a mirror that stands still from ``lsn`` on."""
+        return replace(self, lsn=lsn, state=REFUSED, code=code, reason=reason)
 
     def to_row(self) -> dict:
         definition = self.schema.to_json() if self.schema else None
@@ -77,7 +81,7 @@ class TableRegister:
         )
         append_once(
             lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(HOP), lsn=epoch,
-            payload={"source": lake.source, "hop": HOP, "epoch": epoch},
+            payload=lake.payload(HOP, epoch=epoch),
         )  # fmt: skip
         self._take(entries)
 

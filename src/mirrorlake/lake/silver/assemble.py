@@ -115,10 +115,7 @@ class AssembleHop:
 
     def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None) -> None:
         lake = self._lake
-        payload = {
-            "source": lake.source, "flavor": lake.flavor, "hop": HOP, "lsn_from": part.lsn_from, "lsn_to": part.lsn_to,
-            "rows": n_rows,
-        }  # fmt: skip
+        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows)
         self._recorded = append_from(
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
         )

@@ -69,7 +69,7 @@ class DefinitionLog:
             rows = lake.spark.createDataFrame(pa.Table.from_pylist(new, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
             append_once(
                 lake.spark, lake.names.silver_table_schemas, rows, app_id=lake.app_id(HOP), lsn=lsn_to,
-                payload={"source": lake.source, "hop": HOP, "lsn_to": lsn_to},
+                payload=lake.payload(HOP, lsn_to=lsn_to),
             )  # fmt: skip
         return bool(new)
 
