@@ -20,7 +20,7 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import table_exists
 
 NOTE_FORMAT = 1
-HISTORY_WINDOWS = ("LIMIT 20", "LIMIT 1000", "")  # reading n entries opens n files
+HISTORY_WINDOWS = ("LIMIT 1", "LIMIT 20", "LIMIT 1000", "")  # reading n entries opens n files
 
 Note = dict[str, Any]
 
