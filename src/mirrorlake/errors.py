@@ -22,6 +22,7 @@ REFUSALS: dict[str, str] = {
     "log-event": "Read the reason: the log holds something this version cannot decode; upgrade or start a new lake after it.",
     "log-incident": "The server itself lost events here; start a new lake from a position after the incident.",
     "log-starts-inside-transaction": "Start at an earlier position: the chosen one is not the start of a transaction.",
+    "log-replaced": "RESET, a restored backup or other files: bring back the log that the lake was made from, or start a new lake.",
     "torn-transaction": "The server crashed while writing this transaction; start a new lake after it.",
     # --- the server
     "server-unreachable": "Check host, port and network; the run can be repeated as it is.",
@@ -44,10 +45,13 @@ REFUSALS: dict[str, str] = {
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
     "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
     "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",
+    "lake-history": "Start a new lake. To prevent it, run every hop once in three weeks, or let no other tool commit to the lake.",
+    "lake-damaged": "Bring the missing or broken files back from a copy, then run again; or start a new lake.",
     "lake-conflict": "Nothing was written; run again. If it comes back each time, keep maintenance and replication apart.",
     "lake-storage": "Free space or bring the storage back, then run again; what was committed is kept.",
     "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",
     # --- one table; the others go on
+    "mirror-changed": "Only mirrorlake may write to a mirror table: this one is wrong now, copy the table again.",
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown; this table needs a first copy (snapshot).",
     "no-primary-key": "Add a primary key to the table, then drop and create it again in the log.",
     "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",

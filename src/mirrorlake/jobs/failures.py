@@ -29,6 +29,12 @@ ACCESS = (
     "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
     "Not a directory",
 )  # fmt: skip
+DAMAGE = (
+    "FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS",
+    "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_STATE_RECOVER_ERROR", "DELTA_MISSING_PART_FILES",
+    "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
+    "PATH_NOT_FOUND", "java.io.FileNotFoundException",
+)  # fmt: skip
 CONFLICT = "DELTA_CONCURRENT_"
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
@@ -49,6 +55,9 @@ def as_ours(error: BaseException) -> MirrorlakeError:
             return RetryableError("spark-ended", "the Spark process ended")
         if CONFLICT in text:
             return RetryableError("lake-conflict", "another commit came in between")
+        sign = next((sign for sign in DAMAGE if sign in text), None)
+        if sign:
+            return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(text)}")
     for kind, code, signs, numbers in (
         (RetryableError, "lake-storage", STORAGE, _STORAGE_ERRNO),
         (RefusedError, "lake-access", ACCESS, _ACCESS_ERRNO),
@@ -79,6 +88,12 @@ def keep_spark_quiet() -> None:
 
 def _is_spark(error: BaseException) -> bool:
     return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
+
+
+def _file_in(text: str) -> str:
+    """The first file or table folder that Spark names."""
+    found = re.search(r"(?:file:)?(/[^\s'`]*/[^\s'`]+)", text)
+    return f" at {found[1]}" if found else ""
 
 
 def _what(error: BaseException) -> str:

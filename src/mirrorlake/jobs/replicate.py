@@ -13,6 +13,7 @@ from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_start, parse_until
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.log_extent import LogExtent
+from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges
@@ -51,6 +52,8 @@ class IngestJob:
         self._position = self._progress.position
         if self._position is None:
             self._position = self._first_position()
+        else:
+            check_same_log(source, self._progress.last, self._position)
 
     def _first_position(self) -> BinlogPosition:
         start = parse_start(self._options.start, self._source.flavor)
@@ -62,6 +65,8 @@ class IngestJob:
         """Read what there is now, or up to --until; the end is fixed before the first byte is read."""
         end = self._until if isinstance(self._until, BinlogPosition) else self._source.current()
         if end <= self._position:
+            if end is not self._until:
+                check_not_behind(end, self._position)
             return
         start = self._position
         if watcher.wants_extents:
@@ -178,7 +183,7 @@ def _assemble_all(hop: AssembleHop, parts: Iterator[EventRange], watcher: Watche
     if len(batches) != 1 or batches[0].changes is None:
         return None
     only = batches[0]
-    return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_definitions)
+    return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_ddl)
 
 
 def _parts(hop: AssembleHop, ingested: list[IngestedBatch]) -> Iterator[EventRange]:

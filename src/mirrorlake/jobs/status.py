@@ -13,6 +13,7 @@ from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.open import open_source
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress
+from mirrorlake.lake.gold.changes import ROW_OPS
 from mirrorlake.lake.gold.epoch import Epoch, EpochLog
 from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
 
@@ -26,7 +27,8 @@ class HopStatus:
     """lsn: everything up to here is done; None: nothing. position: where the log goes on for it.
 
     last_event_at: when the source wrote it. lag_s: how long ago that is if something newer waits, else 0; lag_bytes:
-    how much log waits. None: not known (bronze's, without a look at the source).
+    how much log waits. None: not known (bronze's, without a look at the source). waiting: of what is durable upstream,
+    the events that silver, and the row changes that gold has not taken; None for bronze.
     """
 
     lsn: int | None
@@ -34,6 +36,7 @@ class HopStatus:
     last_event_at: datetime | None
     lag_s: float | None
     lag_bytes: int | None
+    waiting: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         at = self.last_event_at.isoformat() if self.last_event_at else None
@@ -43,6 +46,7 @@ class HopStatus:
             "last_event_at": at,
             "lag_s": self.lag_s,
             "lag_bytes": self.lag_bytes,
+            "waiting": self.waiting,
         }
 
 
@@ -86,6 +90,8 @@ def read_status(lake: Lake, options: Options) -> Status:
     hops = {hop: _hop(seen, hop, lsn, now) for hop, lsn in reached.items()}
     for hop in [hop for hop, lsn in reached.items() if lsn == bronze.lsn]:
         hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # behind a ROTATE: in the next file
+    hops["silver"] = replace(hops["silver"], waiting=seen["silver_events"])
+    hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
     gold = read_progress(lake.spark, lake.names.control_epochs)
     return Status(
         lake.source, lake.flavor, _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
@@ -103,6 +109,7 @@ def _look(lake: Lake, reached: dict[str, int]) -> dict[str, Any]:
             f"max_by(event_ts, lsn) FILTER (WHERE lsn <= {lsn} AND {NO_TIME}) AS {hop}_at",
             f"max_by(concat(log_file, ':', end_log_pos), lsn) FILTER (WHERE lsn <= {lsn}) AS {hop}_position",
             f"coalesce(sum(end_log_pos - log_pos) FILTER (WHERE lsn > {lsn}), 0) AS {hop}_waiting",
+            f"count(*) FILTER (WHERE lsn > {lsn}) AS {hop}_events",
         ]
     newer_than = min(reached.values()) - LOOK_BACK_BYTES
     query = f"SELECT {', '.join(columns)} FROM {lake.names.bronze_events}"
@@ -110,6 +117,12 @@ def _look(lake: Lake, reached: dict[str, int]) -> dict[str, Any]:
     if any(lsn >= 0 and seen[f"{hop}_position"] is None for hop, lsn in reached.items()):
         seen = lake.spark.sql(query).toArrow().to_pylist()[0]
     return seen
+
+
+def _held_changes(lake: Lake, applied_lsn: int) -> int:
+    """Row changes that silver has committed and gold has not taken."""
+    changes = lake.spark.table(lake.names.silver_changes).where(f"lsn > {applied_lsn}")
+    return changes.where(changes.op.isin(*ROW_OPS)).count()
 
 
 def _hop(seen: dict[str, Any], hop: str, lsn: int, now: datetime) -> HopStatus:

@@ -12,7 +12,7 @@ from mirrorlake.jobs.status import HopStatus, Status
 def show_status(status: Status, stream: TextIO) -> None:
     print(f"{status.source}", file=stream)
     hops = (("bronze", status.bronze), ("silver", status.silver), ("gold", status.gold))
-    columns = ("hop", "lsn", "position", "last event (UTC)", "lag", "log waiting")
+    columns = ("hop", "lsn", "position", "last event (UTC)", "lag", "log waiting", "rows waiting")
     show_table(columns, [(name, *_cells(hop)) for name, hop in hops], stream)
     print(f"events: {status.n_events:,}   GTIDs: {status.gtids or 'none'}", file=stream)
     states = ", ".join(f"{n} {state}" for state, n in sorted(status.tables.items()))
@@ -29,4 +29,5 @@ def _cells(hop: HopStatus) -> tuple[object, ...]:
     at = f"{hop.last_event_at:%Y-%m-%d %H:%M:%S}" if hop.last_event_at else "-"
     lag = "?" if hop.lag_s is None else f"{hop.lag_s:,.0f} s"
     waiting = "?" if hop.lag_bytes is None else f"{hop.lag_bytes:,} bytes"
-    return "-" if hop.lsn is None else hop.lsn, hop.position or "-", at, lag, waiting
+    rows = "-" if hop.waiting is None else f"{hop.waiting:,}"
+    return "-" if hop.lsn is None else hop.lsn, hop.position or "-", at, lag, waiting, rows

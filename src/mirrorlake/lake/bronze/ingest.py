@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.core.binlog.event_batch import EVENT_SCHEMA
+from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress
+from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.delta.stage import Stage
 
 HOP = "ingest"
@@ -30,21 +31,27 @@ OPEN_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun."""
+    """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun.
+
+    last: the last event in bronze.
+    """
 
     recorded: Progress | None
     position: BinlogPosition | None
     gtids: GtidSet
+    last: EventMark | None = None
 
     @classmethod
     def read(cls, lake: Lake) -> IngestProgress:
         """Raises RefusedError ``lake-source`` when bronze holds another source's log."""
         recorded = read_progress(lake.spark, lake.names.bronze_events)
         claim_source(recorded, lake.source)
+        recorded = renew(lake.spark, lake.names.bronze_events, recorded)
         if recorded is None:
             return cls(None, None, parse_gtid_set(lake.flavor, ""))
         payload = recorded.payload
-        return cls(recorded, BinlogPosition.parse(payload["resume"]), parse_gtid_set(lake.flavor, payload["gtids"]))
+        position, gtids = BinlogPosition.parse(payload["resume"]), parse_gtid_set(lake.flavor, payload["gtids"])
+        return cls(recorded, position, gtids, EventMark.parse(payload["last"]) if "last" in payload else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,7 @@ class _BatchWriter:
         self._held: list[pa.RecordBatch] = []
         self._stage = self._new_stage()
         self._resume: ResumePoint | None = None
+        self._last: EventMark | None = None
 
     @property
     def n_bytes(self) -> int:
@@ -107,7 +115,7 @@ class _BatchWriter:
     def close(self, batch: pa.RecordBatch, resume: ResumePoint) -> None:
         self.stage_held()
         self._stage.add(batch)
-        self._resume = resume
+        self._resume, self._last = resume, EventMark.of_last(batch)
 
     def commit(self) -> Iterator[IngestedBatch]:
         """Commit what is closed, if anything is."""
@@ -117,7 +125,7 @@ class _BatchWriter:
         lsn_from = self._recorded.lsn if self._recorded else -1
         payload = lake.payload(
             HOP, lsn_from=lsn_from, lsn_to=resume.lsn, resume=str(resume.position), gtids=resume.gtids,
-            events=stage.rows,
+            last=str(self._last), events=stage.rows,
         )  # fmt: skip
         self._recorded = append_from(
             lake.spark, lake.names.bronze_events, stage.read(lake.spark, table.COLUMNS),
@@ -125,7 +133,8 @@ class _BatchWriter:
         )  # fmt: skip
         stage.discard()
         self._resume, self._stage = None, self._new_stage()
-        progress = IngestProgress(self._recorded, resume.position, parse_gtid_set(lake.flavor, resume.gtids))
+        gtids = parse_gtid_set(lake.flavor, resume.gtids)
+        progress = IngestProgress(self._recorded, resume.position, gtids, self._last)
         yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, progress, stage.batches)
 
     def discard(self) -> None:

@@ -22,7 +22,7 @@ _RECENT = 100  # commits that are looked at; more of others since our last one c
 
 def compact(spark: SparkSession, table: str, retention_days: int) -> str:
     """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
-    if not _has_new_commits(spark, table):
+    if not table_exists(spark, table) or not _has_new_commits(spark, table):
         return UNCHANGED
     try:
         spark.sql(f"OPTIMIZE {table}").collect()

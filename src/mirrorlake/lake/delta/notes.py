@@ -2,8 +2,7 @@
 
 A note is a JSON object in the commit's ``userMetadata``: ``mirrorlake`` (format), ``lsn`` (the table is complete up to
 here; null for a commit that moves no progress), ``payload`` (the caller's), ``app_id`` and ``txn_version`` (its
-Delta transaction id, null for DDL) and ``commit`` (a name of its own). Read back, it also has the ``version`` of its
-commit.
+Delta transaction id, null for DDL) and ``commit`` (a name of its own).
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -32,8 +33,19 @@ def new_note(
     return {"mirrorlake": NOTE_FORMAT, "lsn": lsn, "payload": dict(payload), **txn}
 
 
-def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
-    """Our notes, newest first, each with whether a later RESTORE has undone its commit; none for an absent table.
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One entry of a table's history. note: ours, or None. is_undone: a later RESTORE has taken it back."""
+
+    version: int
+    at: datetime
+    operation: str
+    note: Note | None
+    is_undone: bool
+
+
+def read_commits(spark: SparkSession, table: str) -> Iterator[Commit]:
+    """A table's history, newest first; nothing for an absent table. A reader stops when it has seen enough.
 
     Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-restored") for a RESTORE that
     does not tell what it restored.
@@ -44,8 +56,12 @@ def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
         if entry.operation == "RESTORE" and not is_undone:
             restored_version = _restored_version(entry, table)
         note = _parse(entry.userMetadata)
-        if note is not None:
-            yield note | {"version": entry.version}, is_undone
+        yield Commit(entry.version, entry.timestamp, entry.operation, note, is_undone)
+
+
+def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
+    """Our notes, newest first, each with whether a RESTORE has undone it. Raises what ``read_commits`` raises."""
+    return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
 def _history(spark: SparkSession, table: str) -> Iterator[Row]:
@@ -59,7 +75,7 @@ def _history(spark: SparkSession, table: str) -> Iterator[Row]:
 
 
 def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]:
-    columns = ("version", "operation", "operationParameters", "userMetadata")
+    columns = ("version", "timestamp", "operation", "operationParameters", "userMetadata")
     try:
         return spark.sql(f"DESCRIBE HISTORY {table} {window}").select(*columns).collect()
     except AnalysisException:

@@ -21,37 +21,54 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.notes import Note, new_note, read_notes
+from mirrorlake.lake.delta.notes import Note, new_note, read_commits
 
 CHAIN = "mirror/chain"  # one for all sources: a writer for another source must collide, too
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
+RENEW_AFTER = timedelta(days=7)
+"""Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit on top of it."""
+HARMLESS = {
+    "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "COMPUTE STATS", "CLUSTER BY", "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN",
+}  # fmt: skip
+"""Operations of others that leave every row as it is."""
 DDL_RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The table holds everything up to and including ``lsn``. ``sequence`` is its place in the chain of appends."""
+    """The table holds everything up to and including ``lsn``. ``sequence`` is its place in the chain of appends.
+
+    buried_since: when it was recorded, if others have committed since.
+    """
 
     lsn: int
     payload: dict[str, Any]
     sequence: int = 0
+    buried_since: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StepCommit:
-    """The commit that did a planned step. version: Delta's. is_new: made now; False: the step had been done before."""
+    """The commit that did a planned step. version: Delta's. is_new: made now; False: the step had been done before.
+
+    changed_by: operations of others that changed the table's rows or columns since the commit of ours before it.
+    """
 
     version: int
     is_new: bool
+    changed_by: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.is_new
@@ -62,15 +79,42 @@ def read_progress(spark: SparkSession, table: str) -> Progress | None:
 
     Commits by others in between (OPTIMIZE, VACUUM) do not matter. After a RESTORE it is the progress of the restored
     table, while the sequence goes on: Delta does not restore transaction ids.
-    Raises: RefusedError("lake-version") for a note of a later format.
+    Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-history") when Delta has
+    forgotten the commits that may have held it.
     """
-    sequence = 0
-    for note, is_undone in read_notes(spark, table):
+    sequence, newest, commit = 0, None, None
+    for commit in read_commits(spark, table):
+        newest = commit.version if newest is None else newest
+        note = commit.note
+        if note is None:
+            continue
         if note["app_id"] == CHAIN:
             sequence = max(sequence, note["txn_version"])
-        if note["lsn"] is not None and not is_undone:
-            return Progress(note["lsn"], note["payload"], sequence)
+        if note["lsn"] is not None and not commit.is_undone:
+            buried_since = commit.at if commit.version < newest else None
+            return Progress(note["lsn"], note["payload"], sequence, buried_since)
+    if commit is not None and commit.version > 0:
+        raise RefusedError("lake-history", f"its history begins at version {commit.version}", table=table)
     return None
+
+
+def renew(spark: SparkSession, table: str, recorded: Progress | None) -> Progress | None:
+    """Repeat the recorded progress in a new commit of the chain, without rows, before Delta may forget it.
+
+    Raises what ``append_from`` raises.
+    """
+    if recorded is None or recorded.buried_since is None or datetime.now() - recorded.buried_since < RENEW_AFTER:
+        return recorded
+    nothing = spark.table(table).limit(0)
+    return append_from(spark, table, nothing, expected=recorded, new_lsn=recorded.lsn, payload=recorded.payload)
+
+
+def refuse_restored(spark: SparkSession, *tables: str) -> None:
+    """For tables whose steps Delta would take for done after a RESTORE. Raises RefusedError("lake-restored")."""
+    for table in tables:
+        newest = next((commit for commit in read_commits(spark, table) if commit.note is not None), None)
+        if newest is not None and newest.is_undone:
+            raise RefusedError("lake-restored", "its newest commits were undone by a RESTORE", table=table)
 
 
 def claim_source(progress: Progress | None, source: str) -> None:
@@ -99,10 +143,9 @@ def append_from(
     try:
         _append(rows, table, note)
     except Exception as error:
-        if CONFLICT in str(error):
-            raise _other_writer(spark, table, expected) from error
-        raise
-    if not _committed(spark, table, note):
+        if CONFLICT not in str(error):
+            raise
+    if not _committed(spark, table, note):  # a repeated request may also conflict with its own first try
         raise _other_writer(spark, table, expected)
     return Progress(new_lsn, dict(payload), sequence)
 
@@ -178,29 +221,28 @@ def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iter
     try:
         yield
     except Exception as error:
-        if CONFLICT in str(error) and _find(session, table, note):
+        done = _committed(session, table, note) if CONFLICT in str(error) else None
+        if done is None:
+            raise
+        if not done.is_new:
             raise RefusedError("lake-writer", f"another process has done the step at lsn {note['lsn']}") from error
-        raise
 
 
 def _committed(spark: SparkSession, table: str, note: Note) -> StepCommit | None:
-    """The commit that did what ``note`` announces, by whomever; None when there is none."""
-    found = _find(spark, table, note)
-    return StepCommit(found["version"], found["commit"] == note["commit"]) if found else None
-
-
-def _find(spark: SparkSession, table: str, note: Note) -> Note | None:
-    """The newest note whose transaction id is the one of ``note`` or above it: itself, or what Delta dropped it for.
+    """The newest commit whose transaction id is the one of ``note`` or above it: by whomever; None: there is none.
 
     Raises: RefusedError("lake-restored") when that commit was undone by a RESTORE.
     """
-    for found, is_undone in read_notes(spark, table):
-        if found["app_id"] == note["app_id"] and found["txn_version"] >= note["txn_version"]:
-            if is_undone:
-                raise RefusedError(
-                    "lake-restored", f"the step at lsn {note['lsn']} was undone by a RESTORE", table=table
-                )
-            return found
+    commits = read_commits(spark, table)
+    for commit in commits:
+        found = commit.note
+        if found is None or found["app_id"] != note["app_id"] or found["txn_version"] < note["txn_version"]:
+            continue
+        if commit.is_undone:
+            raise RefusedError("lake-restored", f"the step at lsn {note['lsn']} was undone by a RESTORE", table=table)
+        others = takewhile(lambda before: before.note is None, commits)
+        changed_by = tuple(other.operation for other in others if other.operation not in HARMLESS)
+        return StepCommit(commit.version, found["commit"] == note["commit"], changed_by)
     return None
 
 

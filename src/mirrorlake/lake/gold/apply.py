@@ -12,10 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import claim_source, read_progress
+from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.progress import claim_source, read_progress, refuse_restored
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier
@@ -40,7 +42,7 @@ class AppliedEpoch:
 
 @dataclass(frozen=True, slots=True)
 class FreshChanges:
-    """A silver commit that this process has just made, still in memory. has_ddl: it came with new definitions."""
+    """A silver commit that this process has just made, still in memory. has_ddl: a DDL may lie in it."""
 
     lsn_from: int
     lsn_to: int
@@ -57,10 +59,12 @@ class ApplyHop:
         """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes."""
         self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
         self._sizes = sizes or Sizes()
+        refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
+        self._log.renew()
         self._register = TableRegister.read(lake)
         self._definitions: dict[int, TableSchema] = {}
-        self._versions: dict[str, int] = {}
+        self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
 
     @property
@@ -123,7 +127,9 @@ class ApplyHop:
         planned = {(t.database, t.table): t for t in epoch.tables}
         work, refused = self._decide(reader.summary(epoch.lsn_from, epoch.lsn_to), planned.keys())
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
-            done = list(pool.map(lambda item: self._apply_table(epoch, reader, planned.get(item[0].name), *item), work))
+            steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), work))
+        done = [step for step in steps if isinstance(step, EpochTable)]
+        refused += [step for step in steps if isinstance(step, TableEntry)]
         self._register.commit(self._lake, refused, epoch.number)
         self._log.finish(tuple(done))
         return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused))
@@ -167,9 +173,26 @@ class ApplyHop:
                 return "the row events have another primary key than the mirror"
         return None
 
+    def _apply_or_refuse(
+        self, epoch: Epoch, reader: ChangeReader, planned: dict[tuple[str, str], EpochTable], changes: TableChanges,
+        entry: TableEntry,
+    ) -> EpochTable | TableEntry:  # fmt: skip
+        """The table's step, or why the table is not mirrored any more: someone else changed it or took it away."""
+        mirror = self._lake.names.mirror(entry.mirror_id)
+        try:
+            done, changed_by = self._apply_table(epoch, reader, planned.get(changes.name), changes, entry)
+        except AnalysisException:
+            if table_exists(self._session(), mirror):
+                raise
+            return _changed(entry, changes.first_lsn, "the mirror table is gone")
+        if changed_by:
+            return _changed(entry, changes.first_lsn, f"others changed the mirror table: {', '.join(changed_by)}")
+        return done
+
     def _apply_table(
         self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
-    ) -> EpochTable:
+    ) -> tuple[EpochTable, tuple[str, ...]]:
+        """The step, and what others did to the mirror before it."""
         lake, session = self._lake, self._session()
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         types, key = mirror_types(entry.schema), entry.schema.primary_key
@@ -180,7 +203,7 @@ class ApplyHop:
         else:
             step = merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
         self._versions[entry.mirror_id] = step.version
-        return EpochTable(*entry.name, entry.mirror_id, step.version)
+        return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         lake = self._lake
@@ -191,7 +214,7 @@ class ApplyHop:
             name = (barrier.change.database, barrier.change.table)
             known = next((e for e in reversed(entries) if e.name == name), None) or self._register.get(name)
             if self._is_wanted(*name):
-                entries += evolve(self._session(), lake, barrier.lsn, barrier.change, known)
+                entries += self._evolve(barrier, known)
             else:
                 entries += _left_out(known, barrier.lsn)
         self._register.commit(lake, entries, epoch.number)
@@ -201,10 +224,26 @@ class ApplyHop:
         self._log.finish(done)
         return AppliedEpoch(epoch, 0, tuple(e for e in entries if e.state == REFUSED))
 
+    def _evolve(self, barrier: Barrier, known: TableEntry | None) -> list[TableEntry]:
+        try:
+            return evolve(self._session(), self._lake, barrier.lsn, barrier.change, known)
+        except AnalysisException:
+            if (
+                known is None
+                or known.mirror_id is None
+                or table_exists(self._session(), self._lake.names.mirror(known.mirror_id))
+            ):
+                raise
+            return [_changed(known, barrier.lsn, "the mirror table is gone")]
+
     def _session(self):
         if not hasattr(self._sessions, "session"):
             self._sessions.session = private_session(self._lake.spark)
         return self._sessions.session
+
+
+def _changed(entry: TableEntry, lsn: int, reason: str) -> TableEntry:
+    return TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, "mirror-changed", reason)
 
 
 def _left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:

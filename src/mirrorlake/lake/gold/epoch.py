@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 import pyarrow as pa
 
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress
+from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.gold.table import EPOCHS_COLUMNS
 
 HOP = "apply"
@@ -80,6 +80,10 @@ class EpochLog:
     def next_number(self) -> int:
         last = self._done.number if self._done else self._recorded.payload["epoch"] if self._recorded else 0
         return last + 1
+
+    def renew(self) -> None:
+        """See ``progress.renew``."""
+        self._recorded = renew(self._lake.spark, self._lake.names.control_epochs, self._recorded)
 
     def plan(self, epoch: Epoch) -> None:
         """Record the plan, and the end of the epoch before it. Raises RefusedError ``lake-writer``."""

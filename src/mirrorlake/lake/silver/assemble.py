@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress
+from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.table import CHANGE_COLUMNS
@@ -47,14 +47,14 @@ class EventRange:
 class AssembledBatch:
     """What one commit brought. n_rows: None where Spark's workers made them. changes: the rows when there are few.
 
-    has_definitions: it came with new rows of silver_table_schemas.
+    has_ddl: a DDL may lie in the range; what a killed run had written of it counts, too.
     """
 
     lsn_from: int
     lsn_to: int
     n_rows: int | None
     changes: list[pa.RecordBatch] | None
-    has_definitions: bool
+    has_ddl: bool
 
 
 class AssembleHop:
@@ -63,8 +63,10 @@ class AssembleHop:
     def __init__(self, lake: Lake, *, batch_bytes: int, keep_bytes: int = 0):
         """batch_bytes: log bytes of one commit. keep_bytes: see ``Stage``."""
         self._lake, self._batch_chunks, self._keep_bytes = lake, max(1, batch_bytes >> CHUNK_BITS), keep_bytes
-        self._recorded = read_progress(lake.spark, lake.names.silver_changes)
-        claim_source(self._recorded, lake.source)
+        recorded = read_progress(lake.spark, lake.names.silver_changes)
+        claim_source(recorded, lake.source)
+        refuse_restored(lake.spark, lake.names.silver_table_schemas)
+        self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
         self._definitions = DefinitionLog.read(lake)
 
     @property
@@ -97,10 +99,10 @@ class AssembleHop:
             part = EventRange(part.lsn_from, part.lsn_to, part.cuts, self._collect(self._events(part)))
         if part.events is None:
             events = self._collect(_definition_events(self._events(part)))
-            has_definitions = self._definitions.extend(lake, events, part.lsn_to)
+            self._definitions.extend(lake, events, part.lsn_to)
             self._commit(part, self._decoded(part), None)
-            return AssembledBatch(part.lsn_from, part.lsn_to, None, None, has_definitions)
-        has_definitions = self._definitions.extend(lake, part.events, part.lsn_to)
+            return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
+        self._definitions.extend(lake, part.events, part.lsn_to)
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
             for batch in Assembler(lake.flavor).assemble(part.events):
@@ -111,7 +113,8 @@ class AssembleHop:
             self._commit(part, rows, stage.rows)
         finally:
             stage.discard()
-        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_definitions)
+        has_ddl = self._definitions.ddl_lsn > part.lsn_from
+        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_ddl)
 
     def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None) -> None:
         lake = self._lake
