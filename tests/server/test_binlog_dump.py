@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 
 import pytest
@@ -16,7 +14,7 @@ from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin
 from mirrorlake.mysql.preflight import refuse_failed, run_preflight
-from tests.support.servers import _is_alive, running_server
+from tests.support.servers import running_server
 
 
 @pytest.fixture(autouse=True)
@@ -135,11 +133,7 @@ def test_the_folder_of_a_server_that_crashed_is_read_whole(shop):
         server.execute("CREATE DATABASE shop")
         server.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name LONGBLOB)")
         insert(server, 1, 2)
-        server._hang_up()
-        pid = server.pid
-        os.kill(pid, signal.SIGKILL)
-        while _is_alive(pid):
-            time.sleep(0.05)
+        server.kill()
         in_use_alone = FileSource(server.datadir)
         assert in_use_alone.current().file_number == 1
         server.start()

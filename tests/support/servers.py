@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -104,6 +105,18 @@ class Server:
 
     def restart(self) -> None:
         self.stop()
+        self.start()
+
+    def kill(self) -> None:
+        """SIGKILL; returns when the process is gone."""
+        self._hang_up()
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        while _is_alive(pid):
+            time.sleep(0.05)
+
+    def crash(self) -> None:
+        self.kill()
         self.start()
 
     def _cursor(self):

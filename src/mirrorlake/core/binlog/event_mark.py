@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import zlib
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,19 +13,19 @@ from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.position import BinlogPosition
 
 _TYPE_AT, _FLAGS_AT = 4, 17
-_TEXT = re.compile(r"(\S+:\d+)-(\d+) crc32 ([0-9a-f]{8})")
+_TEXT = re.compile(r"(\S+:\d+)-(\d+) ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
 class EventMark:
-    """An event at ``start`` that ends at offset ``end``. crc32: of its bytes, without the flag that its file is in use.
+    """An event at ``start`` that ends at offset ``end``. digest: of its bytes, without the flag that its file is in use.
 
-    ``str`` and ``parse``: ``binlog.000003:154-231 crc32 8badf00d``.
+    ``str`` and ``parse``: ``binlog.000003:154-231 8badf00d8badf00d``.
     """
 
     start: BinlogPosition
     end: int
-    crc32: int
+    digest: str
 
     @classmethod
     def of_last(cls, batch: pa.RecordBatch) -> EventMark:
@@ -33,28 +33,29 @@ class EventMark:
         log_file, offset, end, raw = (
             batch.column(name)[batch.num_rows - 1].as_py() for name in ("log_file", "log_pos", "end_log_pos", "raw")
         )
-        return cls(BinlogPosition(log_file, offset), end, _crc32(raw))
+        return cls(BinlogPosition(log_file, offset), end, _digest(raw))
 
     @classmethod
     def of_block(cls, block: EventBlock) -> EventMark:
         """The first event of a block."""
         start, length = int(block.events.offset[0]), int(block.events.length[0])
         raw = block.buf[start : start + length].tobytes()
-        return cls(block.position(0), block.position(0).offset + length, _crc32(raw))
+        return cls(block.position(0), block.position(0).offset + length, _digest(raw))
 
     @classmethod
     def parse(cls, text: str) -> EventMark:
         """Raises ValueError."""
         if not (match := _TEXT.fullmatch(text)):
             raise ValueError(text)
-        start, end, crc32 = match.groups()
-        return cls(BinlogPosition.parse(start), int(end), int(crc32, 16))
+        start, end, digest = match.groups()
+        return cls(BinlogPosition.parse(start), int(end), digest)
 
     def __str__(self) -> str:
-        return f"{self.start}-{self.end} crc32 {self.crc32:08x}"
+        return f"{self.start}-{self.end} {self.digest}"
 
 
-def _crc32(raw: bytes) -> int:
+def _digest(raw: bytes) -> str:
+    """No CRC: with its own CRC32 behind it every event has the same one."""
     if raw[_TYPE_AT] == EventType.FORMAT_DESCRIPTION:
         raw = raw[:_FLAGS_AT] + bytes([raw[_FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[_FLAGS_AT + 1 :]
-    return zlib.crc32(raw)
+    return hashlib.blake2b(raw, digest_size=8).hexdigest()

@@ -1,0 +1,296 @@
+"""A source that fails, restarts, forgets or is exchanged: what is durable stays whole, or a name says what is wrong."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.binlog.event_mark import EventMark
+from mirrorlake.core.binlog.log_reader import LogReader, ResumePoint
+from mirrorlake.core.changes.assembler import Assembler
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.jobs.same_log import check_same_log
+from mirrorlake.mysql import dump_stream
+from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.connection import ServerLogin
+from tests.support.proxy import Proxy, packet_ends
+
+CUTS, CUTS_LONG = 25, 400
+
+
+@pytest.fixture
+def proxy(server):
+    server.reset()
+    with Proxy(server.host, server.port) as proxy:
+        yield proxy
+
+
+def login(proxy, server) -> ServerLogin:
+    return ServerLogin(proxy.host, proxy.port, server.user, server.password)
+
+
+def write_every_form(server) -> None:
+    """Transactions of every form: XID, COMMIT as text, savepoints, DDL, several files, GTIDs out of order."""
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(200))")
+    server.execute("CREATE TABLE shop.old (id INT PRIMARY KEY) ENGINE = MyISAM")
+    server.execute("INSERT INTO shop.item SELECT seq, REPEAT('x', 150) FROM " + numbers(120))
+    server.execute("INSERT INTO shop.old VALUES (1), (2)")
+    server.execute("FLUSH BINARY LOGS")
+    server.execute("FLUSH BINARY LOGS")
+    mixed = ["INSERT INTO shop.old VALUES (3)"] if server.flavor == "mariadb" else []  # MySQL with GTIDs forbids it
+    for statement in (
+        "BEGIN", "UPDATE shop.item SET name = 'a' WHERE id < 5", "SAVEPOINT s", "DELETE FROM shop.item WHERE id = 7",
+        "ROLLBACK TO s", *mixed, "UPDATE shop.item SET name = 'b' WHERE id = 9", "COMMIT",
+    ):  # fmt: skip
+        server.execute(statement)
+    write_gtids_out_of_order(server)
+    server.execute("ALTER TABLE shop.item ADD COLUMN more INT")
+    server.execute("INSERT INTO shop.item (id) VALUES (1000)")
+
+
+def write_gtids_out_of_order(server) -> None:
+    """MariaDB: a sequence that goes back, and a second domain; MySQL: a gap, closed by a later transaction."""
+    if server.flavor == "mariadb":
+        for setting, back in (("gtid_seq_no = 5000", ""), ("gtid_seq_no = 300", ""), ("gtid_domain_id = 7", "0")):
+            server.execute(f"SET SESSION {setting}")
+            server.execute("UPDATE shop.item SET name = CONCAT(name, '+') WHERE id = 1")
+            server.execute(f"SET SESSION gtid_domain_id = {back}") if back else None
+        return
+    uuid, last = server.query("SELECT @@server_uuid")[0][0], gtid_numbers(server)
+    for number in (last + 4, last + 2, last + 1, last + 3):
+        server.execute(f"SET gtid_next = '{uuid}:{number}'")
+        server.execute("UPDATE shop.item SET name = CONCAT(name, '+') WHERE id = 1")
+    server.execute("SET gtid_next = 'AUTOMATIC'")
+
+
+def numbers(n: int) -> str:
+    return f"(WITH RECURSIVE t (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM t WHERE seq < {n}) SELECT * FROM t) t"
+
+
+def gtid_numbers(server) -> int:
+    return int(server.query("SELECT @@global.gtid_executed")[0][0].rpartition("-")[2])
+
+
+class Follower:
+    """Reads as ingest does: only what lies before a resume point is kept, and reading goes on from the last one."""
+
+    def __init__(self, proxy, server):
+        self._login, self._flavor = login(proxy, server), server.flavor
+        self.batches: list[pa.RecordBatch] = []
+        self.resume: ResumePoint | None = None
+
+    def attempt(self, end: BinlogPosition | None = None) -> None:
+        """Raises what a new process would meet."""
+        source = LiveSource(self._login)
+        try:
+            start, gtids = source.earliest(), parse_gtid_set(self._flavor, "")
+            if self.resume:
+                start, gtids = self.resume.position, parse_gtid_set(self._flavor, self.resume.gtids)
+                check_same_log(source, EventMark.of_last(self.batches[-1]), start)
+            held = []
+            for chunk in LogReader(start, gtids).read(source.read(start, end or source.current())):
+                held.append(chunk.batch)
+                if chunk.resume:
+                    self.batches, self.resume, held = self.batches + held, chunk.resume, []
+        finally:
+            source.close()
+
+    def retry(self, tries: int = 3) -> list[str]:
+        """The codes of the failures before it came to the end."""
+        codes = []
+        while True:
+            try:
+                self.attempt()
+                return codes
+            except RetryableError as error:
+                codes.append(error.code)
+                assert len(codes) < tries, codes
+
+    def files(self) -> dict[str, bytes]:
+        rows = pa.Table.from_batches(self.batches)
+        found: dict[str, bytes] = {}
+        for name, raw in zip(rows["log_file"].to_pylist(), rows["raw"].to_pylist(), strict=True):
+            found[name] = found.get(name, b"") + raw
+        return found
+
+    def silver(self) -> pa.Table:
+        return pa.Table.from_batches(Assembler(self._flavor).assemble(self.batches))
+
+
+def on_disk(server) -> dict[str, bytes]:
+    """File name -> its events, with the mark of the file in use taken off."""
+    found = {path.name: path.read_bytes()[4:] for path in server.log_files()}
+    return {name: data[:17] + bytes([data[17] & 0xFE]) + data[18:] for name, data in found.items()}
+
+
+def refusal_code(call) -> str:
+    with pytest.raises(RefusedError) as refused:
+        call()
+    return refused.value.code
+
+
+# --- connections
+
+
+def test_a_connection_cut_behind_any_event_or_inside_it_loses_and_doubles_nothing(server, proxy, seed, is_long):
+    write_every_form(server)
+    whole = Follower(proxy, server)
+    whole.attempt()
+    assert whole.files() == on_disk(server)
+    ends, rng = packet_ends(bytes(proxy.streams[-1])), random.Random(seed)
+    inside = [rng.randrange(ends[-1]) for _ in range(CUTS_LONG if is_long else CUTS)]
+    lost = 0
+    for cut in [0, *ends, *inside]:
+        proxy.cut_stream_after = cut
+        follower = Follower(proxy, server)
+        lost += follower.retry() == ["server-lost"]
+        assert follower.files() == whole.files()
+        assert follower.resume == whole.resume
+    assert follower.silver() == whole.silver()
+    assert lost >= len(ends) - 2  # behind the last event nothing is missed
+
+
+def test_a_connection_that_breaks_again_and_again_still_comes_to_the_end(server, proxy, seed):
+    write_every_form(server)
+    follower, rng = Follower(proxy, server), random.Random(seed)
+    for _ in range(60):
+        proxy.cut_stream_after = rng.choice((40, 400, 4_000, 20_000))
+        try:
+            follower.attempt()
+        except RetryableError as error:
+            assert error.code == "server-lost"
+    proxy.cut_stream_after = None
+    follower.attempt()
+    assert follower.files() == on_disk(server)
+
+
+def test_a_silent_connection_is_lost_and_one_with_heartbeats_is_not(server, proxy, monkeypatch):
+    monkeypatch.setattr(dump_stream, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(dump_stream, "SILENCE_LIMIT_S", 2)
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    proxy.stall_stream_after = 3_000
+    started = time.monotonic()
+    assert follower.retry() == ["server-lost"]
+    assert 2 <= time.monotonic() - started < 10 and follower.files() == on_disk(server)
+    source = LiveSource(login(proxy, server))
+    end = source.current()
+    stream = iter(source.read(end, BinlogPosition(end.log_file, end.offset + 1_000_000)))
+    threading.Timer(4, server.execute, ["INSERT INTO shop.item (id) VALUES (2000)"]).start()
+    assert next(stream).start_pos == end.offset
+    source.close()
+
+
+def test_another_replica_with_our_server_id_costs_a_retry(server, proxy, monkeypatch):
+    monkeypatch.setattr(dump_stream.random, "randrange", lambda *_: 1 << 31)
+    monkeypatch.setattr(dump_stream, "uuid4", lambda: "11111111-2222-3333-4444-555555555555")
+    write_every_form(server)
+    first, second = LiveSource(login(proxy, server)), LiveSource(login(proxy, server))
+    start = first.current()
+    later = BinlogPosition(start.log_file, start.offset + 100_000)
+    reading = first.read(start, later)
+    server.execute("INSERT INTO shop.item (id) VALUES (2000)")
+    next(reading)
+    list(second.read(second.earliest(), start))
+    with pytest.raises(RetryableError) as lost:
+        list(reading)
+    assert lost.value.code == "server-lost"
+    first.close()
+    second.close()
+    follower = Follower(proxy, server)
+    follower.attempt()
+    assert follower.files() == on_disk(server)
+
+
+# --- the server's log
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["restart", "crash"])
+def test_reading_goes_on_when_the_server_comes_back(server, proxy, is_clean):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    proxy.cut_stream_after = 9_000
+    with pytest.raises(RetryableError):
+        follower.attempt()
+    server.restart() if is_clean else server.crash()
+    server.execute("INSERT INTO shop.item (id) VALUES (2000)")
+    follower.retry()
+    assert follower.files() == on_disk(server)
+
+
+def test_a_rotation_without_events_and_then_a_purge_loses_nothing(server, proxy):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    for _ in range(3):
+        server.execute("FLUSH BINARY LOGS")
+    follower.attempt()
+    newest = server.log_files()[-1].name
+    assert follower.resume.position.log_file == newest
+    server.execute(f"PURGE BINARY LOGS TO '{newest}'")
+    server.execute("INSERT INTO shop.item (id) VALUES (2000)")
+    follower.attempt()
+    assert follower.files()[newest] == on_disk(server)[newest]
+
+
+def test_a_position_at_the_head_of_a_file_outlives_the_purge_of_the_file_before(server, proxy):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    server.execute("FLUSH BINARY LOGS")
+    last = server.log_files()[-2]
+    follower.attempt(BinlogPosition(last.name, last.stat().st_size))
+    assert follower.resume.position == BinlogPosition(server.log_files()[-1].name, 4)
+    server.execute(f"PURGE BINARY LOGS TO '{server.log_files()[-1].name}'")
+    follower.attempt()
+    assert follower.files() | on_disk(server) == follower.files()
+
+
+def test_a_purge_of_what_comes_next_is_refused_by_name(server, proxy):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    first = server.log_files()[0]
+    follower.attempt(BinlogPosition(first.name, first.stat().st_size // 2))
+    server.execute(f"PURGE BINARY LOGS TO '{server.log_files()[-1].name}'")
+    before = follower.resume
+    assert [refusal_code(follower.attempt) for _ in range(2)] == ["server-log-purged"] * 2
+    assert follower.resume == before
+
+
+@pytest.mark.parametrize("grows", [False, True], ids=["shorter", "longer"])
+def test_a_reset_log_is_refused_by_name_even_when_it_has_grown_again(server, proxy, grows):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    follower.attempt()
+    server.reset()
+    time.sleep(1)  # the very same events in the very same second are the same log
+    if grows:
+        for _ in range(2):
+            write_every_form(server)
+            server.execute("DROP DATABASE shop")
+    assert refusal_code(follower.attempt) == "log-replaced"
+
+
+def test_a_start_by_gtids_with_a_gap_brings_the_missing_transaction_once(server, proxy):
+    """The gap's transaction was written later than its successors."""
+    if server.flavor == "mariadb":
+        pytest.skip("a MariaDB GTID set has no gaps")
+    write_every_form(server)
+    source = LiveSource(login(proxy, server))
+    known = parse_gtid_set("mysql", server.query("SELECT @@global.gtid_executed")[0][0].replace("\n", ""))
+    uuid, last = server.query("SELECT @@server_uuid")[0][0], gtid_numbers(server)
+    server.execute(f"SET gtid_next = '{uuid}:{last + 2}'")
+    server.execute("INSERT INTO shop.item (id) VALUES (2002)")
+    known.add(uuid, last + 2)
+    server.execute("SET gtid_next = 'AUTOMATIC'")
+    server.execute("INSERT INTO shop.item (id) VALUES (2001)")  # takes the free number
+    start = source.locate(known)
+    chunks = list(LogReader(start, known).read(source.read(start, source.current())))
+    source.close()
+    gtids = {gtid for chunk in chunks for gtid in chunk.batch["gtid"].to_pylist()}
+    assert gtids == {f"{uuid}:{last + 1}"}

@@ -1,0 +1,112 @@
+"""Every call that the code makes between reading and committing, failed one after another.
+
+    sites = CrashSites(monkeypatch, "before")
+    while sites.fails_in(work):      # each time at the first call that has not failed yet
+        ...                          # look at what is there
+
+A *site* is a call in our code, told apart by the way it was reached: the line that makes it and the lines that led
+there. Calls of Spark, of the file system and of our own steps count; ``before`` fails them before they do anything,
+``after`` when all is done, as if the answer had been lost.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriterV2
+from pytest import MonkeyPatch
+
+import mirrorlake
+
+SOURCE = str(Path(mirrorlake.__file__).parent)
+Site = tuple[str, ...]
+
+OUTSIDE: list[tuple[Any, str]] = [
+    (SparkSession, "sql"), (SparkSession, "table"), (SparkSession, "createDataFrame"), (DataFrame, "collect"),
+    (DataFrame, "toArrow"), (DataFrame, "createOrReplaceTempView"), (DataFrameReader, "parquet"),
+    (DataFrameWriterV2, "append"), (pq.ParquetWriter, "write_batch"), (pq.ParquetWriter, "close"), (Path, "mkdir"),
+    (shutil, "rmtree"),
+]  # fmt: skip
+"""What reaches Spark and the file system."""
+OWN = (
+    "lake.bronze.ingest._BatchWriter.commit", "lake.silver.definitions.DefinitionLog.extend",
+    "lake.silver.assemble.AssembleHop._commit", "core.changes.assembler.Assembler.assemble",
+    "lake.gold.epoch.EpochLog.plan", "lake.gold.epoch.EpochLog.finish", "lake.gold.epoch.EpochLog.flush",
+    "lake.gold.register.TableRegister.commit",
+)  # fmt: skip
+"""Steps of ours, besides."""
+
+
+class UnheardOf(Exception):
+    """A class of errors that no code knows."""
+
+
+class CrashSites:
+    """failed: the sites that have failed, in order."""
+
+    def __init__(self, monkeypatch: MonkeyPatch, when: Literal["before", "after"]):
+        self.failed: dict[Site, None] = {}
+        self._when, self._armed, self._lock = when, False, threading.Lock()
+        own = [_resolve(name) for name in OWN] if when == "before" else []
+        for owner, name in OUTSIDE + own:
+            monkeypatch.setattr(owner, name, self._failing(f"{owner.__name__}.{name}", getattr(owner, name)))
+
+    def fails_in(self, work: Callable[[], object]) -> bool:
+        """Does ``work`` up to the first call that has not failed yet; false: there was none, and it is done."""
+        before, self._armed = len(self.failed), True
+        try:
+            work()
+        except UnheardOf:
+            pass
+        finally:
+            self._armed = False
+        return len(self.failed) > before
+
+    def _failing(self, name: str, original: Callable) -> Callable:
+        @wraps(original)
+        def failing(*args: Any, **kwargs: Any) -> Any:
+            is_due = self._armed and self._is_due(name)
+            if is_due and self._when == "before":
+                raise UnheardOf(name)
+            result = original(*args, **kwargs)
+            if is_due:
+                raise UnheardOf(name)
+            return result
+
+        return failing
+
+    def _is_due(self, name: str) -> bool:
+        site = _site(name)
+        with self._lock:
+            if not self._armed or site is None or site in self.failed:
+                return False
+            self.failed[site] = None
+            self._armed = False  # the others of this attempt go on, as threads do
+            return True
+
+
+def _site(name: str) -> Site | None:
+    """None for a call that Spark or Python make by themselves."""
+    frame = sys._getframe(3)
+    if not frame.f_code.co_filename.startswith(SOURCE):
+        return None
+    lines = []
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(SOURCE):
+            lines.append(f"{Path(frame.f_code.co_filename).relative_to(SOURCE)}:{frame.f_lineno}")
+        frame = frame.f_back
+    return (name, *lines)
+
+
+def _resolve(name: str) -> tuple[Any, str]:
+    path, class_name, method = f"mirrorlake.{name}".rsplit(".", 2)
+    return getattr(sys.modules[path], class_name), method
