@@ -26,8 +26,8 @@ IDLE_LIMIT_S = 60
 # MySQL share/messages_to_clients.txt, include/errmsg.h; MariaDB sql/share/errmsg-utf8.txt
 _PASSWORD = {1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151}
 _PRIVILEGE = {1044, 1130, 1142, 1143, 1227, 1370}
-# 4052: another replica with our server id
 _UNREACHABLE = {1040, 1129, 1203, 2002, 2003, 2005}
+# 4052: another replica has our server id (MariaDB)
 _LOST = {1053, 1152, 1158, 1159, 1160, 1161, 1205, 1317, 1927, 2006, 2013, 2055, 4031, 4052}
 _TLS = {2026, 3159}
 _NO_BINLOG = {1381}

@@ -18,7 +18,7 @@ _TEXT = re.compile(r"(\S+:\d+)-(\d+) ([0-9a-f]{16})")
 
 @dataclass(frozen=True, slots=True)
 class EventMark:
-    """An event at ``start`` that ends at offset ``end``. digest: of its bytes, without the flag that its file is in use.
+    """An event at ``start`` that ends at offset ``end``. digest: of its bytes, without the flag for a file in use.
 
     ``str`` and ``parse``: ``binlog.000003:154-231 8badf00d8badf00d``.
     """

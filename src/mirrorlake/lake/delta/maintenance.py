@@ -11,6 +11,7 @@ import shutil
 import time
 from pathlib import Path
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.lake.delta.names import LakeNames, table_exists
@@ -22,7 +23,7 @@ _RECENT = 100  # commits that are looked at; more of others since our last one c
 
 def compact(spark: SparkSession, table: str, retention_days: int) -> str:
     """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
-    if not table_exists(spark, table) or not _has_new_commits(spark, table):
+    if not _has_new_commits(spark, table):
         return UNCHANGED
     try:
         spark.sql(f"OPTIMIZE {table}").collect()
@@ -58,7 +59,12 @@ def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
 
 
 def _has_new_commits(spark: SparkSession, table: str) -> bool:
-    history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_RECENT}").select("operation", "userMetadata").collect()
+    try:
+        history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_RECENT}").select("operation", "userMetadata").collect()
+    except AnalysisException:
+        if table_exists(spark, table):
+            raise
+        return False  # a mirror that somebody dropped
     for entry in history:
         if entry.operation == "VACUUM END":
             return False
