@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirrorlake.core.binlog.framing import verify_checksums, verify_continuity
-from mirrorlake.core.position import BinlogPosition, parse_gtid_set
+from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.position import BinlogPosition, parse_gtid_set, unpack_lsn
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support import binlog_events as events
@@ -260,3 +261,33 @@ def test_bytes_that_are_no_events_are_refused(tmp_path):
     path = write(tmp_path, Log("mysql", [DDL], end="stop"))[0]
     path.write_bytes(path.read_bytes() + bytes(64))
     assert refusal_of(lambda: read_all(tmp_path)).code == "log-event"
+
+
+def test_file_numbers_go_on_behind_999999(tmp_path):
+    items = [DDL, Rotate(), TRANSACTION, Rotate(), TRANSACTION]
+    written = write(tmp_path, Log("mysql", items, first_number=999_999))
+    assert [path.name for path in written] == ["binlog.999999", "binlog.1000000", "binlog.1000001"]
+    source = FileSource(tmp_path)
+    chunks = list(LogReader(None, parse_gtid_set("mysql", "")).read(source.read(source.earliest(), source.current())))
+    lsns = [lsn for chunk in chunks for lsn in chunk.batch["lsn"].to_pylist()]
+    assert lsns == sorted(lsns) and [unpack_lsn(chunk.batch["lsn"][0].as_py())[1] for chunk in chunks] == [
+        999_999, 1_000_000, 1_000_001
+    ]  # fmt: skip
+    assert read_all(tmp_path) == {path.name: path.read_bytes()[4:] for path in written}
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_offsets_beyond_4_gib_are_resume_positions_like_others(tmp_path, flavor):
+    """An event's header holds 32 bits of its end; the rest is counted."""
+    far = 1 << 32
+    write(tmp_path, Log(flavor, [DDL, TRANSACTION, TRANSACTION], end="open"))
+    source = FileSource(tmp_path)
+    (block,) = source.read(source.earliest(), source.current())
+    first = int(np.flatnonzero(np.isin(block.events.event_type, (33, 162)))[1])
+    near = block.part(first, len(block.events))
+    there = EventBlock(near.log_file, near.start_pos + far, near.buf, near.events, near.has_checksum)
+    start = BinlogPosition(near.log_file, near.start_pos + far)
+    (chunk,) = LogReader(start, parse_gtid_set(flavor, "")).read([there])
+    assert chunk.resume.position == BinlogPosition(near.log_file, near.end_pos + far)
+    assert unpack_lsn(chunk.resume.lsn)[2] == int(near.start_positions[-1]) + far
+    assert chunk.batch["log_pos"].to_pylist() == [int(position) + far for position in near.start_positions]

@@ -82,6 +82,13 @@ def test_links_files_and_tests_that_a_page_names_exist(page):
         assert f"def {name}(" in (ROOT / path).read_text(), f"{path}::{name}"
 
 
+def test_every_scenario_has_a_test_or_says_why_not():
+    scenarios = [row for row in rows((DOCS / "guarantees.md").read_text()) if row[0].isdigit()]
+    assert [int(row[0]) for row in scenarios] == list(range(1, 41))
+    says_what = re.compile(r"`tests/|cannot occur: |open: |scenario \d+'s test|the same test|as in \d+")
+    assert [row for row in scenarios if not says_what.search(row[2])] == []
+
+
 def test_the_architecture_page_lists_every_module():
     text = (DOCS / "architecture.md").read_text()
     listed = {row[0].strip("`") for row in rows(text) if row[0].endswith(".py`")}

@@ -11,7 +11,9 @@ import pytest
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, LSN, REMOVED, inserted_rows, net_effect
 from mirrorlake.core.changes.reduce import DELETED, reduce
 from mirrorlake.core.changes.row_change import DELETE, RowChange, identity, split_key_change
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from tests.support.binlog_spec import Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.oracle import TableDdl
@@ -100,3 +102,18 @@ def test_an_insert_alone_is_its_own_net_effect(tmp_path):
             assert inserted_rows(batch, types).to_pylist() == [
                 row for one in rows for net in net_effect([one], types, schema.primary_key) for row in net.to_pylist()
             ]
+
+
+@pytest.mark.parametrize("cuts", [1, 100])
+def test_a_long_update_that_moves_every_key_has_the_net_effect_of_the_table(tmp_path, cuts):
+    """UPDATE t SET id = id + 1 ORDER BY id DESC: every key but the first and the last is deleted and inserted."""
+    table = TableSchema("shop", "t", (Column("id", ColumnType("int"), nullable=False),), ("id",))
+    ids = range(2048)
+    moves = [({"id": n}, {"id": n + 1}) for n in reversed(ids)]
+    items = (Transaction([Insert(table, [{"id": n} for n in ids])]), Transaction([Update(table, moves)]))
+    changes = assembled("mysql", bronze(tmp_path, Log("mysql", items)))
+    moved = changes.filter(pc.equal(changes["op"], "UPDATE")).select(list(CHANGE_COLUMNS)).combine_chunks()
+    net = net_rows(moved, table, cuts)
+    assert len(moved) == len(ids)
+    wanted = {canonical_row({"id": n}): canonical_row({"id": n}) for n in range(1, len(ids) + 1)}
+    assert net == wanted | {canonical_row({"id": 0}): DELETED}

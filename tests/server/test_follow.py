@@ -1,0 +1,105 @@
+"""`run --follow` outlives a source that fails, says so each time, and does not follow another server."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from mirrorlake.config import Options
+from mirrorlake.errors import RefusedError
+from mirrorlake.jobs import hops
+from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.lake.gold.register import TableRegister
+from tests.support.canonical import mirror_rows, source_rows
+from tests.support.proxy import Proxy
+
+GIVE_UP_S = 180
+
+
+class Stop(BaseException):
+    """Ends a job that follows."""
+
+
+class Told(Watcher):
+    """changes: applied so far. waits: (code, pause) of every new attempt."""
+
+    def __init__(self):
+        self.changes, self.waits, self.has_to_stop = 0, [], False
+
+    def applied(self, done):
+        self.changes += done.n_changes
+
+    def idle(self):
+        if self.has_to_stop:
+            raise Stop
+
+    def retrying(self, error, wait_s):
+        self.waits.append((error.code, wait_s))
+
+
+class Job:
+    """`run --follow` in a thread."""
+
+    def __init__(self, options: Options, spark):
+        self.told, self.end = Told(), None
+        self._thread = threading.Thread(target=self._run, args=(options, spark), daemon=True)
+        self._thread.start()
+
+    def _run(self, options, spark):
+        try:
+            hops.run(options, self.told, spark)
+        except BaseException as error:
+            self.end = error
+
+    def wait_for(self, changes: int) -> None:
+        give_up = time.monotonic() + GIVE_UP_S
+        while self.told.changes < changes:
+            assert self._thread.is_alive() and time.monotonic() < give_up, (self.told.__dict__, self.end)
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.told.has_to_stop = True
+        self._thread.join(GIVE_UP_S)
+        assert isinstance(self.end, Stop)
+
+
+@pytest.mark.timeout(900)
+def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_server(mysql, mariadb, lake_dir, spark):
+    mysql.reset()
+    mysql.execute("CREATE DATABASE shop")
+    mysql.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))")
+    with Proxy(mysql.host, mysql.port) as proxy:
+
+        def down_for_a_while():
+            proxy.is_down = True
+            proxy.cut_all()
+            time.sleep(2)
+            proxy.is_down = False
+
+        source = f"mysql://{mysql.user}@{proxy.host}:{proxy.port}"
+        options = Options(source=source, lake=str(lake_dir), tables="shop.*", follow=True)
+        job, written = Job(options, spark), 0
+        for fault in (lambda: None, proxy.cut_all, down_for_a_while, mysql.restart, mysql.crash):
+            before = len(job.told.waits)
+            fault()
+            mysql.execute("INSERT INTO shop.item VALUES (%s, 'a'), (%s, 'b')", written, written + 1)
+            written += 2
+            job.wait_for(written)
+            codes = {code for code, _ in job.told.waits[before:]}
+            assert codes <= {"server-lost", "server-unreachable"} and (written == 2 or codes)
+        pauses = [pause for _, pause in job.told.waits]
+        assert pauses[0] == 1 and set(pauses) <= {1, 2, 4, 8, 16}
+        job.stop()
+        lake = open_lake(Options(lake=str(lake_dir)), spark)
+        (entry,) = TableRegister.read(lake)
+        with mysql.connect() as connection:
+            wanted = sorted(source_rows(connection, "shop", "item"))
+        assert sorted(mirror_rows(spark.table(lake.names.mirror(entry.mirror_id)).toArrow())) == wanted
+        assert len(wanted) == written
+        proxy.target = mariadb.host, mariadb.port  # a failover: another server at the same address
+        with pytest.raises(RefusedError) as refused:
+            hops.run(options, Told(), spark)
+        assert refused.value.code == "lake-source"
