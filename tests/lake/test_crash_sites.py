@@ -5,11 +5,9 @@ After each failure no recorded progress is ahead of what is committed, and at la
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.register import DROPPED, STREAMING
 from tests.lake.test_hops import check_epochs, expected_silver, silver
 from tests.support.binlog_spec import Rotate
@@ -50,24 +48,28 @@ class Steps:
     def up_to(self, cut: int) -> History:
         return History(self.history.seed, self.history.items[:cut])
 
-    def recorded(self) -> tuple[int, int, int]:
-        """The lsn up to which bronze, silver and gold say that they are complete."""
-        names = self.run.lake.names
-        found = [read_progress(self.run.spark, name) for name in (names.bronze_events, names.silver_changes)]
-        gold = read_progress(self.run.spark, names.control_epochs)
-        return *(p.lsn if p else -1 for p in found), gold.payload["applied_lsn"] if gold else -1
+    def recorded(self, table: str) -> Progress | None:
+        return read_progress(self.run.spark, getattr(self.run.lake.names, table))
 
-    def check_nothing_is_ahead(self, done: int, cut: int, silver_before: int) -> None:
-        """done, cut: items before and after the step. silver_before: what silver had recorded before it."""
-        bronze_lsn, silver_lsn, gold_lsn = self.recorded()
+    def check_bronze(self, done: int, cut: int) -> None:
+        """What is recorded is the last event that is there."""
         newest = self.run.spark.table(self.run.lake.names.bronze_events).agg({"lsn": "max"}).first()[0]
-        assert bronze_lsn == (-1 if newest is None else newest) >= silver_lsn >= gold_lsn
-        is_assembled = silver_lsn > silver_before
-        assert silver(self.run) == expected_silver(self.up_to(cut if is_assembled else done))
+        recorded = self.recorded("bronze_events")
+        assert (recorded.lsn if recorded else None) == newest
+
+    def check_silver(self, done: int, cut: int) -> None:
+        """All of the step is there and recorded, or nothing."""
+        recorded, bronze = self.recorded("silver_changes"), self.recorded("bronze_events")
+        is_done = recorded is not None and recorded.lsn == bronze.lsn
+        assert silver(self.run) == expected_silver(self.up_to(cut if is_done else done))
+
+    def check_gold(self, done: int, cut: int) -> None:
+        """Every mirror stands before the step, behind its DDL or behind all of it; when all is recorded, at its end."""
+        recorded, bronze = self.recorded("control_epochs"), self.recorded("bronze_events")
         mirrors = self.run.gold()
-        if gold_lsn == silver_lsn:
-            assert mirrors == expected_gold(self.up_to(cut if is_assembled else done))
-        between = [expected_gold(self.up_to(items)) for items in (done, done + 1, cut)]  # the second: behind its DDL
+        if recorded is not None and recorded.payload["applied_lsn"] == bronze.lsn:
+            assert mirrors == expected_gold(self.up_to(cut))
+        between = [expected_gold(self.up_to(items)) for items in (done, done + 1, cut)]
         assert all(any(rows == state.get(name, []) for state in between) for name, rows in mirrors.items())
 
 
@@ -76,11 +78,14 @@ def test_every_call_between_reading_and_committing_fails_in_turn(spark, tmp_path
     steps = Steps(spark, tmp_path, seed)
     run, sites, done = steps.run, CrashSites(monkeypatch, when), 0
     for cut in steps.cuts:
-        until, silver_before = steps.places.get(cut, "current"), steps.recorded()[1]
-        hops: tuple[Callable[[], object], ...] = (lambda: run.ingest(until=until), run.assemble, run.apply)  # noqa: B023
-        for hop in hops:
+        until = steps.places.get(cut, "current")
+        for hop, check in (
+            (lambda: run.ingest(until=until), steps.check_bronze),  # noqa: B023
+            (run.assemble, steps.check_silver),
+            (run.apply, steps.check_gold),
+        ):
             while sites.fails_in(hop):
-                steps.check_nothing_is_ahead(done, cut, silver_before)
+                check(done, cut)
         done = cut
     assert {entry.state for entry in run.register} <= {STREAMING, DROPPED}
     assert silver(run) == expected_silver(steps.history) and run.gold() == expected_gold(steps.history)

@@ -4,8 +4,8 @@
     while sites.fails_in(work):      # each time at the first call that has not failed yet
         ...                          # look at what is there
 
-A *site* is a call in our code, told apart by the way it was reached: the line that makes it and the lines that led
-there. Calls of Spark, of the file system and of our own steps count; ``before`` fails them before they do anything,
+A *site* is a call in our code, told apart by the way it was reached: the line that makes it and the two lines of a hop
+that led there. Calls of Spark, of the file system and of our own steps count; ``before`` fails them before they do anything,
 ``after`` when all is done, as if the answer had been lost.
 """
 
@@ -104,7 +104,8 @@ def _site(name: str) -> Site | None:
         if frame.f_code.co_filename.startswith(SOURCE):
             lines.append(f"{Path(frame.f_code.co_filename).relative_to(SOURCE)}:{frame.f_lineno}")
         frame = frame.f_back
-    return (name, *lines)
+    callers = [line for line in lines[1:] if not line.startswith("lake/delta/")]
+    return (name, lines[0], *callers[:2])
 
 
 def _resolve(name: str) -> tuple[Any, str]:
