@@ -79,6 +79,8 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
         (PermissionError(errno.EACCES, "Permission denied"), (RefusedError, "lake-access")),
         (PySparkException("java.io.IOException: No space left on device"), (RetryableError, "lake-storage")),
         (PySparkException("[DELTA_CONCURRENT_APPEND] Files were added"), (RetryableError, "lake-conflict")),
+        (PySparkException("[DELTA_METADATA_CHANGED] by ALTER TABLE"), (RetryableError, "lake-conflict")),
+        (PySparkException("[FAILED_READ_FILE.FILE_NOT_EXIST] file:/lake/x"), (RefusedError, "lake-damaged")),
         (Py4JNetworkError("Answer from Java side is empty"), (RetryableError, "spark-ended")),
         (PySparkException("something else"), (InternalError, "internal")),
         (ValueError("No space left on device"), (InternalError, "internal")),

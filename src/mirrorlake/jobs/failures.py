@@ -35,7 +35,7 @@ DAMAGE = (
     "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
     "PATH_NOT_FOUND", "java.io.FileNotFoundException",
 )  # fmt: skip
-CONFLICT = "DELTA_CONCURRENT_"
+CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 _IN_WORKER = re.compile(r"^mirrorlake\.errors\.(\w+): ([a-z-]+): (.+)$", re.MULTILINE)
@@ -53,7 +53,7 @@ def as_ours(error: BaseException) -> MirrorlakeError:
             return getattr(errors, found[1])(found[2], found[3])
         if type(error).__name__ == "Py4JNetworkError" or any(sign in text for sign in SPARK_ENDED):
             return RetryableError("spark-ended", "the Spark process ended")
-        if CONFLICT in text:
+        if any(sign in text for sign in CONFLICTS):
             return RetryableError("lake-conflict", "another commit came in between")
         sign = next((sign for sign in DAMAGE if sign in text), None)
         if sign:
