@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from mirrorlake.config import Options
+from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.register import TableRegister
 from tests.support.canonical import mirror_rows, source_rows
 from tests.support.proxy import Proxy
@@ -24,10 +27,13 @@ class Stop(BaseException):
 
 
 class Told(Watcher):
-    """changes: applied so far. waits: (code, pause) of every new attempt."""
+    """changes: applied so far. position: bronze's. waits: (code, pause) of every new attempt."""
 
     def __init__(self):
-        self.changes, self.waits, self.has_to_stop = 0, [], False
+        self.changes, self.position, self.waits, self.has_to_stop = 0, None, [], False
+
+    def ingested(self, batch):
+        self.position = batch.progress.position
 
     def applied(self, done):
         self.changes += done.n_changes
@@ -54,9 +60,9 @@ class Job:
         except BaseException as error:
             self.end = error
 
-    def wait_for(self, changes: int) -> None:
+    def wait_until(self, is_reached: Callable[[Told], bool]) -> None:
         give_up = time.monotonic() + GIVE_UP_S
-        while self.told.changes < changes:
+        while not is_reached(self.told):
             assert self._thread.is_alive() and time.monotonic() < give_up, (self.told.__dict__, self.end)
             time.sleep(0.05)
 
@@ -64,6 +70,13 @@ class Job:
         self.told.has_to_stop = True
         self._thread.join(GIVE_UP_S)
         assert isinstance(self.end, Stop)
+
+
+def write_what_is_filtered_out(server) -> None:
+    server.execute("CREATE DATABASE other")
+    server.execute("CREATE TABLE other.item (id INT PRIMARY KEY)")
+    server.execute("INSERT INTO other.item VALUES (1)")
+    server.execute("FLUSH BINARY LOGS")
 
 
 @pytest.mark.timeout(900)
@@ -87,13 +100,17 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
             fault()
             mysql.execute("INSERT INTO shop.item VALUES (%s, 'a'), (%s, 'b')", written, written + 1)
             written += 2
-            job.wait_for(written)
+            job.wait_until(lambda told: told.changes == written)  # noqa: B023
             codes = {code for code, _ in job.told.waits[before:]}
             assert codes <= {"server-lost", "server-unreachable"} and (written == 2 or codes)
+        write_what_is_filtered_out(mysql)
+        log_file, offset = mysql.query("SHOW BINARY LOG STATUS")[0][:2]
+        job.wait_until(lambda told: told.position == BinlogPosition(log_file, offset))
         pauses = [pause for _, pause in job.told.waits]
         assert pauses[0] == 1 and set(pauses) <= {1, 2, 4, 8, 16}
         job.stop()
         lake = open_lake(Options(lake=str(lake_dir)), spark)
+        assert read_progress(spark, lake.names.silver_changes).lsn == read_progress(spark, lake.names.bronze_events).lsn
         (entry,) = TableRegister.read(lake)
         with mysql.connect() as connection:
             wanted = sorted(source_rows(connection, "shop", "item"))
