@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,10 +56,11 @@ class Stage:
         return spark.read.schema(columns).parquet(str(self._folder))
 
     def discard(self) -> None:
-        self._close_file()
+        with suppress(OSError):  # a full disk, again
+            self._close_file()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _close_file(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer, self._file_bytes = None, 0
+        writer, self._writer, self._file_bytes = self._writer, None, 0
+        if writer is not None:
+            writer.close()
