@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mirrorlake.core.binlog.table_map import TableMap
+from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.column_value import Columns
@@ -35,7 +36,7 @@ from mirrorlake.core.values.kinds import (
 )  # fmt: skip
 from mirrorlake.core.values.numeric import decimal_bytes
 from mirrorlake.core.values.temporal import fraction_bytes
-from mirrorlake.core.values.text import ENCODINGS
+from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
 _OLD_DATETIME_TYPE, _OLD_TIMESTAMP_TYPE = 12, 7
@@ -53,13 +54,34 @@ class _Labels:
         return base
 
 
+class _CodePoints:
+    """The tables of the character sets seen so far, one behind the other."""
+
+    def __init__(self) -> None:
+        self.tables = np.empty(0, np.uint32)
+        self._starts: dict[str, int] = {}
+
+    def form(self, charset: str) -> tuple[int, int]:
+        """The form and parameter of a text column, see ``values.text``."""
+        form, parameter = FORMS.get(charset, (ASCII_TABLE, 0))
+        return (form, self._start(charset)) if form in (TABLE, ASCII_TABLE) else (form, parameter)
+
+    def _start(self, charset: str) -> int:
+        if charset not in self._starts:
+            self._starts[charset] = len(self.tables)
+            self.tables = np.concatenate([self.tables, code_table(charset)])
+        return self._starts[charset]
+
+
 def _length_bytes(wire_type: int, metadata: int) -> int:
     if wire_type == _BLOB_TYPE:
         return metadata
     return 1 if metadata < 256 else 2
 
 
-def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Labels) -> tuple[int, int, int, int, int]:
+def _column_layout(
+    column: Column, wire_type: int, metadata: int, labels: _Labels, code_points: _CodePoints
+) -> tuple[int, int, int, int, int]:
     """(kind, stored bytes when fixed, and three parameters) of one column."""
     kind, name = column.type, column.type.name
     if name in _INTEGER_BYTES:
@@ -87,7 +109,7 @@ def _column_layout(column: Column, wire_type: int, metadata: int, labels: _Label
     if name in fixed:
         return *fixed[name], 0, 0, 0
     if kind.charset is not None and kind.charset != "binary":
-        return TEXT, 0, _length_bytes(wire_type, metadata), ENCODINGS[kind.charset], 0
+        return TEXT, 0, _length_bytes(wire_type, metadata), *code_points.form(kind.charset)
     return BINARY, 0, _length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
 
 
@@ -107,6 +129,7 @@ class RowLayouts:
         self.table_maps: list[TableMap] = []
         self.metadata: list[bytes] = []
         self._labels = _Labels()
+        self._code_points = _CodePoints()
         self._columns: list[tuple[int, ...]] = []
         self._rank: list[int] = []
         self._slots: list[tuple[int, int, int, int]] = []
@@ -124,7 +147,7 @@ class RowLayouts:
             names = [column.name for column in columns]
             self.metadata.append(variant.encode_metadata(names))
             for column, wire_type, metadata in zip(columns, table_map.wire_types, table_map.metadata, strict=True):
-                self._columns.append(_column_layout(column, wire_type, metadata, self._labels))
+                self._columns.append(_column_layout(column, wire_type, metadata, self._labels, self._code_points))
             self._rank += [0] * len(names)
             for place, i in enumerate(variant.field_order(names)):
                 self._rank[first + i] = place
@@ -146,4 +169,5 @@ class RowLayouts:
             rank=np.array(self._rank, np.int64),
             labels=np.frombuffer(b"".join(texts) + bytes(32), np.uint8),
             label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
+            code_points=self._code_points.tables,
         )

@@ -1,27 +1,49 @@
 """Character sets as the two servers number and spell them.
 
 Ids are what information_schema.COLLATIONS of MySQL 9.7 and MariaDB 10.11 list; both families kept the ids of MySQL 5.5
-for everything below 248. Only the character sets a mirror can hold are told apart; every other one is ``OTHER``.
+for everything below 248. MariaDB gives its later collations blocks of ids, one for each character set
+(``my_collation_id_is_mysql_uca1400`` and ``MY_PAGE2_COLLATION_ID_*`` of its m_ctype.h), so that ids of servers newer
+than 10.11 are known too.
 """
 
 from __future__ import annotations
 
+from mirrorlake.core.schema.charset_codes import code_table, decode_by_table
+
 OTHER = "other"
+"""Instead of the character set of a collation that nothing is known of."""
 BINARY = "binary"
-MAX_BYTES = {"utf8mb4": 4, "utf8mb3": 3, "ascii": 1, "latin1": 1, BINARY: 1}  # per character
+MAX_BYTES = {
+    "armscii8": 1, "ascii": 1, "big5": 2, BINARY: 1, "cp1250": 1, "cp1251": 1, "cp1256": 1, "cp1257": 1, "cp850": 1,
+    "cp852": 1, "cp866": 1, "cp932": 2, "dec8": 1, "eucjpms": 3, "euckr": 2, "gb18030": 4, "gb2312": 2, "gbk": 2,
+    "geostd8": 1, "greek": 1, "hebrew": 1, "hp8": 1, "keybcs2": 1, "koi8r": 1, "koi8u": 1, "latin1": 1, "latin2": 1,
+    "latin5": 1, "latin7": 1, "macce": 1, "macroman": 1, "sjis": 2, "swe7": 1, "tis620": 1, "ucs2": 2, "ujis": 3,
+    "utf16": 4, "utf16le": 4, "utf32": 4, "utf8mb3": 3, "utf8mb4": 4,
+}  # fmt: skip
+"""Bytes of the widest character."""
 SUPPORTED = frozenset(MAX_BYTES)
+"""All that the two servers have."""
 
 _SHARED = {
-    "latin1": (5, 8, 15, 31, 47, 48, 49, 94),
-    "ascii": (11, 65),
-    BINARY: (63,),
-    "utf8mb3": (33, 76, 83, *range(192, 216), 223),
-    "utf8mb4": (45, 46, *range(224, 248)),
-}
-_MYSQL = {"utf8mb4": range(255, 324)}  # the 0900 family
+    "big5": (1, 84), "latin2": (2, 9, 21, 27, 77), "dec8": (3, 69), "cp850": (4, 80),
+    "latin1": (5, 8, 15, 31, 47, 48, 49, 94), "hp8": (6, 72), "koi8r": (7, 74), "swe7": (10, 82), "ascii": (11, 65),
+    "ujis": (12, 91), "sjis": (13, 88), "cp1251": (14, 23, 50, 51, 52), "hebrew": (16, 71), "tis620": (18, 89),
+    "euckr": (19, 85), "latin7": (20, 41, 42, 79), "koi8u": (22, 75), "gb2312": (24, 86), "greek": (25, 70),
+    "cp1250": (26, 34, 44, 66, 99), "gbk": (28, 87), "cp1257": (29, 58, 59), "latin5": (30, 78), "armscii8": (32, 64),
+    "utf8mb3": (33, 76, 83, *range(192, 216), 223), "ucs2": (35, 90, *range(128, 152), 159), "cp866": (36, 68),
+    "keybcs2": (37, 73), "macce": (38, 43), "macroman": (39, 53), "cp852": (40, 81),
+    "utf8mb4": (45, 46, *range(224, 248)), "utf16": (54, 55, *range(101, 125)), "utf16le": (56, 62),
+    "cp1256": (57, 67), "utf32": (60, 61, *range(160, 184)), BINARY: (63,), "geostd8": (92, 93), "cp932": (95, 96),
+    "eucjpms": (97, 98),
+}  # fmt: skip
+_MYSQL = {"gb18030": range(248, 251), "utf8mb4": range(255, 324)}  # the latter: the 0900 family
 _MARIADB = {
-    "utf8mb3": (*range(576, 579), *range(2048, 2304)),  # 2048 and up: UCA 14.0.0, 256 ids per character set
-    "utf8mb4": (*range(608, 611), *range(2304, 2560)),
+    "utf8mb3": (*range(576, 608), *range(2048, 2304)),  # 2048 and up: UCA 14.0.0, 256 ids per character set
+    "utf8mb4": (*range(608, 640), *range(2304, 2560)),
+    "ucs2": (*range(640, 672), *range(2560, 2816)),
+    "utf16": (*range(672, 704), *range(2816, 3072)),
+    "utf16le": range(704, 736),
+    "utf32": (*range(736, 768), *range(3072, 3328)),
 }
 _MARIADB_NOPAD = 1024  # a NO PAD collation has the id of its PAD SPACE twin plus this
 
@@ -38,7 +60,7 @@ _CHARSET_OF = {
 
 
 def charset_of_collation_id(collation_id: int, flavor: str) -> str:
-    """The character set of a collation number in the log; ``OTHER`` when a mirror cannot hold it."""
+    """The character set of a collation number in the log; ``OTHER`` for a number of neither server."""
     return _CHARSET_OF[flavor].get(collation_id, OTHER)
 
 
@@ -59,19 +81,32 @@ def max_bytes(charset: str | None) -> int:
     return MAX_BYTES.get(charset or "", 1)
 
 
+_UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
+            "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
+_LAST_OF_BMP = "\uffff"
+
+
 def decode_text(data: bytes, charset: str) -> str | None:
     """Bytes in a character set of ``SUPPORTED`` -> text; None when they have no meaning in it.
 
-    The servers' latin1 is Windows-1252 with its five holes kept as C1 controls; binary is shown as UTF-8.
+    binary is shown as UTF-8.
     """
-    if charset == "latin1":
-        return "".join(_LATIN1[byte] for byte in data)
     if charset not in SUPPORTED:
         return None
+    if charset not in _UNICODE:
+        points = list(decode_by_table(data, code_table(charset)))
+        return None if None in points else "".join(map(chr, points))
     try:
-        return data.decode("ascii" if charset == "ascii" else "utf-8")
+        text = data.decode(_UNICODE[charset])
     except UnicodeDecodeError:
         return None
+    return None if charset in ("ucs2", "utf8mb3") and max(text, default="") > _LAST_OF_BMP else text
 
 
-_LATIN1 = [bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)]
+def decode_loosely(data: bytes, charset: str) -> str:
+    """The same for text that must be read whatever it holds: U+FFFD stands for what has no meaning, one for each code,
+    so that no byte of a code is taken for a character of its own. A character set not known is read as UTF-8."""
+    if charset not in SUPPORTED or charset in _UNICODE:
+        return data.decode(_UNICODE.get(charset, "utf-8"), "replace")
+    points = decode_by_table(data, code_table(charset))
+    return "".join("\ufffd" if point is None else chr(point) for point in points)

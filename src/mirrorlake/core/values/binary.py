@@ -13,7 +13,7 @@ def put_binary(p, n_bytes, padded_bytes, o, room_until):
     """``padded_bytes``: n of BINARY(n), whose trailing zeros the server does not log; 0 for the other types."""
     n_out = max(n_bytes, padded_bytes)
     if o + n_out + 5 > room_until:
-        return np.int64(-1)
+        return np.int64(-2)
     o = put_binary_header(o, n_out)
     copy_at(o, p, n_bytes)
     for i in range(n_bytes, n_out):

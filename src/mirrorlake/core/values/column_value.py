@@ -39,7 +39,7 @@ from mirrorlake.core.values.numeric import (
     put_year,
 )  # fmt: skip
 from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
-from mirrorlake.core.values.text import LATIN1, LATIN1_CODE_POINTS, put_latin1, put_utf8
+from mirrorlake.core.values.text import put_text
 
 MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)
 """Instead of an offset read: the bytes are no value of the column; the output is full."""
@@ -49,27 +49,29 @@ N_LAYOUT_FIELDS = 5
 
 
 class Columns(NamedTuple):
-    """The columns of all tables, one behind the other, and the labels of their ENUMs and SETs.
+    """The columns of all tables, one behind the other, the labels of their ENUMs and SETs, and the tables of their
+    character sets.
 
     layout: int64[n, N_LAYOUT_FIELDS], per column (kind, stored bytes when fixed, and three parameters of the kind);
-    rank: int64[n], the column's place in its object; labels, label_offsets: see ``enum_set``.
+    rank: int64[n], the column's place in its object; labels, label_offsets: see ``enum_set``; code_points: uint32[],
+    see ``text``.
     """
 
     layout: np.ndarray
     rank: np.ndarray
     labels: np.ndarray
     label_offsets: np.ndarray
-
-
-class Lookups(NamedTuple):
-    """Constant tables: int64[10], int64[10], uint32[256]."""
-
-    digit_bytes: np.ndarray
-    powers_of_ten: np.ndarray
     code_points: np.ndarray
 
 
-LOOKUPS = Lookups(DIGIT_BYTES, POWERS_OF_TEN, LATIN1_CODE_POINTS)
+class Lookups(NamedTuple):
+    """Constant tables: int64[10], int64[10]."""
+
+    digit_bytes: np.ndarray
+    powers_of_ten: np.ndarray
+
+
+LOOKUPS = Lookups(DIGIT_BYTES, POWERS_OF_TEN)
 
 
 @kernel
@@ -87,7 +89,7 @@ def put_value(p, end, columns, column, lookups, o, room_until):
     """
     kind = _layout(columns, column, 0)
     if kind > FIRST_VARIABLE:
-        return _put_variable(p, end, kind, columns, column, lookups, o, room_until)
+        return _put_variable(p, end, kind, columns, column, o, room_until)
     if p + _layout(columns, column, 1) > end:
         return MALFORMED, o
     return _put_fixed(p, kind, columns, column, lookups, o)
@@ -126,7 +128,7 @@ def _put_fixed(p, kind, columns, column, lookups, o):
 
 
 @kernel
-def _put_variable(p, end, kind, columns, column, lookups, o, room_until):
+def _put_variable(p, end, kind, columns, column, o, room_until):
     prefix_bytes, b = _layout(columns, column, 2), _layout(columns, column, 3)
     if p + prefix_bytes > end:
         return MALFORMED, o
@@ -136,10 +138,8 @@ def _put_variable(p, end, kind, columns, column, lookups, o, room_until):
         return MALFORMED, o
     if kind == BINARY:
         o = put_binary(p, length, b, o, room_until)
-    elif b == LATIN1:
-        o = put_latin1(p, length, o, room_until, lookups.code_points)
     else:
-        o = put_utf8(p, length, o, room_until)
+        o = put_text(p, length, b, _layout(columns, column, 4), columns.code_points, o, room_until)
     if o < 0:
         return NO_ROOM, o
     return p + length, o

@@ -1,67 +1,225 @@
-"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8.
+"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8; bytes that are no text of the column's character set
+-> VARIANT binary, as they are.
 
-Kernels return the address behind what was written, or -1 when the output has no room.
+A character set is one of a few *forms*, with a parameter: the longest code in bytes for UTF8 (1: ascii), the place of
+its table (``schema.charset_codes``) among the code points of all for TABLE and ASCII_TABLE, whose codes below 0x80 are
+ASCII. Kernels return the address behind what was written, or -2 (``NO_ROOM``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, poke_u8
+from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u32, peek_u64, poke_u8, poke_u64
+from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
+from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.variant import put_string_header
 
-UTF8, LATIN1 = 0, 1
-ENCODINGS = {"utf8mb4": UTF8, "utf8mb3": UTF8, "ascii": UTF8, "latin1": LATIN1}
-"""Character sets that are mirrored. MySQL's latin1 is Windows-1252 with its five holes kept as C1 controls."""
+UTF8, TABLE, ASCII_TABLE, UCS2, UTF16, UTF16LE, UTF32 = range(7)
+FORMS = {
+    "utf8mb4": (UTF8, 4), "utf8mb3": (UTF8, 3), "ascii": (UTF8, 1), "ucs2": (UCS2, 0), "utf16": (UTF16, 0),
+    "utf16le": (UTF16LE, 0), "utf32": (UTF32, 0), "swe7": (TABLE, 0),
+}  # fmt: skip
+"""The others are ASCII_TABLE."""
 
-
-def _latin1_code_points() -> np.ndarray:
-    points = np.arange(256, dtype=np.uint32)
-    for byte in range(0x80, 0xA0):
-        text = bytes([byte]).decode("cp1252", errors="ignore")
-        points[byte] = ord(text) if text else byte
-    return points
-
-
-LATIN1_CODE_POINTS = _latin1_code_points()
+_HIGH_BITS = np.uint64(0x8080808080808080)
 
 
 @kernel
-def put_utf8(p, n_bytes, o, room_until):
+def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
+    """code_points: the address of the tables of all character sets."""
+    if form == UTF8:
+        if is_utf8(p, n_bytes, parameter):
+            return _put_utf8(p, n_bytes, o, room_until)
+        return put_binary(p, n_bytes, 0, o, room_until)
+    table = code_points + 4 * parameter
+    n_utf8 = _utf8_length(p, p + n_bytes, form, table)
+    if n_utf8 < 0:
+        return put_binary(p, n_bytes, 0, o, room_until)
+    if o + n_utf8 + 5 > room_until:
+        return np.int64(-2)
+    o = put_string_header(o, n_utf8)
+    if n_utf8 == n_bytes and form == ASCII_TABLE and _is_ascii(p, n_bytes):
+        copy_at(o, p, n_bytes)
+        return o + n_bytes
+    return _put_code_points(p, p + n_bytes, form, table, o)
+
+
+@kernel
+def _put_utf8(p, n_bytes, o, room_until):
     if o + n_bytes + 5 > room_until:
-        return np.int64(-1)
+        return np.int64(-2)
     o = put_string_header(o, n_bytes)
     copy_at(o, p, n_bytes)
     return o + n_bytes
 
 
 @kernel
-def _utf8_length(p, n_bytes, code_points):
+def _is_ascii(p, n_bytes):
+    if n_bytes < 8:
+        bits = np.uint8(0)
+        for i in range(n_bytes):
+            bits |= peek_u8(p + i)
+        return bits < np.uint8(0x80)
+    word = peek_u64(p + n_bytes - 8)  # what the words from the start leave over, and some of them again
+    for i in range(n_bytes >> 3):
+        word |= peek_u64(p + 8 * i)
+    return word & _HIGH_BITS == 0
+
+
+@kernel
+def is_utf8(p, n_bytes, longest):
+    """Whether these are whole characters of at most ``longest`` bytes in their shortest form, and no surrogates."""
+    if _is_ascii(p, n_bytes):
+        return True
+    end = p + n_bytes
+    while p < end:
+        if p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
+            p += 8
+            continue
+        size = _utf8_code_bytes(p, end)
+        if size == 0 or size > longest:
+            return False
+        p += size
+    return True
+
+
+@kernel
+def _utf8_code_bytes(p, end):
+    """Bytes of the character at p; 0 when it is none. Masks are of a word whose low byte is the first."""
+    word = np.int64(peek_u32(p)) if p + 4 <= end else _last_bytes(p, end)
+    if word & 0x80 == 0:
+        return 1
+    if word & 0xC0C0F0 == 0x8080E0:
+        bits = word & 0x200F  # 0: could be shorter; 0x200D: a surrogate
+        return 3 if bits != 0 and bits != 0x200D else 0
+    if word & 0xC0E0 == 0x80C0:
+        return 2 if word & 0x1E else 0
+    if word & 0xC0C0C0F8 == 0x808080F0:
+        bits = word & 0x3007  # 0: could be shorter; above 4: beyond U+10FFFF
+        return 4 if bits != 0 and (bits & 4 == 0 or bits == 4) else 0
+    return 0
+
+
+@kernel
+def _last_bytes(p, end):
+    word = np.int64(0)
+    for i in range(end - p):
+        word |= np.int64(peek_u8(p + i)) << (8 * i)
+    return word
+
+
+@kernel
+def _utf8_length(p, end, form, table):
+    """Bytes of the text in UTF-8; -1 when it is no text."""
     total = np.int64(0)
-    for i in range(n_bytes):
-        point = item_u32(code_points, np.int64(peek_u8(p + i)))
-        total += 1 if point < 0x80 else 2 if point < 0x800 else 3
+    while p < end:
+        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
+            total += 8
+            p += 8
+            continue
+        point, p = _code_point(p, end, form, table)
+        if point < 0:
+            return np.int64(-1)
+        total += 1 if point < 0x80 else 2 if point < 0x800 else 3 if point < 0x10000 else 4
     return total
 
 
 @kernel
-def put_latin1(p, n_bytes, o, room_until, code_points):
-    n_utf8 = _utf8_length(p, n_bytes, code_points)
-    if o + n_utf8 + 5 > room_until:
-        return np.int64(-1)
-    o = put_string_header(o, n_utf8)
-    for i in range(n_bytes):
-        point = item_u32(code_points, np.int64(peek_u8(p + i)))
-        if point < 0x80:
-            poke_u8(o, np.uint8(point))
-            o += 1
-        elif point < 0x800:
-            poke_u8(o, np.uint8(0xC0 | point >> 6))
-            poke_u8(o + 1, np.uint8(0x80 | point & 0x3F))
-            o += 2
-        else:
-            poke_u8(o, np.uint8(0xE0 | point >> 12))
-            poke_u8(o + 1, np.uint8(0x80 | point >> 6 & 0x3F))
-            poke_u8(o + 2, np.uint8(0x80 | point & 0x3F))
-            o += 3
+def _put_code_points(p, end, form, table, o):
+    while p < end:
+        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
+            poke_u64(o, peek_u64(p))
+            o += 8
+            p += 8
+            continue
+        point, p = _code_point(p, end, form, table)
+        o = _put_code_point(point, o)
     return o
+
+
+@kernel
+def _put_code_point(point, o):
+    if point < 0x80:
+        poke_u8(o, np.uint8(point))
+        return o + 1
+    if point < 0x800:
+        poke_u8(o, np.uint8(0xC0 | point >> 6))
+        o += 1
+    else:
+        if point < 0x10000:
+            poke_u8(o, np.uint8(0xE0 | point >> 12))
+        else:
+            poke_u8(o, np.uint8(0xF0 | point >> 18))
+            o += 1
+            poke_u8(o, np.uint8(0x80 | point >> 12 & 0x3F))
+        poke_u8(o + 1, np.uint8(0x80 | point >> 6 & 0x3F))
+        o += 2
+    poke_u8(o, np.uint8(0x80 | point & 0x3F))
+    return o + 1
+
+
+@kernel
+def _code_point(p, end, form, table):
+    """(the code point at p, or -1; address behind it)"""
+    if form == TABLE or form == ASCII_TABLE:
+        return _table_code_point(p, end, table)
+    if form == UTF32:
+        if p + 4 > end:
+            return np.int64(-1), end
+        point = _big_endian_16(p) << 16 | _big_endian_16(p + 2)
+        return (point if point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF else np.int64(-1)), p + 4
+    return _utf16_code_point(p, end, form)
+
+
+@kernel
+def _utf16_code_point(p, end, form):
+    if p + 2 > end:
+        return np.int64(-1), end
+    point = np.int64(peek_u16(p)) if form == UTF16LE else _big_endian_16(p)
+    p += 2
+    if not 0xD800 <= point <= 0xDFFF:
+        return point, p
+    if form == UCS2 or point > 0xDBFF or p + 2 > end:
+        return np.int64(-1), end
+    low = np.int64(peek_u16(p)) if form == UTF16LE else _big_endian_16(p)
+    if not 0xDC00 <= low <= 0xDFFF:
+        return np.int64(-1), end
+    return 0x10000 + ((point - 0xD800) << 10 | low - 0xDC00), p + 2
+
+
+@kernel
+def _big_endian_16(p):
+    return np.int64(peek_u8(p)) << 8 | np.int64(peek_u8(p + 1))
+
+
+@kernel
+def _table_code_point(p, end, table):
+    row = table
+    while p < end:
+        entry = np.int64(item_u32(row, np.int64(peek_u8(p))))
+        p += 1
+        if entry < LINEAR:
+            return entry, p
+        if entry >= UNASSIGNED:
+            return np.int64(-1), end
+        if entry < NEXT:
+            return _linear_code_point(p, end, entry - LINEAR, table)
+        row = table + 1024 * (entry - NEXT)
+    return np.int64(-1), end
+
+
+@kernel
+def _linear_code_point(p, end, number, table):
+    """The last two bytes of a four-byte code of GB18030."""
+    if p + 2 > end:
+        return np.int64(-1), end
+    third, fourth = np.int64(peek_u8(p)) - 0x81, np.int64(peek_u8(p + 1)) - 0x30
+    if third < 0 or third > 0x7D or fourth < 0 or fourth > 9:
+        return np.int64(-1), end
+    number += 10 * third + fourth
+    if number < LINEAR_POINTS:
+        point = np.int64(item_u32(table, 256 + number))
+        return (point if point < LINEAR else np.int64(-1)), p + 2
+    point = 0x10000 + number - SUPPLEMENTARY_LINEAR
+    return (point if 0x10000 <= point <= 0x10FFFF else np.int64(-1)), p + 2
