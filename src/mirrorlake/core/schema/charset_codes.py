@@ -79,7 +79,7 @@ _EXCEPTIONS: dict[str, dict[int, str]] = {
         **{code: _NO_CHARACTER for code in (0xA15A, 0xA1C3, 0xA1C5, 0xA1FE, 0xA240, 0xA2CC, 0xA2CE)},
         0xF9D6: "碁銹裏墻恒粧嫺",
     },
-    "gb18030": {0xA8BC: "\u1e3f"},  # the edition of 2005; 0x8135F437 has the code point that this code had before
+    "gb18030": {0xA8BC: "\u1e3f", 0x8135F437: "\ue7c7"},  # the edition of 2005 changed these two places
     "sjis": {0x815F: "\\"},
     "ujis": {0xA1C0: "\\"},
     "eucjpms": {  # the variants of Windows, its row 13, and IBM's additions where codes of JIS X 0212 are free

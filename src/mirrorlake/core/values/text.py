@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u32, peek_u64, poke_u8, poke_u64
+from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u64
 from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.variant import put_string_header
@@ -22,6 +22,27 @@ FORMS = {
 }  # fmt: skip
 """The others are ASCII_TABLE."""
 
+_DONE, _WRONG, _ONE, _TWO, _THREE, _E0, _ED, _F0, _F4 = range(0, 54, 6)
+"""Within UTF-8: between characters, never again valid, so many bytes to come, and behind the first bytes that allow
+less than every second one."""
+_STEPS = (
+    (_DONE, 0x00, 0x7F, _DONE), (_DONE, 0xC2, 0xDF, _ONE), (_DONE, 0xE0, 0xE0, _E0), (_DONE, 0xE1, 0xEC, _TWO),
+    (_DONE, 0xED, 0xED, _ED), (_DONE, 0xEE, 0xEF, _TWO), (_DONE, 0xF0, 0xF0, _F0), (_DONE, 0xF1, 0xF3, _THREE),
+    (_DONE, 0xF4, 0xF4, _F4), (_ONE, 0x80, 0xBF, _DONE), (_TWO, 0x80, 0xBF, _ONE), (_THREE, 0x80, 0xBF, _TWO),
+    (_E0, 0xA0, 0xBF, _ONE), (_ED, 0x80, 0x9F, _ONE), (_F0, 0x90, 0xBF, _TWO), (_F4, 0x80, 0x8F, _TWO),
+)  # fmt: skip
+
+
+def _transitions() -> np.ndarray:
+    """uint64[256]: for each byte the next state of every state, 6 bits each, at the bit that is the state's number."""
+    found = [sum(_WRONG << state for state in range(0, 54, 6))] * 256
+    for state, first, last, then in _STEPS:
+        for byte in range(first, last + 1):
+            found[byte] += (then - _WRONG) << state
+    return np.array(found, np.uint64)
+
+
+_TRANSITIONS = _transitions()
 _HIGH_BITS = np.uint64(0x8080808080808080)
 
 
@@ -29,7 +50,7 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
     """code_points: the address of the tables of all character sets."""
     if form == UTF8:
-        if is_utf8(p, n_bytes, parameter):
+        if _is_utf8(p, n_bytes, parameter):
             return _put_utf8(p, n_bytes, o, room_until)
         return put_binary(p, n_bytes, 0, o, room_until)
     table = code_points + 4 * parameter
@@ -68,45 +89,16 @@ def _is_ascii(p, n_bytes):
 
 
 @kernel
-def is_utf8(p, n_bytes, longest):
+def _is_utf8(p, n_bytes, longest):
     """Whether these are whole characters of at most ``longest`` bytes in their shortest form, and no surrogates."""
     if _is_ascii(p, n_bytes):
         return True
-    end = p + n_bytes
-    while p < end:
-        if p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
-            p += 8
-            continue
-        size = _utf8_code_bytes(p, end)
-        if size == 0 or size > longest:
-            return False
-        p += size
-    return True
-
-
-@kernel
-def _utf8_code_bytes(p, end):
-    """Bytes of the character at p; 0 when it is none. Masks are of a word whose low byte is the first."""
-    word = np.int64(peek_u32(p)) if p + 4 <= end else _last_bytes(p, end)
-    if word & 0x80 == 0:
-        return 1
-    if word & 0xC0C0F0 == 0x8080E0:
-        bits = word & 0x200F  # 0: could be shorter; 0x200D: a surrogate
-        return 3 if bits != 0 and bits != 0x200D else 0
-    if word & 0xC0E0 == 0x80C0:
-        return 2 if word & 0x1E else 0
-    if word & 0xC0C0C0F8 == 0x808080F0:
-        bits = word & 0x3007  # 0: could be shorter; above 4: beyond U+10FFFF
-        return 4 if bits != 0 and (bits & 4 == 0 or bits == 4) else 0
-    return 0
-
-
-@kernel
-def _last_bytes(p, end):
-    word = np.int64(0)
-    for i in range(end - p):
-        word |= np.int64(peek_u8(p + i)) << (8 * i)
-    return word
+    state, highest = np.uint64(_DONE), np.uint8(0)
+    for i in range(n_bytes):
+        byte = peek_u8(p + i)
+        state = _TRANSITIONS[byte] >> state & np.uint64(63)
+        highest = max(highest, byte)
+    return state == np.uint64(_DONE) and (longest == 4 or longest == 3 and highest < np.uint8(0xF0))
 
 
 @kernel

@@ -109,16 +109,20 @@ def _read_decimals(buf, pos, header, out):
 
 
 @kernel
-def _read_lengths(buf, pos, header, starts, ends):
-    """Where the bytes of each STRING or BINARY begin, and the running sum of their lengths."""
+def _read_lengths(buf, pos, header, is_text, starts, ends):
+    """Where the bytes of each STRING (is_text) or BINARY begin, and the running sum of their lengths.
+
+    A BINARY where a STRING is expected is text that was invalid in the source: a wrong value.
+    """
+    long_header = 64 if is_text else 60
     n_wrong = 0
     total = np.int64(0)
     for r in range(pos.shape[0]):
         p = pos[r]
-        if header[r] & 3 == 1:
+        if header[r] & 3 == 1 and is_text:
             starts[r] = p + 1
             total += np.int64(header[r] >> 2)
-        elif header[r] == 64 or header[r] == 60:
+        elif header[r] == long_header:
             starts[r] = p + 5
             total += np.int64(load_u32(buf, p + 1))
         elif header[r]:
@@ -172,7 +176,7 @@ def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType) -> p
     n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         starts, ends = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-        wrong = _read_lengths(buf, pos, header, starts, ends)
+        wrong = _read_lengths(buf, pos, header, pa.types.is_string(kind), starts, ends)
         data = np.empty(int(ends[-1]), np.uint8)
         _copy_texts(buf, starts, ends, data)
         buffers = [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
