@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from random import Random
 
 import pyarrow as pa
-import pytest
 
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
@@ -110,7 +109,7 @@ def convert(server: Server, charset: str, codes: list[bytes]) -> dict[bytes, str
         ):
             cursor.execute(statement)
         cursor.execute(
-            "SELECT b.id, b.b = CAST(t.t AS BINARY), HEX(CONVERT(t.t USING utf8mb4)) FROM b JOIN t USING (id) ORDER BY 1"
+            "SELECT b.id, b.b = CAST(t.t AS BINARY), HEX(CONVERT(t.t USING utf8mb4)) FROM b JOIN t USING (id)"
         )
         rows = cursor.fetchall()
     return {codes[n]: shown(codes[n], charset, bytes.fromhex(text)) if kept else codes[n] for n, kept, text in rows}
@@ -152,7 +151,7 @@ def test_text_and_labels_of_every_charset_come_through_the_log(server, tmp_path)
 
 
 def sample_text(charset: str) -> str:
-    """Twenty characters that it has beside ASCII, as many widths of code as there are."""
+    """Twenty characters it has beside ASCII, as many widths of code as there are."""
     if charset == "ascii":
         return "ascii"
     if charset in UNICODE or charset.startswith("utf8"):

@@ -26,6 +26,7 @@ COLUMN_TYPES: tuple[ColumnType, ...] = (
     ColumnType("varchar", length=20, charset="utf8mb4"), ColumnType("varchar", length=255, charset="latin1"),
     ColumnType("varchar", length=300, charset="utf8mb4"), ColumnType("varchar", length=40, charset="ascii"),
     ColumnType("varchar", length=40, charset="utf8mb3"),
+    *(ColumnType("varchar", length=40, charset=charset) for charset in ("koi8r", "gbk", "sjis", "ucs2", "utf16")),
     *(ColumnType(name, charset=charset) for name in TEXTS for charset in ("utf8mb4", "latin1")),
     *(ColumnType("binary", length=n) for n in (1, 16, 255)),
     ColumnType("varbinary", length=20), ColumnType("varbinary", length=400),

@@ -19,10 +19,12 @@ from datetime import timedelta, timezone
 from decimal import Context, Decimal
 from typing import Any
 
+from mirrorlake.core.schema.charsets import MAX_BYTES as MAX_CHAR_BYTES
 from mirrorlake.core.schema.types import ColumnType
 
-MAX_CHAR_BYTES = {"utf8mb4": 4, "utf8mb3": 3, "latin1": 1, "ascii": 1, "binary": 1, "latin2": 1, "ucs2": 2}
-_CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin2": "iso8859-2", "ucs2": "utf-16-be"}
+_CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin2": "iso8859-2", "ucs2": "utf-16-be",
+           "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be", "koi8r": "koi8_r", "gbk": "gbk",
+           "sjis": "shift_jis", "gb18030": "gb18030"}  # fmt: skip
 _LENGTH_BYTES = {"tinytext": 1, "text": 2, "mediumtext": 3, "longtext": 4,
                  "tinyblob": 1, "blob": 2, "mediumblob": 3, "longblob": 4}  # fmt: skip
 _INTEGERS = {"tinyint": (1, 1), "smallint": (2, 2), "mediumint": (9, 3), "int": (3, 4), "bigint": (8, 8)}

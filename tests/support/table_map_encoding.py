@@ -13,7 +13,19 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from tests.support.binlog_spec import DEFAULT_COLLATION, Row
 from tests.support.row_encoding import charset_of, encode_text, wire_type
 
-COLLATIONS = {"utf8mb4": None, "utf8mb3": 33, "latin1": 8, "ascii": 11, "binary": 63, "latin2": 9, "ucs2": 35}
+COLLATIONS = {
+    "koi8r": 7,
+    "gbk": 28,
+    "sjis": 13,
+    "utf16": 54,
+    "utf8mb4": None,
+    "utf8mb3": 33,
+    "latin1": 8,
+    "ascii": 11,
+    "binary": 63,
+    "latin2": 9,
+    "ucs2": 35,
+}
 
 _NUMERIC = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
 _CHARACTER = ("char", "varchar", "binary", "varbinary", "tinytext", "text", "mediumtext", "longtext",

@@ -16,7 +16,9 @@ _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigi
 _EXACT = Context(prec=70)
 _FIRST_SECOND = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
 _LAST_TIMESTAMP_S = 2**31 - 1
-_LETTERS = {"latin1": "abcXYZ019 _'\"\\%éÿ€ß\n", "ascii": "abcXYZ019 _'\"\\%\t"}
+_LETTERS = {"latin1": "abcXYZ019 _'\"\\%éÿ€ß\n", "ascii": "abcXYZ019 _'\"\\%\t",
+            "koi8r": "abc 019'\"ДаЮ", "gbk": "abc 019'\"中誠",
+            "sjis": "abc 019'\"ｱ表", "ucs2": "abc 019'\"€\uffee"}  # fmt: skip
 _ALL_LETTERS = _LETTERS["latin1"] + "\0日本Ω😀𝄞\u2028"
 _UTF8MB3_LETTERS = _LETTERS["latin1"] + "日本Ω\u2028"
 _MAX_TEXT = {"tinytext": 63, "text": 600, "mediumtext": 600, "longtext": 600}

@@ -58,7 +58,10 @@ _WELL_FORMED = {
 _SINGLE_BYTES = {"cp932": ((0x00, 0x7F), (0xA1, 0xDF)), "sjis": ((0x00, 0x7F), (0xA1, 0xDF))}
 
 _EXCEPTIONS: dict[str, dict[int, str]] = {
-    "armscii8": {0xA1: "❁§։)(»«—.՝,-՟…՜՛՞ԱաԲբԳգԴդԵեԶզԷէԸըԹթԺժԻիԼլԽխԾծԿկՀհՁձՂղՃճՄմՅյՆնՇշՈոՉչՊպՋջՌռՍսՎվՏտՐրՑցՒւՓփՔքՕօՖֆ’'"},
+    "armscii8": {
+        0xA1: "❁§։)(»«—.՝,-՟…՜՛՞"
+        "ԱաԲբԳգԴդԵեԶզԷէԸըԹթԺժԻիԼլԽխԾծԿկՀհՁձՂղՃճՄմՅյՆնՇշՈոՉչՊպՋջՌռՍսՎվՏտՐրՑցՒւՓփՔքՕօՖֆ’'",
+    },
     "cp1256": {code: _NO_CHARACTER for code in (0x8A, 0x8F, 0x98, 0x9A, 0x9F, 0xAA, 0xC0, 0xFF)},
     "cp866": {0xFC: "ⁿ²"},
     "dec8": {
@@ -66,7 +69,10 @@ _EXCEPTIONS: dict[str, dict[int, str]] = {
         0xA8: "\xa4", 0xD7: "Œ", 0xDD: "Ÿ", 0xF7: "œ", 0xFD: "ÿ\ufffd\ufffd",
     },
     "geostd8": {
-        **{code: _NO_CHARACTER for code in (0x83, 0x88, 0x8A, *range(0x8C, 0x90), 0x98, 0x99, 0x9A, *range(0x9C, 0xA0))},
+        **{
+            code: _NO_CHARACTER
+            for code in (0x83, 0x88, 0x8A, *range(0x8C, 0x90), *range(0x98, 0x9B), *range(0x9C, 0xA0))
+        },
         0xC0: "აბგდევზჱთიკლმნჲოპჟრსტჳუფქღყშჩცძწჭხჴჯჰჵ".ljust(64, _NO_CHARACTER), 0xFD: "№",
     },
     "greek": {0xA1: "ʽʼ£\ufffd\ufffd", 0xAA: _NO_CHARACTER},
