@@ -104,7 +104,7 @@ SIGNED = field(1, b"\0")
         (build(b"\x03\x63", b"", SIGNED + names("id", "x") + KEY), "column-type"),
         (build(b"\x03\xf6", b"\x27\x00", SIGNED + names("id", "d") + KEY), "column-type"),
         (build(b"\x03\x8d", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x3f")), "column-type"),
-        (build(b"\x03\x0f", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x1c")), "column-charset"),
+        (build(b"\x03\x0f", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x11")), "column-charset"),
     ],
 )
 def test_what_is_not_mirrored_is_named(body, code):
