@@ -70,6 +70,7 @@ class ChecksumAlgorithm(IntEnum):
 class StatusVar(IntEnum):
     """Codes in a QUERY event: MySQL ``libs/mysql/binlog/event/statement_events.h``, Query_event_status_vars."""
 
+    FLAGS2 = 0
     SQL_MODE = 1
     CATALOG_WITH_ZERO = 2
     CHARSET = 4
@@ -78,12 +79,27 @@ class StatusVar(IntEnum):
     CHARSET_DATABASE = 8
     INVOKER = 11
     UPDATED_DB_NAMES = 12
+    EXPLICIT_TIMESTAMPS = 16
+    ALTER_PHASE = 130
 
 
 STATUS_VAR_BYTES = {
     0: 4, 1: 8, 3: 4, 4: 6, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8,
 }  # fmt: skip
 """Sizes of the status variables that have one; from 128 on MariaDB ``sql/log_event.h``."""
+
+EXPLICIT_TIMESTAMPS_FLAG = 1 << 24
+"""Bit of FLAGS2 on MariaDB (OPTION_EXPLICIT_DEF_TIMESTAMP); MySQL has a status variable instead."""
+
+
+class AlterPhase(IntEnum):
+    """What part of an ALTER a QUERY event is (MariaDB ``sql/log_event.h``, Gtid_log_event's FL_START_ALTER_E1 ..)."""
+
+    WHOLE = 0
+    START = 2
+    COMMIT = 4
+    ROLLBACK = 8
+
 
 UPDATED_DB_NAMES_OVERFLOW = 254
 """In place of a count: too many databases, none is listed (MySQL ``OVER_MAX_DBS_IN_EVENT_MTS``)."""

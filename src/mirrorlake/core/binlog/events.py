@@ -7,12 +7,20 @@ when a body is shorter than its fields. Layouts: MySQL ``libs/mysql/binlog/event
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
 from mirrorlake.core.binlog.query_text import decode_statement
-from mirrorlake.core.constants import STATUS_VAR_BYTES, UPDATED_DB_NAMES_OVERFLOW, MariadbGtidFlag, StatusVar
+from mirrorlake.core.constants import (
+    EXPLICIT_TIMESTAMPS_FLAG,
+    STATUS_VAR_BYTES,
+    UPDATED_DB_NAMES_OVERFLOW,
+    AlterPhase,
+    MariadbGtidFlag,
+    StatusVar,
+)
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
 
 _FIRST_MARIADB_ONLY_TYPES = 160
@@ -29,6 +37,12 @@ class FormatDescription:
     created_s: int
     checksum_algorithm: int
 
+    @property
+    def version_number(self) -> int | None:
+        """90704 for 9.7.4; None when the version does not begin with three numbers."""
+        found = re.match(r"(\d+)\.(\d+)\.(\d+)", self.server_version)
+        return int(found[1]) * 10000 + int(found[2]) * 100 + int(found[3]) if found else None
+
 
 @dataclass(frozen=True, slots=True)
 class Rotate:
@@ -41,7 +55,9 @@ class Query:
     """A statement and the session it ran in; None = not logged.
 
     charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
-    collation of ``database``. statement: decoded; characters that the client's charset does not have become U+FFFD.
+    collation of ``database``. alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and
+    when it ends, and only then does it hold. statement: decoded; characters that the client's charset does not have
+    become U+FFFD.
     """
 
     thread_id: int
@@ -51,8 +67,21 @@ class Query:
     charset: tuple[int, int, int] | None
     default_charset_id: int | None
     time_zone: str | None
+    flags2: int | None
+    explicit_timestamps_var: int | None
+    alter_phase: AlterPhase
     statement_bytes: bytes
     statement: str
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.alter_phase in (AlterPhase.WHOLE, AlterPhase.COMMIT)
+
+    def explicit_timestamps(self, flavor: str) -> bool | None:
+        """explicit_defaults_for_timestamp of the session."""
+        if flavor == "mariadb":
+            return None if self.flags2 is None else bool(self.flags2 & EXPLICIT_TIMESTAMPS_FLAG)
+        return None if self.explicit_timestamps_var is None else bool(self.explicit_timestamps_var)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +164,9 @@ def parse_query(body: bytes) -> Query:
         charset=charset,
         default_charset_id=_integer(found.get(StatusVar.CHARSET_DATABASE)),
         time_zone=None if time_zone is None else time_zone.decode("utf-8", "replace"),
+        flags2=_integer(found.get(StatusVar.FLAGS2)),
+        explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
+        alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),
         statement_bytes=statement,
         statement=decode_statement(statement, charset[0] if charset else None),
     )
@@ -153,11 +185,18 @@ def _status_vars(raw: bytes) -> dict[int, bytes]:
             found[code] = reader.take(reader.uint(1) + 1)
         elif code == StatusVar.INVOKER:
             found[code] = reader.take(reader.uint(1)) + b"@" + reader.take(reader.uint(1))
+        elif code == StatusVar.ALTER_PHASE:
+            phase = reader.take(1)
+            found[code] = phase + (reader.take(8) if phase[0] in (AlterPhase.COMMIT, AlterPhase.ROLLBACK) else b"")
         elif code == StatusVar.UPDATED_DB_NAMES:
             _skip_names(reader)
         else:
             break
     return found
+
+
+def _alter_phase(raw: bytes) -> AlterPhase:
+    return AlterPhase(raw[0]) if raw[0] in AlterPhase._value2member_map_ else AlterPhase.WHOLE
 
 
 def _skip_names(reader: ByteReader) -> None:

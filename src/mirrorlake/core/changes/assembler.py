@@ -175,6 +175,8 @@ class Assembler:
     def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:
         i = int(out.row_event[r])
         query = parse_query(events.body(i))
+        if not query.is_in_force:
+            return None
         inside_transaction = bool(out.amounts[r])
         if not inside_transaction:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}

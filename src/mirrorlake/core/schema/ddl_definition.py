@@ -57,6 +57,13 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
     return settle(add_row_periods(drafted), dialect)
 
 
+def define_like(source: TableSchema, database: str, table: str, *, is_partitioned: bool = True) -> TableSchema:
+    """CREATE TABLE ... LIKE: everything but the foreign keys."""
+    keys = tuple(replace(key, is_generated=False) for key in source.keys)
+    partitioning = source.partitioning if is_partitioned else None
+    return replace(source, database=database, table=table, keys=keys, foreign_keys=(), partitioning=partitioning)
+
+
 def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
     """Keys named, in the server's order, with columns of the PRIMARY KEY NOT NULL and the identity chosen.
 

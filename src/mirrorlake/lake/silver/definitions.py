@@ -7,15 +7,16 @@ nothing new and readers take the first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.events import parse_format_description, parse_query
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
-from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
@@ -24,7 +25,7 @@ from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.silver.table import DEFINITION_COLUMNS, SEEN
 
 HOP = "assemble/definitions"
-QUERY = 2
+QUERY, FORMAT_DESCRIPTION = 2, 15
 _ROW_SCHEMA = pa.schema(
     [("lsn", pa.int64()), ("schema_id", pa.int64())]
     + [(name, pa.string()) for name in ("database", "table", "action", "columns")]
@@ -38,11 +39,13 @@ class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it.
 
     ddl_lsn: of the newest row that a DDL gave. Rows are appended in log order, a range in one commit, so every DDL up
-    to there is in ``definitions``; it must not be interpreted again on top of its own effect.
+    to there is in ``definitions``; it must not be interpreted again on top of its own effect. versions: the server's, by
+    log file (the lsn without its offset), as each file's first event says.
     """
 
     definitions: Definitions
     ddl_lsn: int = -1
+    versions: dict[int, int | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, lake: Lake) -> DefinitionLog:
@@ -55,14 +58,14 @@ class DefinitionLog:
         return log
 
     def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
-        """Take in the QUERY and TABLE_MAP events of a range, in log order, and append what is new, if anything is.
+        """Take in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range, in log order, and append what is new, if anything is.
 
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
         new = []
         for batch in events:
             if batch.num_rows:
-                for lsn, change in self._changes(BronzeEvents(batch), lake.flavor):
+                for lsn, change in self._changes(BronzeEvents(batch), lake):
                     self._take(lsn, change)
                     new.append({"lsn": lsn, **change.to_row()})
         if new:
@@ -78,7 +81,11 @@ class DefinitionLog:
             self.ddl_lsn = max(self.ddl_lsn, lsn)
         self.definitions.apply([change])
 
-    def _changes(self, events: BronzeEvents, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:
+    def _changes(self, events: BronzeEvents, lake: Lake) -> Iterator[tuple[int, DefinitionChange]]:
+        flavor = lake.flavor
+        for i in np.flatnonzero(events.event_type == FORMAT_DESCRIPTION):
+            version = parse_format_description(events.body(int(i))).version_number
+            self.versions[int(events.lsn[i]) >> OFFSET_BITS] = version
         layouts = RowLayouts()
         slots = TableSlots(flavor, layouts).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type
@@ -90,16 +97,27 @@ class DefinitionLog:
             if seen.schema is not None and seen.schema.schema_id not in self.definitions.schema_ids:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, seen.database, seen.table, seen.schema)
         for i in np.flatnonzero((events.event_type == QUERY) & (events.lsn > self.ddl_lsn)):
-            yield from self._replayed(events, int(i), flavor)
+            yield from self._replayed(events, int(i), lake)
 
-    def _replayed(self, events: BronzeEvents, i: int, flavor: str) -> Iterator[tuple[int, DefinitionChange]]:
+    def _version(self, lake: Lake, log_file: int) -> int | None:
+        if log_file not in self.versions:
+            first = log_file << OFFSET_BITS | FIRST_EVENT_OFFSET
+            found = lake.spark.table(lake.names.bronze_events).where(f"lsn = {first} AND event_type = 15")
+            batches = [BronzeEvents(batch) for batch in found.select(*BRONZE_COLUMNS).toArrow().to_batches()]
+            bodies = [parse_format_description(batch.body(0)) for batch in batches if len(batch.lsn)]
+            self.versions[log_file] = bodies[0].version_number if bodies else None
+        return self.versions[log_file]
+
+    def _replayed(self, events: BronzeEvents, i: int, lake: Lake) -> Iterator[tuple[int, DefinitionChange]]:
         query = parse_query(events.body(i))
-        if query.statement in ("BEGIN", "COMMIT", "ROLLBACK"):
+        if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
             return
+        flavor = lake.flavor
         charset_id = query.charset[2] if query.charset else None
         changes = interpret(
             query.statement, database=query.database, sql_mode=query.sql_mode, flavor=flavor,
             default_charset=charset_of_collation_id(charset_id, flavor) if charset_id else None,
-            definitions=self.definitions,
+            definitions=self.definitions, server_version=self._version(lake, int(events.lsn[i]) >> OFFSET_BITS),
+            explicit_timestamps=query.explicit_timestamps(flavor),
         )  # fmt: skip
         yield from ((int(events.lsn[i]), change) for change in changes)
