@@ -21,8 +21,8 @@ from bench.definition_fold import DefinitionFold
 from bench.server_definitions import Facts, our_facts, read_facts
 from bench.server_tests import ddl_statements, test_files
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.table_map import parse_table_map
-from mirrorlake.core.schema.tables import TableSchema, same_definition
+from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
+from mirrorlake.core.schema.tables import TableSchema, same_definition, why_not_mirrored
 from mirrorlake.errors import RefusedError
 from tests.support.servers import Server, running_server
 
@@ -137,16 +137,24 @@ def _take_event(kind: int, body: bytes, fold: DefinitionFold, due: Checkpoint | 
         known = fold.tables.get((seen.database, seen.table))
         if isinstance(known, TableSchema) and seen.schema:
             result.table_maps += 1
-            difference = same_definition(seen.schema, known)
+            difference = _map_difference(seen, known)
             if difference:
                 result.different.append(f"table map: {difference} | {fold.texts.get((seen.database, seen.table))}")
+
+
+def _map_difference(seen: TableMap, known: TableSchema) -> str | None:
+    """Of a table with a type or character set that its map does not tell, names and key alone."""
+    if not (seen.refusal or why_not_mirrored(known)):
+        return same_definition(seen.schema, known)
+    ours, theirs = ((tuple(c.name for c in schema.columns), schema.primary_key) for schema in (known, seen.schema))
+    return None if ours == theirs else f"the map has {theirs}, the definition {ours}"
 
 
 def _compare_facts(place: Checkpoint, fold: DefinitionFold, result: Result, flavor: str) -> None:
     for table, facts in place.tables.items():
         known = fold.tables.get((_DATABASE, table))
         if not isinstance(known, TableSchema):
-            result.refused[str(known)] += 1
+            result.refused[f"{known} {place.test}: {' '.join(place.statement.split())}"] += 1
             continue
         wrong = facts.differences(our_facts(known, facts, flavor))
         if wrong:

@@ -6,7 +6,8 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from mirrorlake.core.schema.keys import PRIMARY, UNIQUE
+from mirrorlake.core.schema.charsets import BINARY
+from mirrorlake.core.schema.keys import PRIMARY, ROW_CHANGING_ACTIONS, UNIQUE
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import BLOBS, INTEGERS, TEXTS
 
@@ -29,7 +30,7 @@ _LITERALS = frozenset(("string", "number", "bits"))
 
 @dataclass
 class Facts:
-    """What is compared, by aspect. names: columns in order."""
+    """What is compared, by aspect. Prefix lengths of keys that are not unique are not: the server shortens them."""
 
     columns: list[tuple] = field(default_factory=list)
     defaults: list[tuple] = field(default_factory=list)
@@ -65,7 +66,7 @@ def read_facts(cursor, database: str, flavor: str) -> dict[str, Facts]:
     cursor.execute(_KEYS, (database,))
     for table, name, non_unique, column, length, kind in cursor.fetchall():
         known = found[table].keys.get(name, (_key_kind(name, non_unique, kind),))
-        found[table].keys[name] = (*known, (column, length if kind not in ("FULLTEXT", "SPATIAL", "RTREE") else None))
+        found[table].keys[name] = (*known, (column, None if non_unique else length))
     cursor.execute(_PARTITIONS, (database,))
     parts = defaultdict(list)
     for table, *rest in cursor.fetchall():
@@ -74,10 +75,15 @@ def read_facts(cursor, database: str, flavor: str) -> dict[str, Facts]:
         found[table].partitions = (rows[0][2], rows[0][3], tuple(dict.fromkeys(row[0] for row in rows)), len(rows))
     cursor.execute(_FOREIGN, (database,))
     for table, *rest in cursor.fetchall():
-        found[table].foreign_keys.append(tuple(rest))
+        found[table].foreign_keys.append((_action(rest[0]), _action(rest[1]), rest[2]))
     for facts in found.values():
         facts.foreign_keys.sort()
     return {name: facts for name, facts in found.items() if name in engines}
+
+
+def _action(action: str | None) -> str:
+    """One that changes rows; the servers show NO ACTION, RESTRICT and none in different ways."""
+    return action if action in ROW_CHANGING_ACTIONS else ""
 
 
 def _key_kind(name: str, non_unique: int, kind: str) -> str:
@@ -105,7 +111,7 @@ def _take_column(facts: Facts, row: tuple, flavor: str) -> None:
     kind = "geometry" if kind in _GEOMETRY else kind
     if "compressed" in full.lower():
         kind, shape, charset = ("varchar" if kind.startswith("var") else "blob") + " compressed", (), None
-    facts.columns.append((name, kind, shape, nullable == "YES", (charset if is_text else None)))
+    facts.columns.append((name, kind, shape, nullable == "YES", (charset if is_text else None) if charset != BINARY else None))
     is_generated = "generated" in extra.replace("default_generated", "") and "row" not in str(default or "").lower()
     facts.attributes.append((name, "on update" in extra, "invisible" in extra, "auto_increment" in extra,
                              "stored generated" in extra, "virtual generated" in extra))  # fmt: skip
@@ -125,7 +131,7 @@ def _default(kind: str, default: str | None, extra: str, nullable: str, flavor: 
         return "expression"
     if kind in ("char", "varchar", "enum", "set"):
         text = default[1:-1].replace("''", "'").replace("\\\\", "\\") if default.startswith("'") else default
-        return f"literal {text}"
+        return f"literal {text.rstrip(' ')}"
     return "literal"
 
 
@@ -138,15 +144,14 @@ def our_facts(schema: TableSchema, server: Facts, flavor: str) -> Facts:
     ours.collations = [(c.name, _collation(c, told.get(c.name), flavor)) for c in schema.columns]
     for key in schema.keys:
         parts = ((part.column, part.length) for part in key.parts)
-        no_length = key.kind in ("fulltext", "spatial")
-        ours.keys[key.name] = (key.kind, *((column, None if no_length else length) for column, length in parts))
+        ours.keys[key.name] = (key.kind, *((column, length if key.is_unique else None) for column, length in parts))
     known = schema.partitioning
     if known:
         names = tuple(p.name for p in known.partitions) or tuple(f"p{n}" for n in range(known.count))
         ours.partitions = (known.method, known.sub_method, names, known.count * max(known.sub_count, 1))
     has_foreign = schema.engine in (None, "innodb") and not known
     ours.foreign_keys = sorted(
-        (key.on_delete or "x", key.on_update or "x", key.parent_table) for key in schema.foreign_keys if has_foreign
+        (_action(key.on_delete), _action(key.on_update), key.parent_table) for key in schema.foreign_keys if has_foreign
     )
     return ours
 
@@ -163,7 +168,7 @@ def _column(column: Column) -> tuple:
         shape = kind.labels
     elif kind.fraction_digits is not None:
         shape = (kind.fraction_digits,)
-    return column.name, kind.name, shape, column.nullable, kind.charset if kind.has_charset else None
+    return column.name, kind.name, shape, column.nullable, kind.charset if kind.has_charset and kind.charset != BINARY else None
 
 
 def _our_default(column: Column) -> str:
@@ -172,7 +177,7 @@ def _our_default(column: Column) -> str:
     if column.default is None:
         return "none"
     if column.default.kind in _LITERALS and column.type.name in ("char", "varchar", "enum", "set"):
-        return f"literal {column.default.text}"
+        return f"literal {column.default.text.rstrip(' ')}"
     return "literal" if column.default.kind in _LITERALS else column.default.kind
 
 

@@ -118,7 +118,7 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("NULL",): _set(nullable=True),
     ("DEFAULT",): _read_default,
     ("ON", "UPDATE"): _read_on_update,
-    ("AUTO_INCREMENT",): _set(is_auto_increment=True),
+    ("AUTO_INCREMENT",): _set(is_auto_increment=True, nullable=False),  # a NULL behind it counts
     ("SERIAL", "DEFAULT", "VALUE"): _set(is_auto_increment=True, nullable=False, is_unique=True),
     ("PRIMARY", "KEY"): _set(is_primary=True),
     ("PRIMARY",): _set(is_primary=True),

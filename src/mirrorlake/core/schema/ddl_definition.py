@@ -12,6 +12,7 @@ from mirrorlake.core.schema.ddl_types import resolve_type
 from mirrorlake.core.schema.keys import Key, identity_key, server_order
 from mirrorlake.core.schema.keys_of_table import settle_keys
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.types import BLOBS, TEXTS
 from mirrorlake.core.schema.versioning import add_row_periods
 
 _ZERO_TIMESTAMP = Default("string", "0000-00-00 00:00:00")
@@ -109,7 +110,7 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
     kind = resolve_type(spec.type, dialect.flavor, charset)
     is_implicit = spec.type.name == "timestamp" and not dialect.explicit_timestamps
     nullable = spec.nullable is True if is_implicit else spec.nullable is not False
-    nullable = nullable and not spec.is_auto_increment and spec.row_period is None
+    nullable = nullable and spec.row_period is None
     has_own = kind.has_charset and (spec.type.charset is not None or spec.type.collation is not None)
     is_text = kind.has_charset and kind.charset != BINARY
     found = Column(
@@ -129,7 +130,9 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
         is_versioned=spec.is_versioned,
         has_charset_of_its_own=has_own,
     )
-    has_no_default = spec.default is None and spec.generated is None and spec.row_period is None
+    if dialect.flavor == "mysql" and kind.name in (*TEXTS, *BLOBS) and spec.default and spec.default.kind == "string":
+        found = replace(found, default=None)  # MySQL takes '' outside strict mode, and forgets it
+    has_no_default = found.default is None and spec.generated is None and spec.row_period is None
     return replace(found, default=Default("null")) if has_no_default and nullable else found
 
 

@@ -43,6 +43,8 @@ def read_table_option(tokens: Tokens, options: TableOptions) -> bool:
 def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
     if tokens.accept("WITH", "SYSTEM", "VERSIONING"):
         options.is_versioned = True
+    elif tokens.accept("START", "TRANSACTION"):
+        options.starts_transaction = True
     elif tokens.accept_any("ENGINE", "TYPE"):
         tokens.accept("=")
         options.engine = tokens.next().text.lower()

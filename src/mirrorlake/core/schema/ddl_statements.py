@@ -56,6 +56,7 @@ class TableOptions:
     engine: str | None = None
     is_versioned: bool = False
     is_sequence: bool = False
+    starts_transaction: bool = False
     unsupported: str | None = None
 
 

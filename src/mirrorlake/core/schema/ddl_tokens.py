@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, Token, tokenize
+
+
+_BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
+"""The servers' names are utf8mb3: they make a question mark of such a character."""
 
 
 class ParseError(ValueError):
@@ -92,7 +97,8 @@ class Tokens:
         """An identifier."""
         if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
             raise self.unexpected()
-        return self.next().text
+        text = self.next().text
+        return text if text.isascii() else _BEYOND_NAMES.sub("?", text)
 
     def table_name(self) -> TableName:
         """``table`` or ``database.table``, remembered in ``tables``."""

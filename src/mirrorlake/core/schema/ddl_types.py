@@ -127,10 +127,10 @@ def _sql_mode_name(tokens: Tokens, name: str, sql_mode: int) -> str:
 def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
     if not tokens.accept("("):
         return (), ()
-    if tokens.peek().kind is Kind.STRING:
-        labels = [tokens.string()]
+    if tokens.peek().kind in (Kind.STRING, Kind.BITS):
+        labels = [_read_label(tokens)]
         while tokens.accept(","):
-            labels.append(tokens.string())
+            labels.append(_read_label(tokens))
         tokens.expect(")")
         return (), tuple(labels)
     numbers = [tokens.number()]
@@ -139,6 +139,21 @@ def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
         numbers.append(tokens.number())
     tokens.expect(")")
     return tuple(numbers), ()
+
+
+def _read_label(tokens: Tokens) -> str:
+    """A string, or its bytes as a literal; which characters those are is clear of ASCII only."""
+    if tokens.peek().kind is not Kind.BITS:
+        return tokens.string()
+    digits = tokens.peek().text
+    is_hexadecimal = digits[0] in "xX" or digits[:2] == "0x"
+    digits = digits.strip("xXbB'") if "'" in digits else digits[2:]
+    number = int(digits or "0", 16 if is_hexadecimal else 2)
+    label = number.to_bytes(max((number.bit_length() + 7) // 8, len(digits) // 2 if is_hexadecimal else 1), "big")
+    if not label.isascii():
+        raise tokens.unexpected()
+    tokens.next()
+    return label.decode("ascii")
 
 
 def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> ColumnType:
