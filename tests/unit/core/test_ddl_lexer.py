@@ -33,6 +33,7 @@ def cut(text: str, sql_mode: int = 0, flavor: str = "mysql", version: int = 9070
         ("/*!50606 a */ b /*!90705 c */ /*! d */", ["a", "b", "d"]),
         ("/*!080013 a*/ /*!99999 b /* c */ d */ e", ["a", "e"]),
         ("/*!50606 a /* b */ c */ d", ["a", "c", "d"]),
+        ("/*!080013a*/ /*!080013\nb*/ /*!90704 c*/ /*!90799 d*/ /*!099999 e*/ /*!500001 f*/", ["3a", "b", "c"]),
         ("/*M! a */ b", ["b"]),
         ("a */ b", ["a", "*/", "b"]),
         ("", []),
@@ -54,8 +55,8 @@ def test_backslash_by_sql_mode():
 
 def test_mariadb_steps_over_versions_that_are_mysql_only():
     text = "/*!50606 a */ /*!50700 b */ /*!99999 c */ /*!100100 d */ /*!110000 g */"
-    text += "/*M!100100 e */ /*M!110000 f */ /*M! h */"
-    assert cut(text, flavor="mariadb", version=101119) == ["a", "d", "e", "h"]
+    text += "/*M!100100 e */ /*M!110000 f */ /*M! h */ /*M!50701 i */ /*!080013 j */ /*!101199 k */ /*!999999 l */"
+    assert cut(text, flavor="mariadb", version=101119) == ["a", "d", "e", "h", "i"]
 
 
 @pytest.mark.parametrize("text", ["'a", "`a", '"a', "'a\\'", "/* a", "/*!50000 a", "/*!999999 a /* b */"])

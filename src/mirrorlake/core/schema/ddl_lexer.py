@@ -80,8 +80,10 @@ _KINDS = {
     "symbol": Kind.SYMBOL,
     "close": Kind.SYMBOL,
 }
-_VERSIONED = re.compile(r"/\*(M?)!(\d{5,6})?")
-_VERSIONED_BEFORE_8 = re.compile(r"/\*(M?)!(\d{5})?")
+_VERSIONED = {
+    "mysql": re.compile(r"/\*(M?)!(\d{6}(?=\s)|\d{5})?"),  # measured on 9.7: a sixth digit counts before a blank only
+    "mariadb": re.compile(r"/\*(M?)!(\d{5,6})?"),
+}
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PLAIN_COMMENT_END = re.compile(r"\*/")
 
@@ -143,8 +145,7 @@ def _unescape(text: str, quote: str) -> str:
 
 def _open_comment(statement: str, start: int, flavor: str, server_version: int) -> tuple[int, int]:
     """(where to go on, 1 when the inside is SQL that runs)."""
-    is_old = flavor == "mysql" and server_version < 80000
-    found = (_VERSIONED_BEFORE_8 if is_old else _VERSIONED).match(statement, start)
+    found = _VERSIONED[flavor].match(statement, start)
     if found and _is_executed(found, flavor, server_version):
         return found.end(), 1
     if found and not (found.group(1) and flavor == "mysql"):

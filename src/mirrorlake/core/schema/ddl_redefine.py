@@ -52,7 +52,7 @@ def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> T
     new = redefine_keys(new, clauses)
     new = _versioned(new, clauses)
     new = repartition(new, clauses)
-    return settle(_convert(new, clauses, dialect), dialect)
+    return settle(_convert(new, clauses), dialect)
 
 
 def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
@@ -71,29 +71,29 @@ def _columns(
     schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect
 ) -> tuple[list[Column], dict[str, str | None]]:
     """(new columns, old name case folded -> new name or None when dropped)."""
-    changed = {c.name.casefold(): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
+    changes = {c.name.casefold(): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
     gone = {c.name.casefold() for c in clauses if isinstance(c, DropColumn) and _exists(schema, c, "DROP")}
     new_names = {
         c.name.casefold(): c.new_name for c in clauses if isinstance(c, RenameColumn) and _exists(schema, c, "RENAME")
     }
     columns: list[Column] = []
     renamed: dict[str, str | None] = {name: None for name in gone}
+    moved: dict[int, Column] = {}
     for column in schema.columns:
         name = column.name.casefold()
         if name in gone:
             continue
-        change = changed.get(name)
+        change = changes.get(name)
         if change:
-            column = _define(change.column, schema, dialect)
+            column = moved[id(change)] = _define(change.column, schema, dialect)
             renamed[name] = column.name
         elif name in new_names:
             renamed[name] = new_names[name]
             column = replace(_altered(column, clauses), name=new_names[name])
         else:
             column = _altered(column, clauses)
-        if change is None or change.after is None:
-            columns.append(column)
-    _place_all(columns, schema, clauses, changed.values(), dialect)
+        columns.append(column)
+    _place_all(columns, schema, clauses, moved, dialect)
     return columns if dialect.explicit_timestamps else promote_first_timestamp(columns), renamed
 
 
@@ -121,10 +121,9 @@ def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
 
 
 def _place_all(
-    columns: list[Column], schema: TableSchema, clauses: Sequence[Clause], changed: Iterable, dialect: Dialect
+    columns: list[Column], schema: TableSchema, clauses: Sequence[Clause], changed: dict[int, Column], dialect: Dialect
 ) -> None:
-    """New columns, and changed ones with a place of their own, in the order written."""
-    in_force = {id(change) for change in changed}
+    """New columns, and changed ones with a place of their own, in the order written. changed: by identity of clause."""
     for clause in clauses:
         if isinstance(clause, AddColumn):
             if clause.if_not_exists and schema.position(clause.column.name) is not None:
@@ -132,8 +131,10 @@ def _place_all(
             if _index(columns, clause.column.name) is not None:
                 raise Contradiction(f"ADD COLUMN {clause.column.name}: there is such a column already")
             _place(columns, _define(clause.column, schema, dialect), clause.after)
-        elif isinstance(clause, ChangeColumn) and clause.after is not None and id(clause) in in_force:
-            _place(columns, _define(clause.column, schema, dialect), clause.after)
+        elif isinstance(clause, ChangeColumn) and clause.after is not None and id(clause) in changed:
+            column = changed[id(clause)]
+            del columns[next(i for i, known in enumerate(columns) if known is column)]
+            _place(columns, column, clause.after)
 
 
 def _place(columns: list[Column], column: Column, after: str | None) -> None:
@@ -164,17 +165,20 @@ def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
     return add_row_periods(schema)
 
 
-def _convert(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
-    """CONVERT TO CHARACTER SET: every column of text takes the table's new character set."""
+def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
+    """CONVERT TO CHARACTER SET: every column of text takes the table's new one, an old column with room for what it had."""
     if not any(isinstance(clause, ConvertCharset) for clause in clauses):
         return schema
-    charset, collation = schema.default_charset, schema.default_collation
-    return replace(schema, columns=tuple(_converted(column, charset, collation, dialect) for column in schema.columns))
+    written = {c.column.name.casefold() for c in clauses if isinstance(c, AddColumn | ChangeColumn)}
+    columns = (_converted(column, schema, column.name.casefold() not in written) for column in schema.columns)
+    return replace(schema, columns=tuple(columns))
 
 
-def _converted(column: Column, charset: str | None, collation: str | None, dialect: Dialect) -> Column:
+def _converted(column: Column, schema: TableSchema, is_old: bool) -> Column:
     if not column.type.has_charset or column.type.charset == BINARY:
         return column
-    kind = convert_type(column.type, charset, dialect.flavor)
+    kind = convert_type(column.type, schema.default_charset, is_old)
     keeps = kind.has_charset and kind.charset != BINARY
-    return replace(column, type=kind, collation=collation if keeps else None, has_charset_of_its_own=False)
+    return replace(
+        column, type=kind, collation=schema.default_collation if keeps else None, has_charset_of_its_own=False
+    )

@@ -210,12 +210,13 @@ def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnTy
     return ColumnType(name, length=length, charset=charset)
 
 
-def convert_type(kind: ColumnType, charset: str | None, flavor: str) -> ColumnType:
-    """The type that CONVERT TO CHARACTER SET makes of a column of text; a TEXT grows so that what it held fits."""
+def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
+    """The type that CONVERT TO CHARACTER SET makes of a column of text. keeps_room: a TEXT grows so that what it held
+    fits."""
     if kind.name in LABELLED:
         return replace(kind, charset=charset)
     if kind.name in TEXTS:
-        return _convert_text(kind, charset)
+        return _convert_text(kind, charset) if keeps_room or charset == BINARY else replace(kind, charset=charset)
     return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)
 
 

@@ -1,0 +1,146 @@
+"""A definition and an ALTER TABLE -> the definition after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.ddl_definition import Dialect, define_like, define_table
+from mirrorlake.core.schema.ddl_parser import parse_statement
+from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
+from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.tables import TableSchema
+
+VERSIONS = {"mysql": 90704, "mariadb": 110406}
+T = "create table t (id int primary key, a varchar(9), b int, key (b)) charset latin1"
+U = "create table t (x int not null, y int not null, z int, unique (y), unique k (x), unique (z))"
+
+
+def parse(text: str, flavor: str):
+    return parse_statement(Tokens(text, database="d", sql_mode=0, flavor=flavor, server_version=VERSIONS[flavor]))
+
+
+def after(create: str, *alters: str, flavor: str = "mysql") -> TableSchema:
+    dialect = Dialect(flavor, VERSIONS[flavor], database_charset="latin1")
+    schema = define_table(parse(create, flavor), dialect)
+    for text in alters:
+        schema = redefine(schema, parse(text, flavor).clauses, dialect)
+    return schema
+
+
+def shown(schema: TableSchema) -> str:
+    """Columns as ``name type``, ! for NOT NULL, the character set where it is not latin1; then the identity."""
+    columns = (
+        f"{c.name} {c.type.sql()}" + "!" * (not c.nullable) + f" {c.type.charset}" * (c.type.charset not in (None, "latin1"))
+        for c in schema.columns
+    )
+    return ", ".join(columns) + f" [{','.join(schema.primary_key)}]"
+
+
+@pytest.mark.parametrize(
+    ("create", "alter", "expected"),
+    [
+        (T, "add c int, add d int first, add e int after A", "d int, id int!, a varchar(9), e int, b int, c int [id]"),
+        (T, "add (c int not null, d text)", "id int!, a varchar(9), b int, c int!, d text [id]"),
+        (T, "drop a, add a int", "id int!, b int, a int [id]"),
+        (T, "modify a text not null first", "a text!, id int!, b int [id]"),
+        (T, "modify a varchar(20) charset utf8mb4", "id int!, a varchar(20) utf8mb4, b int [id]"),
+        (T, "change b B2 bigint unsigned after id", "id int!, B2 bigint unsigned, a varchar(9) [id]"),
+        (T, "change a b int, change b a int", "id int!, b int, a int [id]"),
+        (T, "rename column a to b, rename column b to a", "id int!, b varchar(9), a int [id]"),
+        (T, "rename column a to c, add a int after c", "id int!, c varchar(9), a int, b int [id]"),
+        (T, "change id ID bigint", "ID bigint!, a varchar(9), b int [ID]"),
+        (T, "modify b int after a, add c int after b, modify a int after c", "id int!, b int, c int, a int [id]"),
+        (T, "drop primary key", "id int!, a varchar(9), b int []"),
+        (T, "drop primary key, add primary key (b, a)", "id int!, a varchar(9)!, b int! [b,a]"),
+        (T, "add unique (a), drop primary key, modify a int not null", "id int!, a int!, b int [a]"),
+        (T, "default charset utf8mb4, add c char(3)", "id int!, a varchar(9), b int, c char(3) utf8mb4 [id]"),
+        (T, "convert to charset utf8mb4, add c text charset ascii",
+            "id int!, a varchar(9) utf8mb4, b int, c text utf8mb4 [id]"),
+        (T, "convert to character set binary", "id int!, a varbinary(9), b int [id]"),
+        (T, "alter a set default 'x', alter column b drop default", "id int!, a varchar(9), b int [id]"),
+        (T, "drop key b, drop check c, rename to e.n, engine=myisam, order by a, b", "id int!, a varchar(9), b int [id]"),
+        ("create table t (a tinytext, b text, c mediumtext, d longtext, e blob, f enum('x'))", "convert to charset utf8mb4",
+            "a text utf8mb4, b mediumtext utf8mb4, c longtext utf8mb4, d longtext utf8mb4, e blob, f enum('x') utf8mb4 []"),
+        (U, "drop index y", "x int!, y int!, z int [x]"),
+        (U, "modify z int not null, drop key y, drop key k", "x int!, y int!, z int! [z]"),
+        (U, "modify z int not null", "x int!, y int!, z int! [y]"),
+        (U, "modify y int", "x int!, y int, z int [x]"),
+        (U, "drop column y", "x int!, z int [x]"),
+        (U, "add primary key (z)", "x int!, y int!, z int! [z]"),
+        (U, "rename index k to l, drop constraint y", "x int!, y int!, z int [x]"),
+    ],
+)  # fmt: skip
+def test_after_alter(create, alter, expected):
+    assert shown(after(create, f"alter table t {alter}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("alter", "expected"),
+    [
+        ("add column if not exists a int, add if not exists c int", "id int!, a varchar(9), b int, c int [id]"),
+        ("drop if exists q, drop column if exists a", "id int!, b int [id]"),
+        ("modify if exists q int, change column if exists a c int", "id int!, c int, b int [id]"),
+        ("add system versioning",
+            "id int!, a varchar(9), b int, row_start timestamp(6)!, row_end timestamp(6)! [id,row_end]"),
+    ],
+)  # fmt: skip
+def test_after_alter_on_mariadb(alter, expected):
+    assert shown(after(T, f"alter table t {alter}", flavor="mariadb")) == expected
+
+
+def test_versioning_comes_and_goes():
+    found = after(T, "alter table t add system versioning", "alter table t drop system versioning", flavor="mariadb")
+    assert found == after(T, flavor="mariadb") and not found.is_versioned and not found.periods
+
+
+@pytest.mark.parametrize(
+    ("alter", "reason"),
+    [
+        ("drop q", "DROP COLUMN q: there is no such column"),
+        ("modify q int", "CHANGE COLUMN q: there is no such column"),
+        ("rename column q to r", "RENAME COLUMN q: there is no such column"),
+        ("add a int", "ADD COLUMN a: there is such a column already"),
+        ("add c int after q", "AFTER q: there is no such column"),
+        ("add key b (a)", "ADD KEY b: there is such a key already"),
+        ("drop partition p", "the table is not partitioned"),
+    ],
+)
+def test_what_contradicts_the_definition(alter, reason):
+    with pytest.raises(Contradiction, match=reason):
+        after(T, f"alter table t {alter}")
+
+
+def test_of_a_promoted_key_every_key_must_be_known():
+    with pytest.raises(Contradiction, match="DROP KEY q"):
+        after(U, "alter table t drop key q")
+    assert after(T, "alter table t drop key q").primary_key == ("id",)
+
+
+RANGE = "partition by range (id) (partition p values less than (5), partition q values less than (9))"
+
+
+@pytest.mark.parametrize(
+    ("first", "alter", "expected"),
+    [
+        (RANGE, "add partition (partition r values less than maxvalue)", (["p", "q", "r"], 3)),
+        (RANGE, "drop partition P", (["q"], 1)),
+        (RANGE, "reorganize partition p, q into (partition r values less than (9))", (["r"], 1)),
+        (RANGE, "truncate partition p", (["p", "q"], 2)),
+        (RANGE, "partition by hash (id) partitions 4", ([], 4)),
+        ("partition by hash (id) partitions 4", "add partition partitions 2", ([], 6)),
+        ("partition by hash (id) partitions 4", "coalesce partition 3", ([], 1)),
+        (RANGE, "analyze partition all", (["p", "q"], 2)),
+        (RANGE, "exchange partition p with table u without validation", (["p", "q"], 2)),
+    ],
+)
+def test_partitions_after_alter(first, alter, expected):
+    found = after(T, f"alter table t {first}", f"alter table t {alter}").partitioning
+    assert ([partition.name for partition in found.partitions], found.count) == expected
+    assert after(T, f"alter table t {first}", "alter table t remove partitioning").partitioning is None
+
+
+def test_like_keeps_all_but_foreign_keys():
+    source = after("create table t (id int primary key, p int references u (x)) partition by key () partitions 3")
+    copy = define_like(source, "e", "n")
+    assert (copy.database, copy.table, copy.columns, copy.foreign_keys) == ("e", "n", source.columns, ())
+    assert copy.partitioning == source.partitioning and [key.name for key in copy.keys] == ["PRIMARY", "p"]
