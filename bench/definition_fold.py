@@ -37,7 +37,7 @@ class DefinitionFold:
             self._apply(parsed, query, explicit is not False)
         except (LexError, ParseError, Contradiction) as error:
             for name in tokens.tables:
-                self.tables[name.database, name.table] = f"{type(error).__name__}: {error} in {query.statement[:160]}"
+                self.tables[name.database, name.table] = f"{type(error).__name__}: {error} in {query.statement[:400]}"
         for name in tokens.tables:
             self.texts[name.database, name.table] = " ".join(query.statement.split())[:300]
 

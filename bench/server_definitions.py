@@ -22,6 +22,7 @@ _PARTITIONS = """SELECT TABLE_NAME, PARTITION_NAME, SUBPARTITION_NAME, PARTITION
 _TABLES = "SELECT TABLE_NAME, TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
 _FOREIGN = """SELECT TABLE_NAME, DELETE_RULE, UPDATE_RULE, REFERENCED_TABLE_NAME
     FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s"""
+_MERGE = "mrg_myisam"  # has no rows nor keys of its own
 _GEOMETRY = frozenset(
     "point linestring polygon multipoint multilinestring multipolygon geometrycollection geomcollection".split()
 )
@@ -38,7 +39,7 @@ class Facts:
     collations: list[tuple] = field(default_factory=list)
     keys: dict[str, tuple] = field(default_factory=dict)
     partitions: tuple = ()
-    foreign_keys: list[tuple] = field(default_factory=list)
+    foreign_keys: list[tuple] = field(default_factory=list)  # those that change rows
 
     def differences(self, ours: Facts) -> list[str]:
         aspects = ("columns", "defaults", "attributes", "collations", "keys", "partitions", "foreign_keys")
@@ -75,10 +76,11 @@ def read_facts(cursor, database: str, flavor: str) -> dict[str, Facts]:
         found[table].partitions = (rows[0][2], rows[0][3], tuple(dict.fromkeys(row[0] for row in rows)), len(rows))
     cursor.execute(_FOREIGN, (database,))
     for table, *rest in cursor.fetchall():
-        found[table].foreign_keys.append((_action(rest[0]), _action(rest[1]), rest[2]))
+        if {*rest[:2]} & ROW_CHANGING_ACTIONS:
+            found[table].foreign_keys.append((_action(rest[0]), _action(rest[1]), rest[2]))
     for facts in found.values():
         facts.foreign_keys.sort()
-    return {name: facts for name, facts in found.items() if name in engines}
+    return {name: facts for name, facts in found.items() if engines.get(name, _MERGE) != _MERGE}
 
 
 def _action(action: str | None) -> str:
@@ -137,21 +139,24 @@ def _default(kind: str, default: str | None, extra: str, nullable: str, flavor: 
 
 def our_facts(schema: TableSchema, server: Facts, flavor: str) -> Facts:
     """server: tells collations, which a definition of ours may leave to the character set."""
-    ours = Facts(columns=[_column(column) for column in schema.columns])
-    ours.defaults = [(column.name, _our_default(column)) for column in schema.columns]
-    ours.attributes = [_attributes(column) for column in schema.columns]
     told = dict(server.collations)
-    ours.collations = [(c.name, _collation(c, told.get(c.name), flavor)) for c in schema.columns]
+    shown = [c for c in schema.columns if not c.row_period or c.name in told]  # implicit row_start is not listed
+    ours = Facts(columns=[_column(column) for column in shown])
+    ours.defaults = [(column.name, _our_default(column)) for column in shown]
+    ours.attributes = [_attributes(column) for column in shown]
+    ours.collations = [(c.name, _collation(c, told.get(c.name), flavor)) for c in shown]
     for key in schema.keys:
-        parts = ((part.column, part.length) for part in key.parts)
+        hidden = {c.name for c in schema.columns} - set(told)
+        parts = ((part.column, part.length) for part in key.parts if part.column not in hidden)
         ours.keys[key.name] = (key.kind, *((column, length if key.is_unique else None) for column, length in parts))
     known = schema.partitioning
     if known:
-        names = tuple(p.name for p in known.partitions) or tuple(f"p{n}" for n in range(known.count))
-        ours.partitions = (known.method, known.sub_method, names, known.count * max(known.sub_count, 1))
+        rows = sum(len(p.subpartitions) or 1 for p in known.partitions)
+        ours.partitions = (known.method, known.sub_method, tuple(p.name for p in known.partitions), rows)
     has_foreign = schema.engine in (None, "innodb") and not known
     ours.foreign_keys = sorted(
-        (_action(key.on_delete), _action(key.on_update), key.parent_table) for key in schema.foreign_keys if has_foreign
+        (_action(key.on_delete), _action(key.on_update), key.parent_table)
+        for key in schema.foreign_keys if has_foreign and key.row_changing_action
     )
     return ours
 
@@ -173,7 +178,7 @@ def _column(column: Column) -> tuple:
 
 def _our_default(column: Column) -> str:
     if column.generated is not None or column.row_period:
-        return "generated" if column.generated is not None else "none"
+        return "generated"
     if column.default is None:
         return "none"
     if column.default.kind in _LITERALS and column.type.name in ("char", "varchar", "enum", "set"):
@@ -184,7 +189,7 @@ def _our_default(column: Column) -> str:
 def _attributes(column: Column) -> tuple:
     is_generated = column.generated is not None
     return (column.name, column.updates_to_now, column.is_invisible, column.is_auto_increment,
-            is_generated and column.is_stored, is_generated and not column.is_stored)  # fmt: skip
+            is_generated and column.is_stored or bool(column.row_period), is_generated and not column.is_stored)  # fmt: skip
 
 
 def _collation(column: Column, told: str | None, flavor: str) -> str | None:

@@ -8,7 +8,7 @@ from mirrorlake.core.schema.ddl_definition import Dialect, define_table
 from mirrorlake.core.schema.ddl_parser import parse_statement
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.keys import ForeignKey, Key, KeyPart
-from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning
+from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, unnamed
 from mirrorlake.core.schema.tables import Default, Period, TableSchema
 
 ANSI_QUOTES, PIPES_AS_CONCAT = 4, 2
@@ -125,20 +125,20 @@ def test_foreign_keys():
 @pytest.mark.parametrize(
     ("clause", "expected"),
     [
-        ("hash (a + 1) partitions 4", Partitioning("HASH", "a + 1", count=4)),
-        ("linear key algorithm=2 () partitions 3", Partitioning("LINEAR KEY", count=3)),
-        ("key (a, b)", Partitioning("KEY", columns=("a", "b"))),
+        ("hash (a + 1) partitions 4", Partitioning("HASH", "a + 1", partitions=unnamed("HASH", 0, 4))),
+        ("linear key algorithm=2 () partitions 3", Partitioning("LINEAR KEY", partitions=unnamed("KEY", 0, 3))),
+        ("key (a, b)", Partitioning("KEY", columns=("a", "b"), partitions=(Partition("p0"),))),
         ("range (a) (partition p values less than (5) engine=innodb, partition q values less than maxvalue)",
-            Partitioning("RANGE", "a", count=2, partitions=(
+            Partitioning("RANGE", "a", partitions=(
                 Partition("p", "less than", (Bound(("5",)),)), Partition("q", "less than", (Bound(("MAXVALUE",)),))))),
         ("list columns (a, b) (partition p values in ((1, 'x'), (2, null)))",
-            Partitioning("LIST COLUMNS", columns=("a", "b"), count=1, partitions=(
+            Partitioning("LIST COLUMNS", columns=("a", "b"), partitions=(
                 Partition("p", "in", (Bound(("1", "'x'")), Bound(("2", "null")))),))),
         ("range (to_days(a)) subpartition by hash (b) subpartitions 2 (partition p values less than (to_days('2020')))",
-            Partitioning("RANGE", "to_days(a)", count=1, sub_method="HASH", sub_expression="b", sub_count=2,
-                partitions=(Partition("p", "less than", (Bound(("to_days('2020')",)),)),))),
+            Partitioning("RANGE", "to_days(a)", sub_method="HASH", sub_expression="b", sub_count=2,
+                partitions=(Partition("p", "less than", (Bound(("to_days('2020')",)),), ("psp0", "psp1")),))),
         ("list (a) subpartition by key (b) (partition p values in (1, 2) (subpartition s, subpartition t))",
-            Partitioning("LIST", "a", count=1, sub_method="KEY", sub_columns=("b",), sub_count=2,
+            Partitioning("LIST", "a", sub_method="KEY", sub_columns=("b",), sub_count=2,
                 partitions=(Partition("p", "in", (Bound(("1",)), Bound(("2",))), ("s", "t")),))),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from mirrorlake.core.schema.charsets import BINARY, charset_of_collation_name
 from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable, TableOptions
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.ddl_types import resolve_type
-from mirrorlake.core.schema.keys import Key, identity_key, server_order
+from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, server_order
 from mirrorlake.core.schema.keys_of_table import settle_keys
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
@@ -71,7 +71,7 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
     Raises ParseError for a key on a column that the table does not have.
     """
     keys = settle_keys(drafted, dialect.flavor)
-    columns = _without_nulls_in_primary(drafted.columns, keys)
+    columns = _without_nulls(drafted, keys)
     never_null = {column.name.casefold() for column in columns if column.never_null}
     keys = server_order(keys, never_null)
     identity = identity_key(keys, never_null)
@@ -80,13 +80,15 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
         columns=tuple(columns),
         keys=keys,
         primary_key=identity.columns if identity else (),
-        key_is_promoted=not any(key.kind == "primary" for key in keys),
+        key_is_promoted=not any(key.kind == PRIMARY for key in keys),
     )
 
 
-def _without_nulls_in_primary(columns: Sequence[Column], keys: Iterable[Key]) -> list[Column]:
-    in_primary = {name.casefold() for key in keys if key.kind == "primary" for name in key.columns}
-    return [_never_null(column) if column.name.casefold() in in_primary else column for column in columns]
+def _without_nulls(schema: TableSchema, keys: Iterable[Key]) -> list[Column]:
+    """Columns of the PRIMARY KEY and of a period are NOT NULL."""
+    never = {name.casefold() for key in keys if key.kind == PRIMARY for name in key.columns}
+    never |= {name.casefold() for period in schema.periods for name in (period.start, period.end)}
+    return [_never_null(column) if column.name.casefold() in never else column for column in schema.columns]
 
 
 def _never_null(column: Column) -> Column:

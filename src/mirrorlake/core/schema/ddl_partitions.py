@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_tokens import Tokens
-from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning
+from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, unnamed
 
 _DEFAULT_VERSIONED_COUNT = 2
 
@@ -31,11 +31,17 @@ def read_partitioning(tokens: Tokens) -> Partitioning:
             found, sub_method=sub.name, sub_expression=sub.expression, sub_columns=sub.columns, sub_count=sub_count
         )
     count = count or (tokens.number() if tokens.accept("PARTITIONS") else 0)
-    partitions = read_partitions(tokens) if tokens.sees("(", "PARTITION") else ()
-    least = _DEFAULT_VERSIONED_COUNT if method.name == "SYSTEM_TIME" else 1
-    subs = found.sub_count or (len(partitions[0].subpartitions) if partitions else 0)
-    sub_count = max(subs, 1) if found.sub_method else 0
-    return replace(found, partitions=partitions, count=len(partitions) or count or least, sub_count=sub_count)
+    partitions = () if not tokens.sees("(") or _sees_query(tokens) else read_partitions(tokens)
+    if not partitions:
+        least = _DEFAULT_VERSIONED_COUNT if method.name == "SYSTEM_TIME" else 1
+        partitions = unnamed(method.name, 0, count or least)
+    subs = found.sub_count or len(partitions[0].subpartitions)
+    found = replace(found, sub_count=max(subs, 1) if found.sub_method else 0)
+    return found.with_partitions(partitions)
+
+
+def _sees_query(tokens: Tokens) -> bool:
+    return any(tokens.sees("(", word) for word in ("SELECT", "WITH", "VALUES", "TABLE", "("))
 
 
 def _read_method(tokens: Tokens) -> _Method:
@@ -66,13 +72,21 @@ def _read_columns(tokens: Tokens) -> tuple[str, ...]:
 
 def _read_system_time_options(tokens: Tokens) -> str:
     mark = tokens.mark
-    while not (tokens.at_end or tokens.sees("(") or tokens.sees("PARTITIONS") or tokens.sees("SUBPARTITION")):
-        tokens.next()
+    while not (tokens.at_end or tokens.sees("PARTITIONS") or tokens.sees("SUBPARTITION") or _sees_partitions(tokens)):
+        if tokens.sees("("):
+            tokens.skip_parentheses()
+        else:
+            tokens.next()
     return tokens.text_since(mark)
 
 
+def _sees_partitions(tokens: Tokens) -> bool:
+    kind = tokens.peek(2)
+    return tokens.sees("(") and (tokens.sees("(", "PARTITION") or kind.is_word("HISTORY") or kind.is_word("CURRENT"))
+
+
 def read_partitions(tokens: Tokens) -> tuple[Partition, ...]:
-    """``(PARTITION name .., ..)``."""
+    """``(PARTITION name .., ..)``; MariaDB can do without the word."""
     tokens.expect("(")
     found = [read_partition(tokens)]
     while tokens.accept(","):
@@ -83,7 +97,7 @@ def read_partitions(tokens: Tokens) -> tuple[Partition, ...]:
 
 def read_partition(tokens: Tokens) -> Partition:
     """``PARTITION name VALUES ...``."""
-    tokens.expect("PARTITION")
+    tokens.accept("PARTITION")
     name = tokens.name()
     kind, bounds = _read_bounds(tokens)
     _skip_options(tokens)

@@ -17,7 +17,7 @@ from mirrorlake.core.schema.ddl_statements import (
     ReorganizePartitions,
     TableToPartition,
 )
-from mirrorlake.core.schema.partitions import Partition, Partitioning
+from mirrorlake.core.schema.partitions import Partitioning, unnamed
 from mirrorlake.core.schema.tables import TableSchema
 
 
@@ -35,20 +35,22 @@ def repartition(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
     return schema
 
 
-def _with(known: Partitioning, partitions: Sequence[Partition]) -> Partitioning:
-    return replace(known, partitions=tuple(partitions), count=len(partitions))
-
-
 def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:
-    if not known.partitions:  # HASH and KEY may number their partitions
-        return replace(known, count=known.count + (clause.count or len(clause.partitions)))
-    if clause.count:
-        more = tuple(Partition(f"p{known.count + n}") for n in range(clause.count))
-        return _with(known, (*known.partitions, *more))
     names = {partition.name.casefold() for partition in known.partitions}
     if clause.if_not_exists and any(partition.name.casefold() in names for partition in clause.partitions):
         return known
-    return _with(known, (*known.partitions, *clause.partitions))
+    if known.method == "SYSTEM_TIME":  # the rows in force stay in the last one
+        more = clause.partitions or unnamed(known.method, _first_free(known, clause.count), clause.count + 1)[:-1]
+        return known.with_partitions((*known.partitions[:-1], *more, known.partitions[-1]))
+    more = clause.partitions or unnamed(known.method, len(known.partitions), clause.count)
+    return known.with_partitions((*known.partitions, *more))
+
+
+def _first_free(known: Partitioning, count: int) -> int:
+    """MariaDB numbers new partitions of history in the first gap behind a number in use that holds them all."""
+    used = sorted(int(p.name[1:]) for p in known.partitions if p.name[0] == "p" and p.name[1:].isdigit())
+    follows = zip(used, [*used[1:], None], strict=True)
+    return next((n + 1 for n, after in follows if after is None or after - n > count), 0)
 
 
 def _positions(known: Partitioning, names: Sequence[str]) -> list[int]:
@@ -61,30 +63,25 @@ def _positions(known: Partitioning, names: Sequence[str]) -> list[int]:
 
 def _without(known: Partitioning, names: Sequence[str]) -> Partitioning:
     gone = _positions(known, names)
-    return _with(known, [p for i, p in enumerate(known.partitions) if i not in gone])
+    return known.with_partitions(p for i, p in enumerate(known.partitions) if i not in gone)
 
 
 def _drop(known: Partitioning, clause: DropPartitions) -> Partitioning:
     spelled = {partition.name.casefold() for partition in known.partitions}
     names = [n for n in clause.names if not clause.if_exists or n.casefold() in spelled]
-    if not known.partitions and known.method == "SYSTEM_TIME":
-        return replace(known, count=known.count - len(names))
     return _without(known, names)
 
 
 def _coalesce(known: Partitioning, clause: CoalescePartitions) -> Partitioning:
-    left = known.count - clause.count
-    return replace(known, partitions=known.partitions[:left], count=left)
+    return known.with_partitions(known.partitions[: len(known.partitions) - clause.count])
 
 
 def _reorganize(known: Partitioning, clause: ReorganizePartitions) -> Partitioning:
     if not clause.partitions:
         return known
-    if not known.partitions:
-        return replace(known, count=known.count - len(clause.names) + len(clause.partitions))
     at = _positions(known, clause.names)
     kept = [p for i, p in enumerate(known.partitions) if i not in at]
-    return _with(known, (*kept[: at[0]], *clause.partitions, *kept[at[0] :]))
+    return known.with_partitions((*kept[: at[0]], *clause.partitions, *kept[at[0] :]))
 
 
 def _convert_out(known: Partitioning, clause: PartitionToTable) -> Partitioning:
@@ -92,7 +89,7 @@ def _convert_out(known: Partitioning, clause: PartitionToTable) -> Partitioning:
 
 
 def _convert_in(known: Partitioning, clause: TableToPartition) -> Partitioning:
-    return _with(known, (*known.partitions, clause.partition))
+    return known.with_partitions((*known.partitions, clause.partition))
 
 
 _CHANGES: dict[type, Callable[..., Partitioning]] = {

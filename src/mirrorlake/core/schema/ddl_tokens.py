@@ -57,8 +57,8 @@ class Tokens:
     def text_since(self, mark: int) -> str:
         """What was read since ``mark`` as SQL that means the same in the default sql_mode, without comments."""
         taken = self._taken[mark:]
-        gaps = [" " if before.end < token.start else "" for before, token in zip(taken, taken[1:], strict=False)]
-        return "".join(gap + self._sql(token) for gap, token in zip(["", *gaps], taken, strict=True))
+        pairs = zip([*taken[:1], *taken], taken, strict=False)
+        return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
 
     def _sql(self, token: Token) -> str:
         if token.kind is Kind.QUOTED:

@@ -14,7 +14,7 @@ from mirrorlake.core.schema.types import BLOBS, TEXTS
 
 _LONGEST_KEY_BYTES = {"myisam": 1000, "aria": 2000}
 _LONGEST_INNODB_KEY_BYTES = 3072
-_WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", *TEXTS, *BLOBS))
+_WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", "geometry", *TEXTS, *BLOBS))
 
 
 def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:

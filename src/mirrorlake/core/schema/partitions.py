@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,33 @@ class Partitioning:
     """method: RANGE, LIST, RANGE COLUMNS, LIST COLUMNS, HASH, LINEAR HASH, KEY, LINEAR KEY or SYSTEM_TIME.
 
     expression: SQL text, of RANGE, LIST and HASH. columns: of the others; KEY without columns takes the primary key's.
-    count: how many partitions. options: SQL text behind SYSTEM_TIME (INTERVAL, LIMIT). The same for subpartitions.
+    partitions: all of them, those without a name in the text under the server's names (p0, p0sp0). options: SQL text
+    behind SYSTEM_TIME (INTERVAL, LIMIT).
     """
 
     method: str
     expression: str | None = None
     columns: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = ()
-    count: int = 1
     options: str = ""
     sub_method: str | None = None
     sub_expression: str | None = None
     sub_columns: tuple[str, ...] = ()
     sub_count: int = 0
+
+    def with_partitions(self, partitions: Iterable[Partition]) -> Partitioning:
+        """The same method over other partitions, each with its subpartitions."""
+        return replace(self, partitions=tuple(self._with_subpartitions(partition) for partition in partitions))
+
+    def _with_subpartitions(self, partition: Partition) -> Partition:
+        if partition.subpartitions or not self.sub_method:
+            return partition
+        return replace(partition, subpartitions=tuple(f"{partition.name}sp{n}" for n in range(self.sub_count)))
+
+
+def unnamed(method: str, first: int, count: int) -> tuple[Partition, ...]:
+    """As the server names partitions. The last one of SYSTEM_TIME holds the rows in force."""
+    if method == "SYSTEM_TIME":
+        history = (Partition(f"p{n}", "history") for n in range(first, first + count - 1))
+        return (*history, Partition("pn", "current"))
+    return tuple(Partition(f"p{n}") for n in range(first, first + count))

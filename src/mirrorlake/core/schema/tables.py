@@ -150,6 +150,9 @@ def why_not_mirrored(schema: TableSchema) -> tuple[str, str] | None:
         refusal = _why_column_not_mirrored(column)
         if refusal:
             return refusal
+    hashed = next((key.name for key in schema.keys if key.is_hash), None)
+    if hashed:
+        return "ddl-unsupported", f"the UNIQUE key {hashed} is kept as a hash, in a column that only the log shows"
     return None if schema.primary_key else ("no-primary-key", "the table has no primary key")
 
 
