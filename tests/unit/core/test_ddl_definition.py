@@ -164,6 +164,13 @@ def test_system_versioning():
     assert [p.kind for p in found.partitioning.partitions] == ["history", "current"]
 
 
+def test_a_key_without_overlaps_has_the_period_at_its_end():
+    sql = "create table t (id int, s date, e date, period for p (s, e), unique (id, P without overlaps))"
+    found = define(sql, "mariadb")
+    assert found.keys[0].columns == ("id", "e", "s") and found.keys[0].period == "P"
+    assert [column.nullable for column in found.columns] == [True, False, False]
+
+
 def test_long_unique_keys_of_mariadb_are_hashes():
     found = define("create table t (a text not null unique, b varchar(4000) not null unique)", "mariadb")
     assert found.keys == (

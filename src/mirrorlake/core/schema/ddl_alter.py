@@ -222,19 +222,26 @@ def _read_convert(tokens: Tokens) -> list[Clause]:
 
 
 def _read_add_period(tokens: Tokens) -> list[Clause]:
-    if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
-    return [AddPeriod(read_period(tokens), if_not_exists)]
+    return [AddPeriod(read_period(tokens))]
+
+
+def _read_add_optional_period(tokens: Tokens) -> list[Clause]:
+    return [AddPeriod(read_period(tokens), if_not_exists=True)]
 
 
 def _read_drop_period(tokens: Tokens) -> list[Clause]:
-    if_exists = tokens.accept("IF", "EXISTS")
-    return [DropPeriod(tokens.name(), if_exists)]
+    return [DropPeriod(tokens.name())]
+
+
+def _read_drop_optional_period(tokens: Tokens) -> list[Clause]:
+    return [DropPeriod(tokens.name(), if_exists=True)]
 
 
 _CLAUSES: dict[tuple[str, ...], Reader] = {
     **PARTITION_CLAUSES,
     ("ADD", "SYSTEM", "VERSIONING"): _one(SetVersioning(True)),
     ("ADD", "PERIOD", "FOR"): _read_add_period,
+    ("ADD", "PERIOD", "IF", "NOT", "EXISTS", "FOR"): _read_add_optional_period,
     ("ADD", "COLUMN"): _read_add_column,
     ("ADD",): _read_add,
     ("DROP", "PRIMARY", "KEY"): _one(DropKey(PRIMARY_NAME)),
@@ -245,6 +252,7 @@ _CLAUSES: dict[tuple[str, ...], Reader] = {
     ("DROP", "CHECK"): _skip_clause,
     ("DROP", "SYSTEM", "VERSIONING"): _one(SetVersioning(False)),
     ("DROP", "PERIOD", "FOR"): _read_drop_period,
+    ("DROP", "PERIOD", "IF", "EXISTS", "FOR"): _read_drop_optional_period,
     ("DROP", "COLUMN"): _read_drop_column,
     ("DROP",): _read_drop_column,
     ("MODIFY",): _read_modify,

@@ -32,18 +32,23 @@ def read_now(tokens: Tokens) -> Default | None:
 
 
 def _read_parenthesised_literal(tokens: Tokens) -> Default | None:
-    closing = next((n for n in (2, 3, 4, 5) if tokens.peek(n).is_symbol(")")), None)
-    inner = [tokens.peek(n) for n in range(1, closing or 1)]
-    is_literal = len(inner) == 1 and (
-        inner[0].kind in (Kind.STRING, Kind.NUMBER, Kind.BITS)
-        or any(inner[0].is_word(word) for word in ("NULL", "TRUE", "FALSE", *_NOW))
+    """One literal in any number of parentheses."""
+    depth = 0
+    while tokens.peek(depth).is_symbol("("):
+        depth += 1
+    first, second = tokens.peek(depth), tokens.peek(depth + 1)
+    is_plain = first.kind in (Kind.STRING, Kind.NUMBER, Kind.BITS) or any(
+        first.is_word(word) for word in ("NULL", "TRUE", "FALSE", *_NOW)
     )
-    is_signed = len(inner) == 2 and inner[0].text in "+-" and inner[1].kind is Kind.NUMBER
-    if not (is_literal or is_signed):
+    is_signed = first.kind is Kind.SYMBOL and first.text in "+-" and second.kind is Kind.NUMBER
+    behind = depth + (2 if is_signed else 1)
+    if not (is_plain or is_signed) or not all(tokens.peek(behind + n).is_symbol(")") for n in range(depth)):
         return None
-    tokens.expect("(")
+    for _ in range(depth):
+        tokens.expect("(")
     found = _read_literal(tokens)
-    tokens.expect(")")
+    for _ in range(depth):
+        tokens.expect(")")
     return found
 
 
@@ -92,11 +97,15 @@ def _sees_plain_introducer(tokens: Tokens) -> bool:
 
 
 def _read_expression(tokens: Tokens) -> str:
-    """A function call, a sequence's next value, a literal with an introducer."""
+    """A function call, a sequence's next value, a literal with an introducer; MariaDB's CASE and @variable."""
     mark = tokens.mark
     while tokens.accept("-") or tokens.accept("+"):
         pass
-    if tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
+    if tokens.sees("@"):
+        _skip_variable(tokens)
+    elif tokens.sees("CASE"):
+        _skip_case(tokens)
+    elif tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
         tokens.next()
         tokens.next()
     elif tokens.accept_any("NEXT", "PREVIOUS"):
@@ -109,3 +118,22 @@ def _read_expression(tokens: Tokens) -> str:
     if tokens.sees("("):
         tokens.skip_parentheses()
     return tokens.text_since(mark)
+
+
+def _skip_variable(tokens: Tokens) -> None:
+    while tokens.accept("@"):
+        pass
+    tokens.name()
+    if tokens.accept(":="):
+        tokens.next()
+
+
+def _skip_case(tokens: Tokens) -> None:
+    tokens.expect("CASE")
+    while not tokens.accept("END"):
+        if tokens.at_end:
+            raise tokens.unexpected()
+        if tokens.sees("CASE"):
+            _skip_case(tokens)
+        else:
+            tokens.next()

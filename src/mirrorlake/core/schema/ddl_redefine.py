@@ -160,9 +160,13 @@ def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
         elif isinstance(clause, DropPeriod):
             left = tuple(p for p in schema.periods if p.name.casefold() != clause.name.casefold())
             schema = replace(schema, periods=left)
-        elif isinstance(clause, AddPeriod):
+        elif isinstance(clause, AddPeriod) and not (clause.if_not_exists and _has_period(schema, clause.period.name)):
             schema = replace(schema, periods=(*schema.periods, clause.period))
     return add_row_periods(schema)
+
+
+def _has_period(schema: TableSchema, name: str) -> bool:
+    return any(period.name.casefold() == name.casefold() for period in schema.periods)
 
 
 def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:

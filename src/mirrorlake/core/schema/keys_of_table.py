@@ -9,7 +9,7 @@ from dataclasses import replace
 from mirrorlake.core.schema.charsets import max_bytes
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.keys import UNIQUE, Key, KeyPart, named
-from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
 
 _LONGEST_KEY_BYTES = {"myisam": 1000, "aria": 2000}
@@ -20,12 +20,21 @@ _WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", "geometry", 
 def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:
     """Raises ParseError for a key on a column that the table does not have."""
     columns = {column.name.casefold(): column for column in schema.columns}
-    spelled = [_spell(key, columns) for key in schema.keys]
+    spelled = [_spell(_with_period(key, schema.periods), columns) for key in schema.keys]
     settled: list[Key] = []
     for key in (key for key in spelled if not (key.is_generated and _is_needless(key, spelled))):
         found = named(key, settled, (column.name for column in schema.columns))
         settled.append(replace(found, is_hash=flavor == "mariadb" and _is_hash(found, columns, schema.engine)))
     return tuple(settled)
+
+
+def _with_period(key: Key, periods: Iterable[Period]) -> Key:
+    """WITHOUT OVERLAPS: the period's end and start are parts of the key."""
+    period = next((p for p in periods if key.period and p.name.casefold() == key.period.casefold()), None)
+    known = {name.casefold() for name in key.columns}
+    if period is None or period.end.casefold() in known:
+        return key
+    return replace(key, parts=(*key.parts, KeyPart(period.end), KeyPart(period.start)))
 
 
 def _spell(key: Key, columns: dict[str, Column]) -> Key:
