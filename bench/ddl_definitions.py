@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import pymysql
 
-from bench.definition_fold import DefinitionFold
+from tests.support.definition_fold import DefinitionFold
 from bench.server_definitions import Facts, our_facts, read_facts
 from bench.server_tests import ddl_statements, test_files
 from mirrorlake.core.binlog.events import parse_query

@@ -113,7 +113,9 @@ def _take_column(facts: Facts, row: tuple, flavor: str) -> None:
     kind = "geometry" if kind in _GEOMETRY else kind
     if "compressed" in full.lower():
         kind, shape, charset = ("varchar" if kind.startswith("var") else "blob") + " compressed", (), None
-    facts.columns.append((name, kind, shape, nullable == "YES", (charset if is_text else None) if charset != BINARY else None))
+    facts.columns.append(
+        (name, kind, shape, nullable == "YES", (charset if is_text else None) if charset != BINARY else None)
+    )
     is_generated = "generated" in extra.replace("default_generated", "") and "row" not in str(default or "").lower()
     facts.attributes.append((name, "on update" in extra, "invisible" in extra, "auto_increment" in extra,
                              "stored generated" in extra, "virtual generated" in extra))  # fmt: skip
@@ -157,7 +159,8 @@ def our_facts(schema: TableSchema, server: Facts, flavor: str) -> Facts:
     has_foreign = schema.engine in (None, "innodb") and not known
     ours.foreign_keys = sorted(
         (_action(key.on_delete), _action(key.on_update), key.parent_table)
-        for key in schema.foreign_keys if has_foreign and key.row_changing_action
+        for key in schema.foreign_keys
+        if has_foreign and key.row_changing_action
     )
     return ours
 
@@ -174,7 +177,13 @@ def _column(column: Column) -> tuple:
         shape = kind.labels
     elif kind.fraction_digits is not None:
         shape = (kind.fraction_digits,)
-    return column.name, kind.name, shape, column.nullable, kind.charset if kind.has_charset and kind.charset != BINARY else None
+    return (
+        column.name,
+        kind.name,
+        shape,
+        column.nullable,
+        kind.charset if kind.has_charset and kind.charset != BINARY else None,
+    )
 
 
 def _same_default(column: Column, server: str, flavor: str) -> str:
@@ -209,5 +218,3 @@ def _collation(column: Column, told: str | None, flavor: str) -> str | None:
         return told
     named = named.replace("utf8_", "utf8mb3_") if named.startswith("utf8_") else named
     return f"{column.type.charset}_{named}" if named.startswith("uca1400") else named
-
-

@@ -28,7 +28,9 @@ _COMMAND = re.compile(
     r"|shutdown_server|dirty_close|reset_connection|ping|system|real_sleep|expr|assert|wait_for_slave_to_stop|delimiter)\b",
     re.IGNORECASE,
 )
-_DANGEROUS = re.compile(r"\b(mysql|sys|information_schema|performance_schema)`?\s*\.|use\s+`?(mysql|sys|inf|perf)", re.I)
+_DANGEROUS = re.compile(
+    r"\b(mysql|sys|information_schema|performance_schema)`?\s*\.|use\s+`?(mysql|sys|inf|perf)", re.I
+)
 
 
 def test_files(flavor: str) -> list[Path]:

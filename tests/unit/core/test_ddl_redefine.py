@@ -30,7 +30,9 @@ def after(create: str, *alters: str, flavor: str = "mysql") -> TableSchema:
 def shown(schema: TableSchema) -> str:
     """Columns as ``name type``, ! for NOT NULL, the character set where it is not latin1; then the identity."""
     columns = (
-        f"{c.name} {c.type.sql()}" + "!" * (not c.nullable) + f" {c.type.charset}" * (c.type.charset not in (None, "latin1"))
+        f"{c.name} {c.type.sql()}"
+        + "!" * (not c.nullable)
+        + f" {c.type.charset}" * (c.type.charset not in (None, "latin1"))
         for c in schema.columns
     )
     return ", ".join(columns) + f" [{','.join(schema.primary_key)}]"
