@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 
 import pymysql
 
-from tests.support.definition_fold import DefinitionFold
 from bench.server_definitions import Facts, our_facts, read_facts
 from bench.server_tests import ddl_statements, test_files
 from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
 from mirrorlake.core.schema.tables import TableSchema, same_definition, why_not_mirrored
 from mirrorlake.errors import RefusedError
+from tests.support.definition_fold import DefinitionFold
 from tests.support.servers import Server, running_server
 
 _DATABASE = "test"

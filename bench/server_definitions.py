@@ -205,8 +205,9 @@ def _our_default(column: Column) -> str:
 
 def _attributes(column: Column) -> tuple:
     is_generated = column.generated is not None
+    is_stored = column.is_stored if is_generated else bool(column.row_period)
     return (column.name, column.updates_to_now, column.is_invisible, column.is_auto_increment,
-            is_generated and column.is_stored or bool(column.row_period), is_generated and not column.is_stored)  # fmt: skip
+            is_stored, is_generated and not column.is_stored)  # fmt: skip
 
 
 def _collation(column: Column, told: str | None, flavor: str) -> str | None:

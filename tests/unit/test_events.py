@@ -79,6 +79,33 @@ def test_too_many_databases_are_marked_by_254():
     assert parse_query(query(b"x", b"\x0c\xfe\x08\x2d\x00")).default_charset_id == 45
 
 
+@pytest.mark.parametrize(
+    ("variables", "flavor", "explicit"),
+    [
+        (b"\x00\0\0\0\x01", "mariadb", True), (b"\x00\0\0\0\0", "mariadb", False), (b"", "mariadb", None),
+        (b"\x10\x01", "mysql", True), (b"\x10\0", "mysql", False), (b"\x00\0\0\0\x01", "mysql", None),
+    ],
+)  # fmt: skip
+def test_timestamp_rule_of_the_session(variables, flavor, explicit):
+    assert parse_query(query(b"x", variables)).explicit_timestamps(flavor) is explicit
+
+
+@pytest.mark.parametrize(
+    ("variables", "phase", "in_force"),
+    [(b"", 0, True), (b"\x82\x02", 2, False), (b"\x82\x04" + bytes(8), 4, True), (b"\x82\x08" + bytes(8), 8, False)],
+)
+def test_phases_of_an_alter(variables, phase, in_force):
+    found = parse_query(query(b"x", variables + b"\x08\x2d\x00"))
+    assert (found.alter_phase, found.is_in_force, found.default_charset_id) == (phase, in_force, 45)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("10.11.19-MariaDB-log", 101119), ("9.7.4", 90704), ("5.6.51-log", 50651), ("x", None)]
+)
+def test_version_as_a_number(text, number):
+    assert FormatDescription(text, "mysql", 0, 1).version_number == number
+
+
 @pytest.mark.parametrize(("flavor", "version"), VERSIONS)
 def test_query_as_the_servers_write_it(flavor, version):
     spec = Query("CREATE TABLE t (id INT)", "shop", sql_mode=4, time_zone="SYSTEM", charset_database=8)

@@ -306,6 +306,29 @@ def test_an_unknown_kind_of_statement_refuses_the_table_it_names():
     assert [brief(change) for change in found] == [refused("t", "external is not understood at character 8")]
 
 
+def test_versioned_comments_by_the_servers_version():
+    sql = "create table n (id int primary key /*!50606 , a int */ /*!080013 , b int */ /*!999999 , c int */)"
+    columns = [
+        [c.name for c in run(sql, after(*SHOP), server_version=v)[0].schema.columns] for v in (50651, 80012, 80013)
+    ]
+    assert columns == [["id", "a"], ["id", "a"], ["id", "a", "b"]]
+
+
+@pytest.mark.parametrize(("version", "explicit", "nullable"), [
+    (50744, None, False), (90704, None, True), (50744, True, True), (90704, False, False),
+])  # fmt: skip
+def test_timestamps_by_the_sessions_rule(version, explicit, nullable):
+    found = run("create table n (id int primary key, a timestamp)", after(*SHOP), server_version=version,
+                explicit_timestamps=explicit)  # fmt: skip
+    assert found[0].schema.columns[1].nullable is nullable
+
+
+def test_a_unique_key_kept_as_a_hash_is_refused():
+    found = run("create table n (id int primary key, a text unique)", after(*SHOP, flavor="mariadb"), flavor="mariadb")
+    reason = "the UNIQUE key a is kept as a hash, in a column that only the log shows"
+    assert [brief(change) for change in found] == [refused("n", reason)]
+
+
 def test_tables_of_the_log_are_followed_to_the_end():
     definitions = after(
         *SHOP, "alter table t add c text, drop b", "drop table u", "create table u (k char(3) primary key)"
@@ -366,11 +389,21 @@ def test_history_is_rebuilt_from_its_rows():
     assert rebuilt.schema_ids == definitions.schema_ids and len(rebuilt.schema_ids) == 5
 
 
+MORE_TO_DAMAGE = (
+    "create table n (a int default (1 + 2) on update now(), b text as (a) stored, key k (a, (b)), foreign key (a) "
+    "references u (x) on delete no action) collate utf8mb4_bin partition by range (a) subpartition by hash (a) "
+    "(partition p values less than (5) (subpartition s, subpartition q), partition r values less than maxvalue)",
+    "alter table t add partition (partition p values in ((1, 'x'), (2, null))), alter a set default case 1 when 2 end",
+    "alter table t reorganize partition p, q into (partition r history), add period if not exists for p (a, b)",
+    "create table t (a enum(0x41, 'b'), b timestamp as row start) partition by system_time interval f(1) day",
+)
+
+
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 def test_damaged_statements_change_refuse_or_raise_our_error(flavor):
     random, definitions = Random(7), after(*SHOP)
     letters = "()',`\"/*!;. aZ0é@=-#\\"
-    for sql in [*EFFECTS, *MARIADB_EFFECTS] * 4:
+    for sql in [*EFFECTS, *MARIADB_EFFECTS, *MORE_TO_DAMAGE] * 4:
         text = list(sql)
         for _ in range(random.randint(1, 3)):
             at = random.randrange(len(text) + 1)

@@ -170,7 +170,7 @@ def _has_period(schema: TableSchema, name: str) -> bool:
 
 
 def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
-    """CONVERT TO CHARACTER SET: every column of text takes the table's new one, an old column with room for what it had."""
+    """CONVERT TO CHARACTER SET: every column of text takes the table's, an old one with room for what it had."""
     if not any(isinstance(clause, ConvertCharset) for clause in clauses):
         return schema
     written = {c.column.name.casefold() for c in clauses if isinstance(c, AddColumn | ChangeColumn)}

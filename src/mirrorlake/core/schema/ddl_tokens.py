@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, Token, tokenize
 
-
 _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
 """The servers' names are utf8mb3: they make a question mark of such a character."""
 

@@ -155,11 +155,12 @@ class AssembleHop:
 
 
 def _definition_events(events: DataFrame) -> DataFrame:
-    """The QUERY events that are no BEGIN or COMMIT, each file's first event, and the first TABLE_MAP of each distinct body."""
+    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each distinct body."""
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
     queries = events.where(
-        f"event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin} AND substring(raw, {end} - 6, 7) <> {commit}"
+        f"event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
+        f" AND substring(raw, {end} - 6, 7) <> {commit}"
     )
     maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
     firsts = maps.groupBy("body").agg(F.min_by(F.struct(*events.columns), "lsn").alias("event")).select("event.*")

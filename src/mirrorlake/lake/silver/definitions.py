@@ -39,8 +39,8 @@ class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it.
 
     ddl_lsn: of the newest row that a DDL gave. Rows are appended in log order, a range in one commit, so every DDL up
-    to there is in ``definitions``; it must not be interpreted again on top of its own effect. versions: the server's, by
-    log file (the lsn without its offset), as each file's first event says.
+    to there is in ``definitions``; it must not be interpreted again on top of its own effect. versions: the server's,
+    by log file (the lsn without its offset), as each file's first event says.
     """
 
     definitions: Definitions
@@ -58,7 +58,7 @@ class DefinitionLog:
         return log
 
     def extend(self, lake: Lake, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
-        """Take in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range, in log order, and append what is new, if anything is.
+        """Take in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range, in log order, and append what is new.
 
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
