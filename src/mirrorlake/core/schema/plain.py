@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
-
-T = TypeVar("T")
+from typing import Any, get_args, get_origin, get_type_hints
 
 
 def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
@@ -19,7 +17,7 @@ def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
     return [to_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def from_plain(kind: type[T], plain: dict) -> T:
+def from_plain(kind: Any, plain: dict) -> Any:
     """The dataclass ``kind`` again. Its fields are plain values, dataclasses, tuples, or one of these or None."""
     hints = _hints(kind)
     return kind(**{name: _read(hints[name], item) for name, item in plain.items()})

@@ -83,9 +83,9 @@ class DefinitionLog:
 
     def _changes(self, events: BronzeEvents, lake: Lake) -> Iterator[tuple[int, DefinitionChange]]:
         flavor = lake.flavor
-        for i in np.flatnonzero(events.event_type == FORMAT_DESCRIPTION):
-            version = parse_format_description(events.body(int(i))).version_number
-            self.versions[int(events.lsn[i]) >> OFFSET_BITS] = version
+        for first in np.flatnonzero(events.event_type == FORMAT_DESCRIPTION):
+            version = parse_format_description(events.body(int(first))).version_number
+            self.versions[int(events.lsn[first]) >> OFFSET_BITS] = version
         layouts = RowLayouts()
         slots = TableSlots(flavor, layouts).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type
