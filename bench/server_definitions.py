@@ -145,7 +145,7 @@ def our_facts(schema: TableSchema, server: Facts, flavor: str) -> Facts:
     shown = [c for c in schema.columns if not c.row_period or c.name in told]  # implicit row_start is not listed
     ours = Facts(columns=[_column(column) for column in shown])
     said = dict(server.defaults)
-    ours.defaults = [(c.name, _same_default(c, said.get(c.name, ""), flavor)) for c in shown]
+    ours.defaults = [(c.name, _same_default(c, said.get(c.name, ""))) for c in shown]
     ours.attributes = [_attributes(column) for column in shown]
     ours.collations = [(c.name, _collation(c, told.get(c.name), flavor)) for c in shown]
     for key in schema.keys:
@@ -186,10 +186,10 @@ def _column(column: Column) -> tuple:
     )
 
 
-def _same_default(column: Column, server: str, flavor: str) -> str:
-    """MariaDB keeps a constant expression as its value, both keep bits as the text that they are."""
+def _same_default(column: Column, server: str) -> str:
+    """The servers keep a constant expression as its value, and bits as the text that they are."""
     kind = column.default.kind if column.default else ""
-    is_computed = kind == "bits" or (kind == "expression" and flavor == "mariadb")
+    is_computed = kind in ("bits", "expression")
     return server if is_computed and server.startswith("literal") else _our_default(column)
 
 

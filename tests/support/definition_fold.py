@@ -51,6 +51,7 @@ class DefinitionFold:
                 self._take_database(parsed, query)
             case ddl.DropDatabase():
                 self.tables = {name: known for name, known in self.tables.items() if name[0] != parsed.name}
+                self.databases.pop(parsed.name, None)
             case ddl.CreateTable():
                 self._create(parsed, explicit)
             case ddl.CreateSequence():
@@ -70,7 +71,8 @@ class DefinitionFold:
         if isinstance(parsed, ddl.CreateDatabase) and parsed.if_not_exists and parsed.name in self.databases:
             return
         server = charset_of_collation_id(query.charset[2], self.flavor) if query.charset else None
-        known = self.databases.get(parsed.name, (server, None))
+        is_new = isinstance(parsed, ddl.CreateDatabase)
+        known = (server, None) if is_new else self.databases.get(parsed.name, (None, None))
         self.databases[parsed.name] = (parsed.charset, parsed.collation) if parsed.charset else known
 
     def _create(self, parsed: ddl.CreateTable, explicit: bool) -> None:

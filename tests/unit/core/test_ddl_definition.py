@@ -177,6 +177,12 @@ def test_long_unique_keys_of_mariadb_are_hashes():
         Key("a", "unique", (KeyPart("a"),), is_hash=True), Key("b", "unique", (KeyPart("b"),), is_hash=True),
     )  # fmt: skip
     assert found.primary_key == ()
+    using_hash = "create table t (a int not null, unique (a) using hash)"
+    assert [define(f"{using_hash} {more}", "mariadb").keys[0].is_hash for more in ("", "engine=memory")] == [
+        True,
+        False,
+    ]
+    assert not define(using_hash).keys[0].is_hash
 
 
 def test_timestamps_without_explicit_defaults():

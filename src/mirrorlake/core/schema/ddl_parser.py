@@ -6,12 +6,13 @@ Statements are told apart by their first words. What is neither known to leave t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.ddl_alter import read_alter_table
 from mirrorlake.core.schema.ddl_create import read_create_table, skip_wait
 from mirrorlake.core.schema.ddl_dml import read_dml
-from mirrorlake.core.schema.ddl_keys import accept_index_word, read_key_parts, skip_index_type
+from mirrorlake.core.schema.ddl_keys import accept_index_word, read_index_type, read_key_options, read_key_parts
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_options import read_database_options, sees_database_option
 from mirrorlake.core.schema.ddl_statements import (
@@ -98,11 +99,13 @@ def _charset(options: TableOptions) -> tuple[str | None, str | None]:
 
 def _read_create_index(tokens: Tokens, kind: str, or_replace: bool) -> Statement:
     if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), tokens.name()
-    skip_index_type(tokens)
+    uses_hash = read_index_type(tokens)
     tokens.expect("ON")
     table = tokens.table_name()
     skip_wait(tokens)
-    return AlterTable(table, [AddKey(read_key_parts(tokens, kind, name), if_not_exists, or_replace)])
+    key = read_key_parts(tokens, kind, name)
+    key = replace(key, uses_hash=uses_hash or read_key_options(tokens))
+    return AlterTable(table, [AddKey(key, if_not_exists, or_replace)])
 
 
 def _read_alter(tokens: Tokens) -> Statement:

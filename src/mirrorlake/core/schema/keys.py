@@ -23,13 +23,15 @@ class KeyPart:
 class Key:
     """kind: see the constants. is_generated: made by the server for a foreign key, gone when another key serves.
 
-    is_hash: MariaDB's UNIQUE of a whole TEXT or BLOB. period: of WITHOUT OVERLAPS.
+    uses_hash: USING HASH is written. is_hash: MariaDB's UNIQUE that is too long for an index, or USING HASH where the
+    engine has no such index. period: of WITHOUT OVERLAPS.
     """
 
     name: str
     kind: str
     parts: tuple[KeyPart, ...]
     is_generated: bool = False
+    uses_hash: bool = False
     is_hash: bool = False
     period: str | None = None
 

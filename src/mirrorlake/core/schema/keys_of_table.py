@@ -14,6 +14,7 @@ from mirrorlake.core.schema.types import BLOBS, TEXTS
 
 _LONGEST_KEY_BYTES = {"myisam": 1000, "aria": 2000}
 _LONGEST_INNODB_KEY_BYTES = 3072
+_ENGINES_WITH_HASH = frozenset(("memory", "heap"))
 _WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", "geometry", *TEXTS, *BLOBS))
 
 
@@ -64,9 +65,11 @@ def _is_needless(generated: Key, keys: Iterable[Key]) -> bool:
 
 
 def _is_hash(key: Key, columns: dict[str, Column], engine: str | None) -> bool:
-    """MariaDB tells apart by a hash what is too long for an index."""
-    if key.kind != UNIQUE:
+    """MariaDB tells apart by a hash what is too long for an index, or is to be USING HASH."""
+    if key.kind != UNIQUE or (engine or "") in _ENGINES_WITH_HASH:
         return False
+    if key.uses_hash:
+        return True
     longest = _LONGEST_KEY_BYTES.get(engine or "innodb", _LONGEST_INNODB_KEY_BYTES)
     parts = [(columns[part.column.casefold()], part.length) for part in key.parts if part.column is not None]
     has_whole_text = any(column.type.name in (*TEXTS, *BLOBS) and length is None for column, length in parts)
