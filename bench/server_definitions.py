@@ -107,7 +107,7 @@ def _take_column(facts: Facts, row: tuple, flavor: str) -> None:
     elif kind in ("char", "varchar", "binary", "varbinary"):
         shape = (int(length),)
     elif kind in ("enum", "set"):
-        shape = tuple(label.replace("''", "'") for label in re.findall(r"'((?:[^']|'')*)'", full))
+        shape = tuple(label.replace("''", "'").replace("\\0", "\0") for label in re.findall(r"'((?:[^']|'')*)'", full))
     elif kind in ("datetime", "timestamp", "time"):
         shape = (int(digits),)
     kind = "geometry" if kind in _GEOMETRY else kind

@@ -29,7 +29,7 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _DANGEROUS = re.compile(
-    r"\b(mysql|sys|information_schema|performance_schema)`?\s*\.|use\s+`?(mysql|sys|inf|perf)", re.I
+    r"\b(mysql|sys|information_schema|performance_schema)`?\s*\.|use\s+`?(mysql|sys|inf|perf)|start\s+transaction", re.I
 )
 
 

@@ -81,6 +81,12 @@ def test_collation_of_the_table_is_that_of_columns_without_one():
     assert (found.default_charset, found.default_collation) == ("utf8mb4", "utf8mb4_general_ci")
 
 
+def test_utf8_by_sql_mode():
+    sql = "create table t (a char charset utf8, b char collate utf8_bin)"
+    for mode, charset in ((0, "utf8mb3"), (1 << 33, "utf8mb4")):
+        assert [column.type.charset for column in define(sql, sql_mode=mode).columns] == [charset, charset]
+
+
 def keys(schema: TableSchema) -> list[tuple]:
     def part(p: KeyPart) -> str:
         return f"({p.expression})" if p.column is None else p.column + (f"({p.length})" if p.length else "")
@@ -178,10 +184,8 @@ def test_long_unique_keys_of_mariadb_are_hashes():
     )  # fmt: skip
     assert found.primary_key == ()
     using_hash = "create table t (a int not null, unique (a) using hash)"
-    assert [define(f"{using_hash} {more}", "mariadb").keys[0].is_hash for more in ("", "engine=memory")] == [
-        True,
-        False,
-    ]
+    found = [define(f"{using_hash} {more}", "mariadb").keys[0].is_hash for more in ("", "engine=memory")]
+    assert found == [True, False]
     assert not define(using_hash).keys[0].is_hash
 
 

@@ -27,6 +27,7 @@ from mirrorlake.core.schema.types import (
 )
 
 _REAL_AS_FLOAT, _MAXDB, _ORACLE = 1, 1 << 12, 1 << 9  # bits of sql_mode; the last two act on MariaDB only
+_UTF8_IS_UTF8MB4 = 1 << 33  # INTERPRET_UTF8_AS_UTF8MB4 of MySQL 9.7
 _SYNONYMS = {
     "bool": "tinyint", "boolean": "tinyint", "int1": "tinyint", "int2": "smallint", "int3": "mediumint",
     "middleint": "mediumint", "int4": "int", "integer": "int", "int8": "bigint", "serial": "bigint",
@@ -84,7 +85,11 @@ def read_collation(tokens: Tokens) -> str | None:
 
 
 def _charset_word(tokens: Tokens) -> str:
-    return tokens.string() if tokens.peek().kind is Kind.STRING else tokens.name()
+    name = tokens.string() if tokens.peek().kind is Kind.STRING else tokens.name()
+    family, _, rest = name.partition("_")
+    if family.lower() == "utf8" and tokens.flavor == "mysql" and tokens.sql_mode & _UTF8_IS_UTF8MB4:
+        return f"utf8mb4_{rest}" if rest else "utf8mb4"
+    return name
 
 
 def _read_name(tokens: Tokens) -> tuple[str, str | None]:
