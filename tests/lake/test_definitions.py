@@ -21,11 +21,11 @@ def test_a_range_that_is_read_again_adds_no_definition(spark, lake_dir):
     run_ingest(lake, source, options, Watcher())
     events = spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS).orderBy("lsn").toArrow().to_batches()
 
-    assert DefinitionLog.read(lake).extend(lake, events, 1)
+    assert DefinitionLog(lake).extend(events, 1)
     first = rows(lake)
     assert [row for row in first if row[3] == "alter"]
-    again = DefinitionLog.read(lake)
-    assert not again.extend(lake, events, 2)
+    again = DefinitionLog(lake)
+    assert not again.extend(events, 2)
     assert rows(lake) == first
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
+from mirrorlake.core.binlog.mapped_table import MappedTable, describe
+from mirrorlake.core.binlog.table_map import parse_table_map
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
@@ -125,10 +126,10 @@ def follow(server: Server) -> tuple[list[DefinitionChange], list[str], dict[str,
             definitions.apply(found)
             changes += found
         elif kind == _TABLE_MAP:
-            seen = parse_table_map(body, server.flavor)
-            known = definitions.get(seen.database, seen.table)
-            last[seen.table] = (known, seen)
-            wrong += [f"{seen.table}: {why}" for why in [why_wrong(known, seen)] if why]
+            seen = describe(parse_table_map(body, server.flavor), None, server.flavor)
+            known = definitions.get(seen.map.database, seen.map.table)
+            last[seen.map.table] = (known, seen)
+            wrong += [f"{seen.map.table}: {why}" for why in [why_wrong(known, seen)] if why]
     assert definitions_equal(definitions, Definitions.from_rows(change.to_row() for change in changes), last.values())
     return changes, wrong, last
 
@@ -152,7 +153,7 @@ def interpret_query(body: bytes, flavor: str, version: int, definitions: Definit
     )
 
 
-def why_wrong(known, seen: TableMap) -> str | None:
+def why_wrong(known, seen: MappedTable) -> str | None:
     if isinstance(known, TableSchema):
         return str(seen.refusal) if seen.refusal else same_definition(seen.schema, known)
     if not isinstance(known, Refused):
@@ -167,7 +168,7 @@ def why_wrong(known, seen: TableMap) -> str | None:
 
 
 def definitions_equal(folded: Definitions, rebuilt: Definitions, accounts) -> bool:
-    names = [(seen.database, seen.table) for _, seen in accounts]
+    names = [(seen.map.database, seen.map.table) for _, seen in accounts]
     return all(folded.get(*name) == rebuilt.get(*name) for name in names) and folded.schema_ids == rebuilt.schema_ids
 
 

@@ -10,8 +10,10 @@ import pytest
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
@@ -37,6 +39,12 @@ def assembled(flavor, events, **limits) -> pa.Table:
     return pa.Table.from_batches(Assembler(flavor, **limits).assemble(events), CHANGE_SCHEMA).combine_chunks()
 
 
+def timeline(flavor, events) -> Timeline:
+    reader = DefinitionReader(flavor)
+    reader.read(events)
+    return reader.timeline(-1, 2**62)
+
+
 def cut_anywhere(batches, random) -> list[pa.RecordBatch]:
     """The same events in batches of other sizes, some of them empty."""
     events = pa.Table.from_batches(batches).combine_chunks()
@@ -54,6 +62,16 @@ def test_silver_holds_every_transaction_of_a_random_history_in_order(tmp_path, s
     table = assembled(flavor, cut_anywhere(events, random))
     assert silver_rows(table.to_batches(), all_schemas(history)) == expected_rows(history)
     assert all(recorded == computed for recorded, computed in checksums(table.to_batches()))
+
+
+@FLAVORS
+@pytest.mark.parametrize("metadata", ["MINIMAL", "NO_LOG"])
+def test_silver_is_the_same_whatever_the_table_maps_tell(tmp_path, seed, flavor, metadata, history_number):
+    history = random_history(seed + history_number)
+    events = bronze(tmp_path, history.log(flavor, metadata=metadata))
+    known = timeline(flavor, events)
+    table = pa.Table.from_batches(Assembler(flavor, known).assemble(cut_anywhere(events, Random(seed))), CHANGE_SCHEMA)
+    assert silver_rows(table.to_batches(), all_schemas(history)) == expected_rows(history)
 
 
 @FLAVORS

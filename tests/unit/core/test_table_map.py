@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from mirrorlake.core.binlog.mapped_table import MappedTable, describe
 from mirrorlake.core.binlog.table_map import parse_table_map
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -34,13 +35,17 @@ RECORDED = {
 }
 
 
+def described(body: bytes, flavor: str, known: TableSchema | None = None) -> MappedTable:
+    return describe(parse_table_map(body, flavor), known, flavor)
+
+
 def labelled(name: str, charset: str, *labels: str) -> ColumnType:
     return ColumnType(name, charset=charset, labels=labels)
 
 
 @pytest.mark.parametrize(("body", "flavor"), [(MYSQL_LABELS, "mysql"), (MARIADB_LABELS, "mariadb")])
 def test_labels_come_in_the_column_character_set(body, flavor):
-    found = parse_table_map(body, flavor)
+    found = described(body, flavor)
     assert found.schema == TableSchema(
         "a",
         "e",
@@ -52,19 +57,17 @@ def test_labels_come_in_the_column_character_set(body, flavor):
         ),
         ("id",),
     )
-    assert (found.wire_types, found.metadata, found.has_full_metadata, found.refusal) == (
-        (8, 247, 248, 247), (0, 1, 1, 1), True, None,
-    )  # fmt: skip
+    assert (found.map.wire_types, found.map.metadata, found.refusal) == ((8, 247, 248, 247), (0, 1, 1, 1), None)
 
 
 def test_a_unique_key_without_nulls_stands_in_for_the_primary_key():
-    found = parse_table_map(MARIADB_PROMOTED, "mariadb")
-    assert (found.table_id, found.database, found.table) == (0x13, "a", "uk")
+    found = described(MARIADB_PROMOTED, "mariadb")
+    assert (found.map.table_id, found.map.database, found.map.table) == (0x13, "a", "uk")
     assert found.schema.primary_key == ("c",)
 
 
 def test_the_generated_invisible_key_is_a_column():
-    found = parse_table_map(MYSQL_INVISIBLE_KEY, "mysql").schema
+    found = described(MYSQL_INVISIBLE_KEY, "mysql").schema
     assert [column.name for column in found.columns] == ["my_row_id", "a"] and found.primary_key == ("my_row_id",)
 
 
@@ -108,7 +111,7 @@ SIGNED = field(1, b"\0")
     ],
 )
 def test_what_is_not_mirrored_is_named(body, code):
-    assert parse_table_map(body, "mariadb" if b"\x8d" in body else "mysql").refusal[0] == code
+    assert described(body, "mariadb" if b"\x8d" in body else "mysql").refusal[0] == code
 
 
 def test_types_from_metadata():
@@ -119,7 +122,7 @@ def test_types_from_metadata():
     body = build(
         types, metadata, field(1, b"\xf0") + names(*columns) + field(9, b"\0\0\x09\x05") + charsets, nullable=2
     )
-    found = parse_table_map(body, "mysql")
+    found = described(body, "mysql")
     assert [column.type.sql() for column in found.schema.columns] == [
         "tinyint unsigned", "year", "decimal(10,2) unsigned", "bit(11)", "datetime(3)", "timestamp(6)", "datetime",
         "timestamp", "date", "varchar(10)", "char(127)", "binary(16)", "text", "mediumblob", "double unsigned",
@@ -163,6 +166,6 @@ def test_damaged_bytes_raise_only_our_error(name):
 
 def parse_or_refuse(body: bytes, flavor: str) -> None:
     try:
-        parse_table_map(body, flavor)
+        described(body, flavor)
     except RefusedError as error:
         assert error.code == "log-event"

@@ -1,7 +1,7 @@
-"""How the rows of each table map are decoded, as flat arrays that one kernel serves for every table.
+"""How the rows of each mapped table are decoded, as flat arrays that one kernel serves for every table.
 
-A *slot* is one distinct table map seen by a decoder. The arrays of all slots stand behind one another, so a new table
-or a DDL never compiles anything.
+A *slot* is one distinct table map with the definition in force. The arrays of all slots stand behind one another, so a
+new table or a DDL never compiles anything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.binlog.table_map import TableMap
+from mirrorlake.core.binlog.mapped_table import MappedTable
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.values import variant
@@ -126,7 +126,7 @@ class RowLayouts:
     """The slots known so far, and their arrays ``slots`` and ``columns`` (rebuilt when a slot is added)."""
 
     def __init__(self) -> None:
-        self.table_maps: list[TableMap] = []
+        self.tables: list[MappedTable] = []
         self.metadata: list[bytes] = []
         self._labels = _Labels()
         self._code_points = _CodePoints()
@@ -135,18 +135,18 @@ class RowLayouts:
         self._slots: list[tuple[int, int, int, int]] = []
         self._freeze()
 
-    def add(self, table_map: TableMap) -> int:
-        """Make a slot for a table map; its number."""
-        self.table_maps.append(table_map)
+    def add(self, table: MappedTable) -> int:
+        """Make a slot; its number."""
+        self.tables.append(table)
         first = len(self._columns)
-        if table_map.refusal:
+        if table.refusal:
             self.metadata.append(b"")
             self._slots.append((first, 0, 0, 1))
         else:
-            columns = table_map.schema.columns
+            columns = table.schema.columns
             names = [column.name for column in columns]
             self.metadata.append(variant.encode_metadata(names))
-            for column, wire_type, metadata in zip(columns, table_map.wire_types, table_map.metadata, strict=True):
+            for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
                 self._columns.append(_column_layout(column, wire_type, metadata, self._labels, self._code_points))
             self._rank += [0] * len(names)
             for place, i in enumerate(variant.field_order(names)):

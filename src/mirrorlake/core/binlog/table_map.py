@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
 from mirrorlake.core.binlog.table_map_fields import ENUM, SET, TableMapFields, read_fields
-from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id, decode_text, max_bytes
-from mirrorlake.core.schema.tables import Column, TableSchema, why_not_mirrored
+from mirrorlake.core.schema.charsets import BINARY, decode_text, max_bytes
 from mirrorlake.core.schema.types import BINARY_TWIN, BLOBS, TEXTS, ColumnType
 
 _STRING, _BLOB, _DECIMAL, _BIT = 254, 252, 246, 16
@@ -48,7 +47,6 @@ class TableMap:
     wire_types: column type numbers, with 254 resolved to 247 (ENUM), 248 (SET) or 254 (CHAR, BINARY).
     metadata: one number per column; VARCHAR and CHAR: largest size in bytes; DECIMAL: precision << 8 | scale;
     BIT: whole bytes << 8 | bits beyond; BLOB: bytes of the length; temporals: fraction digits; ENUM, SET: value bytes.
-    schema: None unless the map has full metadata. refusal: (code, reason) why the table is not mirrored.
     """
 
     table_id: int
@@ -56,9 +54,8 @@ class TableMap:
     table: str
     wire_types: tuple[int, ...]
     metadata: tuple[int, ...]
-    has_full_metadata: bool
-    schema: TableSchema | None
-    refusal: tuple[str, str] | None
+    nullable: tuple[bool, ...]
+    fields: TableMapFields
 
 
 def parse_table_map(body: bytes, flavor: str) -> TableMap:
@@ -74,18 +71,8 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
     resolved = _read_metadata(ByteReader(reader.take(reader.packed()), "table map metadata"), logged_types)
     wire_types, metadata = tuple(kind for kind, _ in resolved), tuple(number for _, number in resolved)
     null_bits = int.from_bytes(reader.take((count + 7) // 8), "little")
-    fields = read_fields(reader, wire_types, flavor)
-    has_full_metadata = fields.is_complete
-    schema: TableSchema | None = None
-    refusal: tuple[str, str] | None = ("row-metadata", "the table map lacks column names, signedness or character sets")
-    if has_full_metadata:
-        columns = tuple(
-            Column(fields.names[i], _column_type(kind, number, i, fields, flavor), bool(null_bits >> i & 1))
-            for i, (kind, number) in enumerate(resolved)
-        )
-        schema = TableSchema(database, table, columns, tuple(fields.names[i] for i in fields.key))
-        refusal = why_not_mirrored(schema)
-    return TableMap(table_id, database, table, wire_types, metadata, has_full_metadata, schema, refusal)
+    nullable = tuple(bool(null_bits >> i & 1) for i in range(count))
+    return TableMap(table_id, database, table, wire_types, metadata, nullable, read_fields(reader, wire_types, flavor))
 
 
 def _name(reader: ByteReader) -> str:
@@ -115,20 +102,20 @@ def _resolve_string(number: int) -> tuple[int, int]:
     return high | 0x30, low | ((high & 0x30) ^ 0x30) << 4
 
 
-def _column_type(kind: int, number: int, i: int, fields: TableMapFields, flavor: str) -> ColumnType:
+def column_type(kind: int, number: int, unsigned: bool, charset: str, labels: tuple[str, ...]) -> ColumnType:
+    """The type of a column from its wire type and metadata, and from what these do not tell."""
     if kind in _NUMBERS:
-        return ColumnType(_NUMBERS[kind], unsigned=fields.is_unsigned(i))
+        return ColumnType(_NUMBERS[kind], unsigned=unsigned)
     if kind == _DECIMAL:
-        return ColumnType("decimal", fields.is_unsigned(i), precision=number >> 8, scale=number & 0xFF)
+        return ColumnType("decimal", unsigned, precision=number >> 8, scale=number & 0xFF)
     if kind == _BIT:
         return ColumnType("bit", length=(number >> 8) * 8 + (number & 0xFF))
     if kind in _WITH_FRACTION:
         return ColumnType(_WITH_FRACTION[kind], fraction_digits=number)
     if kind in _BEFORE_5_6:
         return ColumnType(_BEFORE_5_6[kind], fraction_digits=0)
-    charset = charset_of_collation_id(fields.collations[i], flavor) if i in fields.collations else OTHER
     if kind in (ENUM, SET):
-        return _labelled_type("enum" if kind == ENUM else "set", fields.labels[i], charset)
+        return ColumnType("enum" if kind == ENUM else "set", charset=charset, labels=labels)
     if kind == _STRING or kind in _VARYING:
         return _sized_type("char" if kind == _STRING else "varchar", number, charset)
     if kind == _BLOB and 1 <= number <= 4:
@@ -136,12 +123,11 @@ def _column_type(kind: int, number: int, i: int, fields: TableMapFields, flavor:
     return ColumnType(_PLAIN.get(kind) or _COMPRESSED.get(kind) or f"type {kind}")
 
 
-def _labelled_type(name: str, encoded: tuple[bytes, ...], charset: str) -> ColumnType:
+def decode_labels(encoded: tuple[bytes, ...], charset: str) -> tuple[str, ...] | None:
+    """None when a label has no meaning in the character set."""
     decoded = [decode_text(label, charset) for label in encoded]
     labels = tuple(label for label in decoded if label is not None)
-    if len(labels) < len(decoded):
-        return ColumnType(name, charset=OTHER)
-    return ColumnType(name, charset=charset, labels=labels)
+    return labels if len(labels) == len(decoded) else None
 
 
 def _sized_type(name: str, length_bytes: int, charset: str) -> ColumnType:

@@ -54,9 +54,6 @@ class TableMapFields:
     def labelled_columns(self) -> list[int]:
         return self.columns(ENUM, SET)
 
-    def is_unsigned(self, i: int) -> bool:
-        return self.unsigned[i]
-
     @property
     def is_complete(self) -> bool:
         """Whether names, signedness, character sets and labels of all columns were told."""

@@ -1,15 +1,18 @@
-"""Which slot (distinct table map) each rows event of a batch belongs to."""
+"""Which slot (table map and definition in force) each rows event of a batch belongs to."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
-from mirrorlake.core.binlog.table_map import parse_table_map
+from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
 from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.schema.timeline import Timeline
 
 TABLE_MAP = 19
 _HEADER_BYTES = 19
+_ERA_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
@@ -47,15 +50,20 @@ def _follow(event_type, table, slot_of_map, current, slot_of_event):
 
 
 class TableSlots:
-    """Reads table maps as a log goes by; each distinct one is parsed once."""
+    """Reads table maps as a log goes by; each distinct one is parsed once.
 
-    def __init__(self, flavor: str, layouts: RowLayouts):
-        self._flavor, self._layouts = flavor, layouts
-        self._slot_by_body: dict[int, int] = {}
+    timeline: the definitions in force, of all tables that need them.
+    """
+
+    def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline):
+        self._flavor, self._layouts, self._timeline = flavor, layouts, timeline
+        self._maps: dict[int, TableMap] = {}
+        self._slots: dict[tuple[int, int], int] = {}
         self._slot_by_table_id: dict[int, int] = {}
 
-    def resolve(self, buf, offset, length, trailer, event_type) -> np.ndarray:
-        """int32 per event: the slot of a rows event or a table map, -1 for others.
+    def resolve(self, buf, offset, length, trailer, event_type, lsn) -> np.ndarray:
+        """int32 per event: the slot of a rows event or a table map, -1 for others. Equal maps of different definitions
+        have different slots.
 
         Raises RefusedError ``log-event`` for a table map that cannot be parsed.
         """
@@ -64,11 +72,10 @@ class TableSlots:
         _identify(buf, offset, length, trailer, event_type, table_id, body_hash)
         slot_of_map = np.full(n, -1, np.int32)
         maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
-        hashes, first, inverse = np.unique(body_hash[maps], return_index=True, return_inverse=True)
-        slots = [
-            self._slot(int(key), buf, offset, length, trailer, maps[i]) for key, i in zip(hashes, first, strict=True)
-        ]
         if len(maps):
+            eras = self._timeline.eras(lsn[maps]) * _ERA_FACTOR
+            _, first, inverse = np.unique(body_hash[maps] ^ eras, return_index=True, return_inverse=True)
+            slots = [self._slot(int(body_hash[i]), buf, offset, length, trailer, i, int(lsn[i])) for i in maps[first]]
             slot_of_map[maps] = np.array(slots, np.int32)[inverse]
         ids, compact = np.unique(table_id, return_inverse=True)
         table = np.where(table_id < 0, -1, compact).astype(np.int64)
@@ -78,9 +85,14 @@ class TableSlots:
         self._slot_by_table_id.update(zip(ids.tolist(), current.tolist(), strict=True))
         return slot_of_event
 
-    def _slot(self, key: int, buf, offset, length, trailer, i) -> int:
-        if key not in self._slot_by_body:
+    def _slot(self, body_hash: int, buf, offset, length, trailer, i, lsn: int) -> int:
+        seen = self._maps.get(body_hash)
+        if seen is None:
             start = int(offset[i])
             body = buf[start + _HEADER_BYTES : start + int(length[i]) - int(trailer[i])].tobytes()
-            self._slot_by_body[key] = self._layouts.add(parse_table_map(body, self._flavor))
-        return self._slot_by_body[key]
+            seen = self._maps[body_hash] = parse_table_map(body, self._flavor)
+        known = self._timeline.at(seen.database, seen.table, lsn)
+        key = (body_hash, id(known))
+        if key not in self._slots:
+            self._slots[key] = self._layouts.add(describe(seen, known, self._flavor))
+        return self._slots[key]

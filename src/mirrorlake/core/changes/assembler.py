@@ -20,6 +20,7 @@ from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.column_value import LOOKUPS
 from mirrorlake.errors import RefusedError
@@ -59,10 +60,18 @@ _SAVEPOINT_WORDS = ("SAVEPOINT", "RELEASE", "XA END")
 class Assembler:
     """Decodes the events of one source; keeps table maps and the open transaction between batches."""
 
-    def __init__(self, flavor: str, *, rows_per_batch: int = 32_768, image_bytes: int = 32 << 20):
+    def __init__(
+        self,
+        flavor: str,
+        timeline: Timeline | None = None,
+        *,
+        rows_per_batch: int = 32_768,
+        image_bytes: int = 32 << 20,
+    ):
+        """timeline: definitions for what table maps leave out; none: tables without full metadata are refused."""
         self._flavor = flavor
         self._layouts = RowLayouts()
-        self._slots = TableSlots(flavor, self._layouts)
+        self._slots = TableSlots(flavor, self._layouts, timeline or Timeline())
         self._state = np.zeros(rows.STATE_SIZE, np.int64)
         self._rows_per_batch, self._image_bytes = rows_per_batch, image_bytes
 
@@ -97,7 +106,9 @@ class Assembler:
                 n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
 
     def _event_arrays(self, events: BronzeEvents) -> EventArrays:
-        slot = self._slots.resolve(events.buf, events.offset, events.length, events.trailer, events.event_type)
+        slot = self._slots.resolve(
+            events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
+        )
         return EventArrays(
             events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer, slot
         )
@@ -113,7 +124,7 @@ class Assembler:
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
         event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]
-        maps = self._layouts.table_maps
+        tables = self._layouts.tables
         by_slot = pa.array(np.where(slot < 0, 0, slot), mask=slot < 0)
         is_commit = ops == rows.COMMIT
         columns = {
@@ -123,9 +134,9 @@ class Assembler:
             "op": OPS.take(pa.array(ops)),
             "gtid": events.gtid.take(pa.array(event)),
             "commit_ts": pa.array(out.commit_us[:n]).cast(CHANGE_SCHEMA.field("commit_ts").type),
-            "database": pa.array([m.database for m in maps], pa.string()).take(by_slot),
-            "table": pa.array([m.table for m in maps], pa.string()).take(by_slot),
-            "schema_id": pa.array([m.schema.schema_id if m.schema else None for m in maps], pa.int64()).take(by_slot),
+            "database": pa.array([t.map.database for t in tables], pa.string()).take(by_slot),
+            "table": pa.array([t.map.table for t in tables], pa.string()).take(by_slot),
+            "schema_id": pa.array([t.schema_id for t in tables], pa.int64()).take(by_slot),
             "before": self._images(out.before, out.before_ends, slot, (ops == rows.UPDATE) | (ops == rows.DELETE)),
             "after": self._images(out.after, out.after_ends, slot, (ops == rows.UPDATE) | (ops == rows.INSERT)),
             "statement": pa.nulls(n, pa.string()),
@@ -169,7 +180,7 @@ class Assembler:
     def _refusal(self, out: ChangeArrays, r: int) -> dict:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
         if cause == rows.REFUSED_TABLE:
-            return {"refusal": ": ".join(self._layouts.table_maps[slot].refusal)}
+            return {"refusal": ": ".join(self._layouts.tables[slot].refusal)}
         return {"refusal": _REFUSALS[cause]}
 
     def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
@@ -67,7 +68,7 @@ class AssembleHop:
         claim_source(recorded, lake.source)
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
-        self._definitions = DefinitionLog.read(lake)
+        self._definitions = DefinitionLog(lake)
 
     @property
     def lsn(self) -> int:
@@ -99,13 +100,13 @@ class AssembleHop:
             part = EventRange(part.lsn_from, part.lsn_to, part.cuts, self._collect(self._events(part)))
         if part.events is None:
             events = self._collect(_definition_events(self._events(part)))
-            self._definitions.extend(lake, events, part.lsn_to)
+            self._definitions.extend(events, part.lsn_to)
             self._commit(part, self._decoded(part), None)
             return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
-        self._definitions.extend(lake, part.events, part.lsn_to)
+        self._definitions.extend(part.events, part.lsn_to)
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
-            for batch in Assembler(lake.flavor).assemble(part.events):
+            for batch in Assembler(lake.flavor, self._timeline(part)).assemble(part.events):
                 stage.add(batch)
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
@@ -122,6 +123,9 @@ class AssembleHop:
         self._recorded = append_from(
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
         )
+
+    def _timeline(self, part: EventRange) -> Timeline:
+        return self._definitions.timeline(part.lsn_from, part.lsn_to)
 
     def _events(self, part: EventRange) -> DataFrame:
         events = self._lake.spark.table(self._lake.names.bronze_events)
@@ -141,10 +145,10 @@ class AssembleHop:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = self._lake.parallelism
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
-        flavor = self._lake.flavor
+        flavor, timeline = self._lake.flavor, self._timeline(part)
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return Assembler(flavor).assemble(batches)
+            return Assembler(flavor, timeline).assemble(batches)
 
         parts = None
         for first, last in zip(edges, edges[1:], strict=False):
@@ -155,7 +159,10 @@ class AssembleHop:
 
 
 def _definition_events(events: DataFrame) -> DataFrame:
-    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each distinct body."""
+    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each body in a file.
+
+    A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
+    """
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
     queries = events.where(
@@ -163,7 +170,11 @@ def _definition_events(events: DataFrame) -> DataFrame:
         f" AND substring(raw, {end} - 6, 7) <> {commit}"
     )
     maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
-    firsts = maps.groupBy("body").agg(F.min_by(F.struct(*events.columns), "lsn").alias("event")).select("event.*")
+    firsts = (
+        maps.groupBy("log_file", "body")
+        .agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
+        .select("event.*")
+    )
     return queries.unionAll(firsts)
 
 

@@ -23,8 +23,6 @@ DEFINITION_COLUMNS = """
     lsn BIGINT, schema_id BIGINT, database STRING, table STRING, action STRING, columns STRING,
     primary_key ARRAY<STRING>, steps STRING, refusal STRING, reason STRING
 """
-SEEN = "table_map"
-"""Action of a definition that a table map, not a DDL, gave."""
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:

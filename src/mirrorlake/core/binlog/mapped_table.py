@@ -1,0 +1,108 @@
+"""What the rows after a table map look like: the map's own account, completed by the definition in force.
+
+    binlog_row_metadata        the map tells                         the definition tells
+    FULL                       all                                   what the log has no word for: UUID, INET6, INET4
+    MINIMAL (MySQL's default)  signedness, character sets            names, ENUM and SET labels, key
+    NO_LOG (MariaDB's default) wire types, sizes, nullability only   the rest
+
+What both tell must agree; a table whose map and definition differ is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mirrorlake.core.binlog.table_map import TableMap, column_type, decode_labels
+from mirrorlake.core.binlog.table_map_fields import ENUM, SET
+from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id
+from mirrorlake.core.schema.tables import Column, TableSchema, same_definition, why_not_mirrored
+from mirrorlake.core.schema.types import ColumnType
+
+_LOGGED_AS = {
+    "uuid": ColumnType("binary", length=16),
+    "inet6": ColumnType("binary", length=16),
+    "inet4": ColumnType("binary", length=4),
+}
+"""MariaDB's types that the log shows as another type."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedTable:
+    """schema: None where it is not known. refusal: (code, reason) why the rows are not decoded."""
+
+    map: TableMap
+    schema: TableSchema | None
+    refusal: tuple[str, str] | None
+
+    @property
+    def schema_id(self) -> int | None:
+        return self.schema.schema_id if self.schema else None
+
+
+class _Unknown(Exception):
+    """What neither the map nor a definition tells."""
+
+
+def describe(seen: TableMap, known: TableSchema | None, flavor: str) -> MappedTable:
+    """known: the definition in force, None when there is none."""
+    if known is not None and len(known.columns) != len(seen.wire_types):
+        reason = f"the table map has {len(seen.wire_types)} columns, the definition {len(known.columns)}"
+        return MappedTable(seen, None, ("definition-mismatch", reason))
+    try:
+        schema = _schema(seen, known, flavor)
+    except _Unknown as unknown:
+        return MappedTable(seen, None, ("row-metadata", str(unknown)))
+    refusal = why_not_mirrored(schema)
+    difference = None if refusal or known is None else _difference(seen, schema, known)
+    if difference:
+        refusal = ("definition-mismatch", difference)
+    return MappedTable(seen, schema, refusal)
+
+
+def _schema(seen: TableMap, known: TableSchema | None, flavor: str) -> TableSchema:
+    if known is None:
+        if not seen.fields.is_complete:
+            raise _Unknown("the table map lacks column names, signedness or character sets, and no definition is known")
+        blank = Column("", ColumnType(""))
+        known = TableSchema(seen.database, seen.table, (blank,) * len(seen.wire_types), ())
+    columns = tuple(_column(seen, i, column, flavor) for i, column in enumerate(known.columns))
+    has_names = bool(seen.fields.names)
+    key = tuple(columns[i].name for i in seen.fields.key) if has_names else known.primary_key
+    return replace(known, columns=columns, primary_key=key)
+
+
+def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
+    fields = seen.fields
+    name = fields.names[i] if fields.names else known.name
+    unsigned = fields.unsigned.get(i, known.type.unsigned)
+    charset = _charset(seen, i, known, flavor)
+    labels = decode_labels(fields.labels[i], charset) if i in fields.labels else known.type.labels
+    kind = column_type(
+        seen.wire_types[i], seen.metadata[i], unsigned, OTHER if labels is None else charset, labels or ()
+    )
+    if _LOGGED_AS.get(known.type.name) == kind:
+        kind = known.type
+    return replace(known, name=name, type=kind, nullable=seen.nullable[i])
+
+
+def _charset(seen: TableMap, i: int, known: Column, flavor: str) -> str:
+    if i in seen.fields.collations:
+        return charset_of_collation_id(seen.fields.collations[i], flavor)
+    if known.type.has_charset and known.type.charset is None:
+        raise _Unknown(f"neither the table map nor a definition tells the character set of column {known.name}")
+    return known.type.charset or BINARY
+
+
+def _difference(seen: TableMap, schema: TableSchema, known: TableSchema) -> str | None:
+    for column, kind, n_bytes in zip(schema.columns, seen.wire_types, seen.metadata, strict=True):
+        if kind in (ENUM, SET) and n_bytes != _label_bytes(kind, len(column.type.labels)):
+            return f"{n_bytes} bytes of column {column.name} do not fit its {len(column.type.labels)} labels"
+    return same_definition(schema, known)
+
+
+def _label_bytes(kind: int, n_labels: int) -> int:
+    """Stored bytes of an ENUM or SET with so many labels."""
+    if kind == ENUM:
+        return 1 if n_labels < 256 else 2
+    n_bytes = (n_labels + 7) // 8
+    return 8 if n_bytes > 4 else n_bytes

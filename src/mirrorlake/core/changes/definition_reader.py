@@ -1,0 +1,105 @@
+"""The definitions that a log's DDL gives and those that only its table maps tell, in log order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog.events import parse_format_description, parse_query
+from mirrorlake.core.binlog.row_layout import RowLayouts
+from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
+from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.position import OFFSET_BITS
+from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.timeline import TableName, Timeline
+
+QUERY, FORMAT_DESCRIPTION = 2, 15
+SEEN = "table_map"
+"""Action of a definition that a table map, not a DDL, gave."""
+
+
+class DefinitionReader:
+    """Follows one log. ``definitions``: what holds at the end of what was read.
+
+    ddl_lsn: of the newest change that a DDL made. Every DDL up to there is in ``definitions``; it must not be
+    interpreted again on top of its own effect.
+    """
+
+    def __init__(self, flavor: str, server_version: Callable[[int], int | None] = lambda log_file: None):
+        """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
+        before."""
+        self._flavor, self._server_version = flavor, server_version
+        self._versions: dict[int, int | None] = {}
+        self.definitions, self.ddl_lsn = Definitions(), -1
+        self._timeline, self._mapped = Timeline(), set[TableName]()
+
+    def take(self, lsn: int, change: DefinitionChange) -> None:
+        """Go on from a change that was read before. Changes come in log order."""
+        self.definitions.apply([change])
+        if change.action != SEEN:
+            self.ddl_lsn = max(self.ddl_lsn, lsn)
+            self._timeline.follow(lsn, change, self.definitions)
+
+    def read(self, events: Iterable[pa.RecordBatch]) -> list[tuple[int, DefinitionChange]]:
+        """What is new in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range (bronze batches in order), each with its lsn.
+
+        Raises RefusedError for a table map or a statement that cannot be read and names no table.
+        """
+        new = []
+        self._mapped.clear()
+        batches = [BronzeEvents(batch) for batch in events if batch.num_rows]
+        for batch in batches:
+            self._note_versions(batch)
+        for changes in (self._replayed, self._seen):
+            for batch in batches:
+                for lsn, change in changes(batch):
+                    self.take(lsn, change)
+                    new.append((lsn, change))
+        return new
+
+    def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
+        """What decoding the range that was read last needs."""
+        return self._timeline.between(lsn_from, lsn_to, self._mapped)
+
+    def _note_versions(self, events: BronzeEvents) -> None:
+        for i in np.flatnonzero(events.event_type == FORMAT_DESCRIPTION):
+            version = parse_format_description(events.body(int(i))).version_number
+            self._versions[int(events.lsn[i]) >> OFFSET_BITS] = version
+
+    def _version(self, lsn: int) -> int | None:
+        log_file = lsn >> OFFSET_BITS
+        if log_file not in self._versions:
+            self._versions[log_file] = self._server_version(log_file)
+        return self._versions[log_file]
+
+    def _replayed(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
+        for i in np.flatnonzero((events.event_type == QUERY) & (events.lsn > self.ddl_lsn)):
+            query = parse_query(events.body(i))
+            if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
+                continue
+            charset_id = query.charset[2] if query.charset else None
+            changes = interpret(
+                query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
+                default_charset=charset_of_collation_id(charset_id, self._flavor) if charset_id else None,
+                definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
+                explicit_timestamps=query.explicit_timestamps(self._flavor),
+            )  # fmt: skip
+            yield from ((int(events.lsn[i]), change) for change in changes)
+
+    def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
+        """Definitions of table maps that no DDL gave."""
+        layouts = RowLayouts()
+        slots = TableSlots(self._flavor, layouts, self._timeline).resolve(
+            events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
+        )
+        maps = np.flatnonzero(events.event_type == TABLE_MAP)
+        first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
+        for slot, i in first_of_slot.items():
+            table = layouts.tables[slot]
+            self._mapped.add((table.map.database, table.map.table))
+            if table.schema is not None and table.schema_id not in self.definitions.schema_ids:
+                yield int(events.lsn[i]), DefinitionChange(SEEN, table.map.database, table.map.table, table.schema)

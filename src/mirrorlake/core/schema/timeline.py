@@ -1,0 +1,61 @@
+"""Which definition of a table is in force at which lsn: what a decoder must know of the log's DDL, as a small value."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Set
+
+import numpy as np
+
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.tables import TableSchema
+
+TableName = tuple[str, str]
+
+
+class Timeline:
+    """By (database, table): the definitions that statements of the log gave, each with the statement's lsn.
+
+    A definition holds for the events behind its statement. None: the table does not exist, is refused or not known.
+    """
+
+    def __init__(self) -> None:
+        self._lsns: dict[TableName, list[int]] = {}
+        self._schemas: dict[TableName, list[TableSchema | None]] = {}
+
+    def follow(self, lsn: int, change: DefinitionChange, definitions: Definitions) -> None:
+        """Note what ``change``, made at ``lsn``, has left in ``definitions``. Changes come in log order."""
+        concerned = [(change.database, change.table)] if change.table else self._tables_of(change.database)
+        for name in concerned:
+            known = definitions.get(*name)
+            self._put(name, lsn, known if isinstance(known, TableSchema) else None)
+
+    def at(self, database: str, table: str, lsn: int) -> TableSchema | None:
+        """What holds for the event at ``lsn``."""
+        place = bisect_left(self._lsns.get((database, table), ()), lsn)
+        return self._schemas[database, table][place - 1] if place else None
+
+    def eras(self, lsns: np.ndarray) -> np.ndarray:
+        """uint64 per event: equal for two events between which nothing changes."""
+        changes = sorted({lsn for found in self._lsns.values() for lsn in found})
+        return np.searchsorted(np.array(changes, np.int64), lsns).astype(np.uint64)
+
+    def between(self, lsn_from: int, lsn_to: int, names: Set[TableName]) -> Timeline:
+        """As much of it as events with lsn_from < lsn <= lsn_to of these tables need."""
+        part = Timeline()
+        for name in names & self._lsns.keys():
+            lsns, schemas = self._lsns[name], self._schemas[name]
+            first, stop = max(0, bisect_left(lsns, lsn_from + 1) - 1), bisect_left(lsns, lsn_to)
+            part._lsns[name], part._schemas[name] = lsns[first:stop], schemas[first:stop]
+        return part
+
+    def _tables_of(self, database: str) -> Iterable[TableName]:
+        return [name for name in self._lsns if name[0] == database]
+
+    def _put(self, name: TableName, lsn: int, schema: TableSchema | None) -> None:
+        lsns, schemas = self._lsns.setdefault(name, []), self._schemas.setdefault(name, [])
+        if lsns and lsns[-1] == lsn:
+            schemas[-1] = schema
+        elif not schemas or schemas[-1] is not schema:
+            lsns.append(lsn)
+            schemas.append(schema)
