@@ -20,6 +20,7 @@ from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History, random_history
 from tests.support.lake_runs import QUIET, LakeRun, expected_gold
 from tests.support.oracle import TableDdl
+from tests.support.partial_rows import with_partial_rows
 
 HISTORIES = 2
 FLAVORS = ("mysql", "mariadb")
@@ -27,12 +28,12 @@ STEPS = ("append_from", "append_once", "run_statement", "run_ddl")
 
 
 class Case:
-    """One history as a log of one flavor, and random choices of its own."""
+    """One history as a log of one flavor, and random choices of its own: row images, metadata, checksums, files."""
 
     def __init__(self, seed: int, number: int, items: int = 12):
         self.random = Random(f"{seed} {number}")
         self.history = random_history(seed + number, items=items, tables=2)
-        self.log = self.history.log(FLAVORS[number % 2], checksum=self.random.random() < 0.8)
+        self.log = partial_log(self.history, self.random, FLAVORS[number % 2], checksum=self.random.random() < 0.8)
         self.files = encode_logs(self.log, self.random.choice((None, 4_000, 15_000)))
         self.bytes = sum(len(encoded.data) for encoded in self.files)
 
@@ -58,6 +59,11 @@ class Case:
     def some_times(self, step: Callable[[], object]) -> None:
         for _ in range(self.random.choice((1, 1, 2))):
             step()
+
+
+def partial_log(history: History, random: Random, flavor: str, **options) -> Log:
+    items = with_partial_rows(history.items, random, flavor)
+    return Log(flavor, items, metadata=random.choice(("FULL", "MINIMAL", "NO_LOG")), **options)
 
 
 def check(run: LakeRun, history: History) -> None:
@@ -144,11 +150,12 @@ def test_the_hops_of_one_process_hand_their_batches_on_in_memory(spark, tmp_path
 
 
 def test_an_epoch_too_large_for_the_driver_is_reduced_by_workers(spark, tmp_path, seed, history_number):
-    """By one worker for each table, and by several that part its changes by key."""
-    history = random_history(seed + 3000 + history_number, items=12, tables=2)
-    write_logs(tmp_path / "logs", history.log(FLAVORS[history_number % 2]))
-    for per_task in (1_000_000, 7):
-        run = LakeRun(spark, tmp_path / "logs", tmp_path / f"lake-{per_task}")
+    """By one worker for each table, by several that part its changes by key, and by one where images lack columns."""
+    history, flavor = random_history(seed + 3000 + history_number, items=12, tables=2), FLAVORS[history_number % 2]
+    write_logs(tmp_path / "whole", history.log(flavor))
+    write_logs(tmp_path / "partial", partial_log(history, Random(seed), flavor))
+    for logs, per_task in (("whole", 1_000_000), ("whole", 7), ("partial", 7)):
+        run = LakeRun(spark, tmp_path / logs, tmp_path / f"lake-{logs}-{per_task}")
         run.ingest()
         run.assemble()
         hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=25, sizes=Sizes(local=0, per_task=per_task))

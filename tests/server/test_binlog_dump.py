@@ -392,8 +392,6 @@ def test_preflight_passes_on_a_right_server(server):
     [
         ("binlog_format", "STATEMENT", "ROW", "binlog-format"),
         ("binlog_format", "MIXED", "ROW", "binlog-format"),
-        ("binlog_row_image", "MINIMAL", "FULL", "binlog-row-image"),
-        ("binlog_row_metadata", "MINIMAL", "FULL", "binlog-row-metadata"),
         ("binlog_checksum", "NONE", "CRC32", "binlog-checksum"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirrorlake.core.changes.reduce import DELETED, reduce
+from mirrorlake.core.changes.reduce import DELETED, Patch, reduce
 from mirrorlake.core.changes.row_change import DELETE, INSERT, UPDATE, RowChange, is_key_change, split_key_change
 from mirrorlake.errors import InternalError
 
@@ -33,6 +33,10 @@ def updated(before, after, ordinal=0):
 
 def deleted(before, ordinal=0):
     return change(DELETE, before, None, ordinal)
+
+
+def key_row(number: int) -> dict:
+    return {"id": number, "region": "eu"}
 
 
 ONE = ("eu", 1)
@@ -74,6 +78,28 @@ def test_an_impossible_pair_is_named_with_both_places_and_no_value(pair):
     text = str(refused.value)
     assert "tx_lsn 77 ordinal 0" in text and "tx_lsn 99 ordinal 4" in text and "shop.orders" in text
     assert "eu" not in text
+
+
+def patched(before, after):
+    return RowChange(UPDATE, "shop", "orders", before, after, 77, 1, partial=True)
+
+
+TWO = ("eu", 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "net"),
+    [
+        ([patched(key_row(1), {**key_row(1), "value": 2})], {ONE: Patch(ONE, {**key_row(1), "value": 2})}),
+        ([inserted(row(1, "a") | {"b": 5}), patched(key_row(1), {**key_row(1), "b": 6})],
+         {ONE: row(1, "a") | {"b": 6}}),
+        ([patched(key_row(1), {**key_row(1), "b": 6}), patched(key_row(1), {**key_row(2), "value": 1})],
+         {ONE: DELETED, TWO: Patch(ONE, {**key_row(2), "b": 6, "value": 1})}),
+        ([patched(key_row(1), {**key_row(1), "b": 6}), deleted(key_row(1)), inserted(row(1, "a"))], {ONE: row(1, "a")}),
+    ],
+)  # fmt: skip
+def test_an_update_of_some_columns_leaves_the_others_as_they_were(changes, net):
+    assert reduce(changes, KEY) == net
 
 
 def test_a_key_change_deletes_the_old_key_and_inserts_the_new_one():

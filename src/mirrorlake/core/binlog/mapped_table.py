@@ -28,11 +28,14 @@ _LOGGED_AS = {
 
 @dataclass(frozen=True, slots=True)
 class MappedTable:
-    """schema: None where it is not known. refusal: (code, reason) why the rows are not decoded."""
+    """schema: None where it is not known. refusal: (code, reason) why the rows are not decoded. is_defined: the schema
+    has what only a definition tells, such as defaults."""
 
     map: TableMap
+    flavor: str
     schema: TableSchema | None
     refusal: tuple[str, str] | None
+    is_defined: bool
 
     @property
     def schema_id(self) -> int | None:
@@ -47,16 +50,16 @@ def describe(seen: TableMap, known: TableSchema | None, flavor: str) -> MappedTa
     """known: the definition in force, None when there is none."""
     if known is not None and len(known.columns) != len(seen.wire_types):
         reason = f"the table map has {len(seen.wire_types)} columns, the definition {len(known.columns)}"
-        return MappedTable(seen, None, ("definition-mismatch", reason))
+        return MappedTable(seen, flavor, None, ("definition-mismatch", reason), True)
     try:
         schema = _schema(seen, known, flavor)
     except _Unknown as unknown:
-        return MappedTable(seen, None, ("row-metadata", str(unknown)))
+        return MappedTable(seen, flavor, None, ("row-metadata", str(unknown)), known is not None)
     refusal = why_not_mirrored(schema)
     difference = None if refusal or known is None else _difference(seen, schema, known)
     if difference:
         refusal = ("definition-mismatch", difference)
-    return MappedTable(seen, schema, refusal)
+    return MappedTable(seen, flavor, schema, refusal, known is not None)
 
 
 def _schema(seen: TableMap, known: TableSchema | None, flavor: str) -> TableSchema:

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mirrorlake.core.binlog.mapped_table import MappedTable
+from mirrorlake.core.binlog.partial_layout import PartialLayouts
+from mirrorlake.core.binlog.table_map import length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
-from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.column_value import Columns
 from mirrorlake.core.values.kinds import (
@@ -40,7 +42,6 @@ from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
 _OLD_DATETIME_TYPE, _OLD_TIMESTAMP_TYPE = 12, 7
-_BLOB_TYPE = 252
 _FIXED_BINARY = "binary"
 
 
@@ -73,12 +74,6 @@ class _CodePoints:
         return self._starts[charset]
 
 
-def _length_bytes(wire_type: int, metadata: int) -> int:
-    if wire_type == _BLOB_TYPE:
-        return metadata
-    return 1 if metadata < 256 else 2
-
-
 def _column_layout(
     column: Column, wire_type: int, metadata: int, labels: _Labels, code_points: _CodePoints
 ) -> tuple[int, int, int, int, int]:
@@ -109,21 +104,27 @@ def _column_layout(
     if name in fixed:
         return *fixed[name], 0, 0, 0
     if kind.charset is not None and kind.charset != "binary":
-        return TEXT, 0, _length_bytes(wire_type, metadata), *code_points.form(kind.charset)
-    return BINARY, 0, _length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
+        return TEXT, 0, length_bytes(wire_type, metadata), *code_points.form(kind.charset)
+    return BINARY, 0, length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
 
 
 class Slots(NamedTuple):
-    """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take."""
+    """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take; headers: those of the
+    objects of whole images, one behind the other; hides_replace, key_has_default: see ``row_image.completeness``."""
 
     first_column: np.ndarray
     n_columns: np.ndarray
     row_bound: np.ndarray
     is_refused: np.ndarray
+    header_start: np.ndarray
+    header_bytes: np.ndarray
+    hides_replace: np.ndarray
+    key_has_default: np.ndarray
+    headers: np.ndarray
 
 
 class RowLayouts:
-    """The slots known so far, and their arrays ``slots`` and ``columns`` (rebuilt when a slot is added)."""
+    """The slots known so far, and their arrays ``slots``, ``columns`` and ``partial`` (rebuilt when one is added)."""
 
     def __init__(self) -> None:
         self.tables: list[MappedTable] = []
@@ -132,36 +133,48 @@ class RowLayouts:
         self._code_points = _CodePoints()
         self._columns: list[tuple[int, ...]] = []
         self._rank: list[int] = []
-        self._slots: list[tuple[int, int, int, int]] = []
+        self._slots: list[tuple[int, ...]] = []
+        self._headers = b""
+        self._partial = PartialLayouts()
         self._freeze()
 
     def add(self, table: MappedTable) -> int:
         """Make a slot; its number."""
         self.tables.append(table)
-        first = len(self._columns)
-        if table.refusal:
+        if table.refusal or table.schema is None:
             self.metadata.append(b"")
-            self._slots.append((first, 0, 0, 1))
+            self._slots.append((len(self._columns), 0, 0, 1, 0, 0, 0, 0))
         else:
-            columns = table.schema.columns
-            names = [column.name for column in columns]
-            self.metadata.append(variant.encode_metadata(names))
-            for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
-                self._columns.append(_column_layout(column, wire_type, metadata, self._labels, self._code_points))
-            self._rank += [0] * len(names)
-            for place, i in enumerate(variant.field_order(names)):
-                self._rank[first + i] = place
-            self._slots.append((first, len(names), self._row_bound(first, columns), 0))
+            self._slots.append(self._slot(table, table.schema))
         self._freeze()
         return len(self._slots) - 1
 
-    def _row_bound(self, first: int, columns: tuple[Column, ...]) -> int:
+    def _slot(self, table: MappedTable, schema: TableSchema) -> tuple[int, ...]:
+        columns, first = schema.columns, len(self._columns)
+        names = [column.name for column in columns]
+        self.metadata.append(variant.encode_metadata(names))
+        for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
+            self._columns.append(_column_layout(column, wire_type, metadata, self._labels, self._code_points))
+        by_rank = variant.field_order(names)
+        ranks = dict(zip(by_rank, range(len(names)), strict=True))
+        self._rank += [ranks[i] for i in range(len(names))]
+        self._partial.add(table, schema, by_rank)
+        header_start, header = len(self._headers), variant.whole_object_header(len(names))
+        self._headers += header
+        return (
+            first, len(names), self._row_bound(columns), 0, header_start, len(header), int(table.flavor == "mariadb"),
+            int(self._partial.key_has_default(table, schema)),
+        )  # fmt: skip
+
+    def _row_bound(self, columns: tuple[Column, ...]) -> int:
         label_bytes = sum(len(label.encode()) + 1 for column in columns for label in column.type.labels)
         return variant.object_header_bytes(len(columns)) + variant.FIXED_BOUND_BYTES * len(columns) + label_bytes
 
     def _freeze(self) -> None:
-        slots = np.array(self._slots, np.int64).reshape(-1, 4)
-        self.slots = Slots(*(slots[:, k].copy() for k in range(4)))
+        slots = np.array(self._slots, np.int64).reshape(-1, 8)
+        self.slots = Slots(
+            *(slots[:, k].copy() for k in range(8)), headers=np.frombuffer(self._headers + bytes(8), np.uint8)
+        )
         texts = self._labels.texts
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
         self.columns = Columns(
@@ -171,3 +184,4 @@ class RowLayouts:
             label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
             code_points=self._code_points.tables,
         )
+        self.partial = self._partial.freeze()

@@ -11,16 +11,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.binlog.row_image import (
+    COMPLETE,
+    INCOMPLETE,
+    all_set,
+    completeness,
+    put_partial_image,
+    put_whole_image,
+)
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
 from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u32, poke_u64
-from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM, put_value
-from mirrorlake.core.values.variant import put_null, put_object_header
+from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
 
 # What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret.
 BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 
-# Why a rows event is refused, in column ``amount`` of a REFUSED row.
+# Why a rows event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has what ``completeness`` found
+# in the second byte, and the column above it.
 REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP = range(4)
 
 DONE, FULL, ROLLED_BACK = 0, 1, 2
@@ -50,8 +58,9 @@ class EventArrays(NamedTuple):
 
 class ChangeArrays(NamedTuple):
     """One entry per output row r, in order: row_event (its event), ops, slots (table, -1 none), ordinals, commit_us,
-    amounts and checksums (COMMIT: number and checksum of the transaction's encoded images), images
-    ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+    amounts and checksums (COMMIT: number and checksum of the transaction's encoded images), partial (the after image of
+    an UPDATE lacks columns, which keep their values), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after``
+    likewise."""
 
     before: np.ndarray
     after: np.ndarray
@@ -62,6 +71,7 @@ class ChangeArrays(NamedTuple):
     commit_us: np.ndarray
     amounts: np.ndarray
     checksums: np.ndarray
+    partial: np.ndarray
     before_ends: np.ndarray
     after_ends: np.ndarray
 
@@ -77,6 +87,7 @@ class ChangeArrays(NamedTuple):
             commit_us=np.empty(n_rows, np.int64),
             amounts=np.empty(n_rows, np.int64),
             checksums=np.empty(n_rows, np.int64),
+            partial=np.empty(n_rows, np.bool_),
             before_ends=np.zeros(n_rows + 1, np.int32),
             after_ends=np.zeros(n_rows + 1, np.int32),
         )
@@ -91,61 +102,28 @@ def _commit_time_us(start, end, event_type, timestamp):
 
 
 @kernel
-def _put_image(p, end, slot, slots, columns, lookups, o, room):
-    """Encode a row image with all columns logged. Returns (address read, MALFORMED or NO_ROOM; address written)."""
-    first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
-    rest_bound = item_i64(slots.row_bound, slot)
-    nulls = p
-    p += (n_columns + 7) >> 3
-    if p > end:
-        return MALFORMED, o
-    if o + rest_bound > room:
-        return NO_ROOM, o
-    offsets = put_object_header(o, n_columns)
-    values = offsets + 4 * (n_columns + 1)
-    o = values
-    for c in range(n_columns):
-        poke_u32(offsets + 4 * item_i64(columns.rank, first + c), np.uint32(o - values))
-        if peek_u8(nulls + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
-            o = put_null(o)
-            continue
-        p, o = put_value(p, end, columns, first + c, lookups, o, room - rest_bound)
-        if p < 0:
-            return p, o
-    poke_u32(offsets + 4 * n_columns, np.uint32(o - values))
-    return p, o
-
-
-@kernel
-def _images_start(start, end, event_type, n_columns):
-    """Where the row images of a rows event begin; -1 malformed, -3 when not every column is logged."""
+def _bitmaps(start, end, event_type, n_columns):
+    """Where the bitmaps of logged columns of a rows event begin, or MALFORMED: it is not one of so many columns."""
     p = start + 19 + 8
     if event_type >= _V2_FIRST:
         if p + 2 > end:
-            return np.int64(-1)
+            return MALFORMED
         p += np.int64(peek_u16(p))
     if p + 1 > end:
-        return np.int64(-1)
+        return MALFORMED
     width = np.int64(peek_u8(p))
     p += 1
     if width == 252 and p + 2 <= end:
         width = np.int64(peek_u16(p))
         p += 2
-    if width != n_columns:
-        return np.int64(-1)
     n_bitmaps = 2 if event_type == 24 or event_type == 31 else 1
-    bitmap_bytes = (n_columns + 7) >> 3
-    if p + n_bitmaps * bitmap_bytes > end:
-        return np.int64(-1)
-    for k in range(n_bitmaps):
-        for c in range(n_columns):
-            if not peek_u8(p + k * bitmap_bytes + (c >> 3)) >> np.uint8(c & 7) & np.uint8(1):
-                return np.int64(-3)
-    return p + n_bitmaps * bitmap_bytes
+    if width != n_columns or p + n_bitmaps * ((n_columns + 7) >> 3) > end:
+        return MALFORMED
+    return p
 
 
 @kernel
-def _emit(state, rows, i, op, slot, amount, checksum):
+def _emit(state, rows, i, op, slot, amount, checksum, partial=False):
     r = state[N_ROWS]
     poke_u64(rows.row_event + 8 * r, i)
     poke_u8(rows.ops + r, op)
@@ -154,6 +132,7 @@ def _emit(state, rows, i, op, slot, amount, checksum):
     poke_u64(rows.commit_us + 8 * r, state[COMMIT_US])
     poke_u64(rows.amounts + 8 * r, amount)
     poke_u64(rows.checksums + 8 * r, checksum)
+    poke_u8(rows.partial + r, partial)
     poke_u32(rows.before_ends + 4 * (r + 1), state[N_BEFORE])
     poke_u32(rows.after_ends + 4 * (r + 1), state[N_AFTER])
     state[N_ROWS] = r + 1
@@ -177,15 +156,24 @@ def _emit_commit(state, rows, i):
 
 
 @kernel
-def _put_row(p, end, op, slot, slots, columns, lookups, state, rows):
-    """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM."""
+def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, lookups, state, rows):
+    """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM.
+
+    before, after: the event's bitmaps of logged columns, 0 where it has no such image.
+    """
     for side in range(2):
-        if op == INSERT and side == 0 or op == DELETE and side == 1:
+        logged = before if side == 0 else after
+        if logged == 0:
             continue
         images = rows.before if side == 0 else rows.after
         written = N_BEFORE if side == 0 else N_AFTER
-        o = images + state[written]
-        p, end_of_image = _put_image(p, end, slot, slots, columns, lookups, o, images + state[IMAGE_ROOM])
+        o, room = images + state[written], images + state[IMAGE_ROOM]
+        if is_whole:
+            p, end_of_image = put_whole_image(p, end, slot, slots, columns, lookups, o, room)
+        else:
+            p, end_of_image = put_partial_image(
+                p, end, slot, slots, columns, partial, lookups, o, room, logged, side * before, op == INSERT
+            )
         if p < 0:
             return p
         state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
@@ -194,40 +182,51 @@ def _put_row(p, end, op, slot, slots, columns, lookups, state, rows):
 
 
 @kernel
-def _put_rows_event(start, end, event_type, i, slot, slots, columns, lookups, state, rows):
+def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lookups, state, rows):
     """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
+    if slot < 0 or item_i64(slots.is_refused, slot):
+        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0)
+        return True
     op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
+    n_columns = item_i64(slots.n_columns, slot)
+    before = _bitmaps(start, end, event_type, n_columns)
+    if before < 0:
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0)
+        return True
+    bitmap_bytes = (n_columns + 7) >> 3
+    p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
+    after = p - bitmap_bytes if op != DELETE else np.int64(0)
+    before = before if op != INSERT else np.int64(0)
+    is_whole = (before == 0 or all_set(before, n_columns)) and (after == 0 or all_set(after, n_columns))
+    found = np.int64(COMPLETE)
+    if not is_whole:
+        found, column = completeness(slot, slots, partial, before, after)
+        if found > INCOMPLETE:
+            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0)
+            return True
     n_rows, n_before, n_after, checksum, ordinal = (
         state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL],
     )  # fmt: skip
-    refused = REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE if item_i64(slots.is_refused, slot) else -1
-    p = np.int64(0)
-    if refused < 0:
-        p = _images_start(start, end, event_type, item_i64(slots.n_columns, slot))
-        if p < 0:
-            refused = REFUSED_ROW_IMAGE if p == -3 else REFUSED_MALFORMED
-    while refused < 0 and p < end:
+    while 0 <= p < end:
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
-            p = _put_row(p, end, op, slot, slots, columns, lookups, state, rows)
-        if p < 0:
-            break
-        state[ORDINAL] += 1
-        _emit(state, rows, i, op, slot, 0, 0)
-    if refused < 0 and p >= 0:
+            p = _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, lookups, state, rows)
+        if p >= 0:
+            state[ORDINAL] += 1
+            _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE)
+    if p >= 0:
         return True
     state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
         n_rows, n_before, n_after, checksum, ordinal,
     )  # fmt: skip
-    if p == NO_ROOM:
-        return False
-    _emit(state, rows, i, REFUSED, slot, refused if refused >= 0 else REFUSED_MALFORMED, 0)
-    return True
+    if p == MALFORMED:
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0)
+    return p == MALFORMED
 
 
 @kernel
-def decode_events(n_events, events, slots, columns, lookups, state, rows):
+def decode_events(n_events, events, slots, columns, partial, lookups, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
     All but n_events and state are addresses. Returns DONE, FULL or ROLLED_BACK.
@@ -252,7 +251,7 @@ def decode_events(n_events, events, slots, columns, lookups, state, rows):
             _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
             slot = np.int64(np.int32(item_u32(events.slot, i)))
-            if not _put_rows_event(start, end, kind, i, slot, slots, columns, lookups, state, rows):
+            if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, lookups, state, rows):
                 return FULL
     state[NEXT] = n_events
     return DONE

@@ -75,6 +75,13 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
     return TableMap(table_id, database, table, wire_types, metadata, nullable, read_fields(reader, wire_types, flavor))
 
 
+def length_bytes(wire_type: int, metadata: int) -> int:
+    """Of the length before a value of variable size."""
+    if wire_type == _BLOB:
+        return metadata
+    return 1 if metadata < 256 else 2
+
+
 def _name(reader: ByteReader) -> str:
     name = reader.name(reader.uint(1))
     if reader.uint(1):

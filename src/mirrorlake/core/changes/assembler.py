@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog import rows
+from mirrorlake.core.binlog import row_image, rows
 from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
@@ -42,17 +42,24 @@ CHANGE_SCHEMA = pa.schema(
         ("changes", pa.int64()),
         ("checksum", pa.int64()),
         ("refusal", pa.string()),
+        ("partial", pa.bool_()),
     ]
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and
 the XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the
-start, as a signed number. refusal: ``code: reason`` on REFUSED rows."""
+start, as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE
+whose ``after`` lacks columns, which keep their values."""
 
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
-    rows.REFUSED_ROW_IMAGE: "row-image: a row event logs only some of the columns",
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
+}
+_INCOMPLETE = {
+    row_image.NO_KEY: "a row event does not log column {}, which names the row",
+    row_image.NO_INSERTED_VALUE: "an INSERT does not log column {}, and what it stored there is not known",
+    row_image.NO_NEW_VALUE: "a row event does not log column {}, which MariaDB may have changed",
+    row_image.MAYBE_REPLACE: "an UPDATE with some of the columns may be a REPLACE, of which MariaDB does not log all",
 }
 _SAVEPOINT_WORDS = ("SAVEPOINT", "RELEASE", "XA END")
 
@@ -119,7 +126,7 @@ class Assembler:
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
             len(events.offset), addresses(events), addresses(layouts.slots), addresses(layouts.columns),
-            addresses(LOOKUPS), state, addresses(out),
+            addresses(layouts.partial), addresses(LOOKUPS), state, addresses(out),
         )  # fmt: skip
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
@@ -143,6 +150,7 @@ class Assembler:
             "changes": pa.array(out.amounts[:n], mask=~is_commit),
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
             "refusal": pa.nulls(n, pa.string()),
+            "partial": pa.array(out.partial[:n]),
         }
         special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
         if not len(special):
@@ -181,6 +189,9 @@ class Assembler:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
         if cause == rows.REFUSED_TABLE:
             return {"refusal": ": ".join(self._layouts.tables[slot].refusal)}
+        if cause & 0xFF == rows.REFUSED_ROW_IMAGE:
+            column = self._layouts.tables[slot].schema.columns[cause >> 16].name
+            return {"refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
         return {"refusal": _REFUSALS[cause]}
 
     def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:

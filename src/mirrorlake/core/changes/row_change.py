@@ -16,6 +16,7 @@ Key = tuple[Any, ...]
 class RowChange:
     """An insert (after only), update (both images) or delete (before only) of one row.
 
+    before has at least the key. partial: the after image of an UPDATE lacks columns, which keep their values.
     (tx_lsn, ordinal) orders the row changes of a source; ordinal counts from 0 within the transaction.
     """
 
@@ -26,6 +27,7 @@ class RowChange:
     after: Row | None
     tx_lsn: int
     ordinal: int
+    partial: bool = False
 
     @property
     def place(self) -> str:

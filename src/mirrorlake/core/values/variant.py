@@ -8,8 +8,7 @@ A value starts with one byte: basic type in the low 2 bits, the rest above them.
                   large), field ids in the order of their names, field offsets and the end, then the values
 
 A row image is one object whose dictionary (``metadata``) holds the column names sorted by their UTF-8 bytes, so a
-field id is the name's rank and the ids of an object are 0 .. n-1. SQL NULL is the primitive null; a column that was
-not logged would be absent.
+field id is the name's rank. SQL NULL is the primitive null; a column of which the log tells nothing is absent.
 """
 
 from __future__ import annotations
@@ -21,6 +20,9 @@ from mirrorlake.core.memory import kernel, poke_u8, poke_u16, poke_u32, poke_u64
 
 NULL, INT8, INT16, INT32, INT64, DOUBLE = 0, 3, 4, 5, 6, 7
 DECIMAL4, DECIMAL8, DECIMAL16, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, BINARY, STRING = 8, 9, 10, 11, 12, 13, 14, 15, 16
+
+SMALL_OBJECT, LARGE_OBJECT = 3 << 2 | 2, (1 << 4 | 1 << 2 | 3) << 2 | 2
+"""First byte of an object with 4-byte offsets: with 1-byte field ids and count; with 2-byte ids and a 4-byte count."""
 
 FIXED_BOUND_BYTES = 18
 """The longest encoding of a value of fixed size: DECIMAL16."""
@@ -140,17 +142,9 @@ def object_header_bytes(n_fields: int) -> int:
     return (5 + 2 * n_fields if n_fields > 255 else 2 + n_fields) + 4 * (n_fields + 1)
 
 
-@kernel
-def put_object_header(o, n_fields):
-    """Write all but the field offsets; return where these start (4 bytes each, n_fields + 1 of them)."""
-    if n_fields > 255:
-        poke_u8(o, np.uint8((1 << 4 | 1 << 2 | 3) << 2 | 2))
-        poke_u32(o + 1, np.uint32(n_fields))
-        for k in range(n_fields):
-            poke_u16(o + 5 + 2 * k, np.uint16(k))
-        return o + 5 + 2 * n_fields
-    poke_u8(o, np.uint8(3 << 2 | 2))
-    poke_u8(o + 1, np.uint8(n_fields))
-    for k in range(n_fields):
-        poke_u8(o + 2 + k, np.uint8(k))
-    return o + 2 + n_fields
+def whole_object_header(n_fields: int) -> bytes:
+    """All before the field offsets (4 bytes each, n_fields + 1 of them) of an object with every name there is."""
+    is_large = n_fields > 255
+    first, count_bytes, id_bytes = (LARGE_OBJECT, 4, 2) if is_large else (SMALL_OBJECT, 1, 1)
+    ids = b"".join(k.to_bytes(id_bytes, "little") for k in range(n_fields))
+    return bytes([first]) + n_fields.to_bytes(count_bytes, "little") + ids

@@ -150,14 +150,28 @@ def decode_images(
     rows = np.arange(len(images)) if rows is None else rows
     if not len(rows):
         return [pa.array([], kind) for kind in columns.values()]
+    buf, pos = locate_fields(images, list(columns), rows)
+    return read_fields(buf, pos, columns)
+
+
+def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(bytes, ``pos``): where in the bytes each named field of each row image begins; -1: the image does not have it.
+
+    Raises InternalError when an image is no object.
+    """
     values = images.field("value")
     buf = np.frombuffer(values.buffers()[2], np.uint8)
     starts = np.frombuffer(values.buffers()[1], np.int32)[values.offset :][rows].astype(np.int64)
-    dictionary, field_ids = _field_ids(images.field("metadata"), list(columns), rows)
-    pos = np.empty((len(columns), len(rows)), np.int64)
+    dictionary, field_ids = _field_ids(images.field("metadata"), names, rows)
+    pos = np.empty((len(names), len(rows)), np.int64)
     wrong = _locate(buf, starts, dictionary, field_ids, pos)
     if wrong:
         raise InternalError("internal", f"{wrong} row images are not objects")
+    return buf, pos
+
+
+def read_fields(buf: np.ndarray, pos: np.ndarray, columns: dict[str, pa.DataType]) -> list[pa.Array]:
+    """The fields at ``pos``, one array of each asked type; NULL where it is -1."""
     return [_column(buf, pos[c], name, kind) for c, (name, kind) in enumerate(columns.items())]
 
 

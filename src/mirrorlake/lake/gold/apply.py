@@ -197,7 +197,8 @@ class ApplyHop:
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         types, key = mirror_types(entry.schema), entry.schema.primary_key
         payload = lake.payload("apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to)
-        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes)
+        mirror = lake.names.mirror(entry.mirror_id)
+        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
         if changes.only_inserts or (planned and planned.version == 0):
             step = append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         else:

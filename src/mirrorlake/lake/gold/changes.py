@@ -14,14 +14,15 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import literal
 
 ROW_OPS = ("INSERT", "UPDATE", "DELETE")
-_SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal"]
+_SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal", "partial"]
 CHUNK_BITS = 24  # an epoch is cut in chunks of 16 MiB of log
 NO_IMAGE = "parse_json('{}')"
 
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """One table's changes in a range of lsn. refused: (lsn, code and reason) of the first refusal among them."""
+    """One table's changes in a range of lsn. refused: (lsn, code and reason) of the first refusal among them.
+    has_partial: there are row images that lack columns."""
 
     database: str
     table: str
@@ -30,6 +31,7 @@ class TableChanges:
     n_inserts: int
     first_lsn: int
     refused: tuple[int, str] | None
+    has_partial: bool
 
     @property
     def name(self) -> tuple[str, str]:
@@ -130,12 +132,13 @@ class ChangeReader:
 def _table_changes(name: tuple[str, str], rows: list[tuple]) -> TableChanges:
     mine = [row for row in rows if row[:2] == name]
     changes = [row for row in mine if row[2] in ROW_OPS]
-    refusals = [(row[6], row[4]) for row in mine if row[2] == "REFUSED"]
+    refusals = [(row[7], row[4]) for row in mine if row[2] == "REFUSED"]
     return TableChanges(
         *name,
         schema_ids=frozenset(row[3] for row in changes),
-        n_changes=sum(row[5] for row in changes),
-        n_inserts=sum(row[5] for row in changes if row[2] == "INSERT"),
-        first_lsn=min(row[6] for row in mine),
+        n_changes=sum(row[6] for row in changes),
+        n_inserts=sum(row[6] for row in changes if row[2] == "INSERT"),
+        first_lsn=min(row[7] for row in mine),
         refused=min(refusals) if refusals else None,
+        has_partial=any(row[5] for row in changes),
     )

@@ -5,6 +5,7 @@ few changes, or changes still in memory    in the driver: Spark's workers would 
 only inserts                               nothing to reduce: workers decode as many parts as Spark reads
 up to ``per_task`` changes                 one worker, without a shuffle
 more                                       several workers, changes of one key in the same one
+row images that lack columns               the driver or one worker; the mirror's rows give the columns (``completed``)
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
+from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.delta.spill import SpilledBatches
 from mirrorlake.lake.gold.changes import NO_IMAGE, ChangeReader, TableChanges
+from mirrorlake.lake.gold.complete import completed
 
 _MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"
 
@@ -42,17 +45,26 @@ class NetEffect:
 
 def net_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    types: dict[str, str], key: tuple[str, ...], sizes: Sizes,
+    types: dict[str, str], key: tuple[str, ...], sizes: Sizes, mirror: str,
 ) -> NetEffect:  # fmt: skip
-    """types: Spark types of the table's columns, in DDL spelling."""
+    """types: Spark types of the table's columns, in DDL spelling. mirror: the table that the net effect is for."""
     arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
     ddl = ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
+    partial_ddl = _partial_ddl(ddl, types, key)
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
         rows = reader.stored(session, changes.name, lsn_from, lsn_to)
+        if changes.n_changes > sizes.local and changes.has_partial:
+            return NetEffect(
+                completed(session, _by_one_worker(rows, arrow_types, partial_ddl, key), mirror, types, key)
+            )
         if changes.n_changes > sizes.local:
             return NetEffect(_by_workers(rows, changes, arrow_types, ddl, key, sizes))
         batches = rows.toArrow().to_batches()
+    if changes.has_partial:
+        local = partial_net_effect(batches, arrow_types, key)
+        partial = session.createDataFrame(local, partial_ddl)
+        return NetEffect(completed(session, partial, mirror, types, key), local)
     schema = image_schema(arrow_types)
     local = pa.Table.from_batches(net_effect(batches, arrow_types, key), schema)
     return NetEffect(session.createDataFrame(local, ddl), local)
@@ -75,6 +87,20 @@ def _by_workers(
     if n_tasks == 1:
         return rows.coalesce(1).mapInArrow(reduce, ddl)
     return _parted(rows, [name for name in key if _can_part(name, types[name])], n_tasks).mapInArrow(reduce, ddl)
+
+
+def _partial_ddl(ddl: str, types: dict[str, str], key: tuple[str, ...]) -> str:
+    bases = [f"{base_column(i)} {types[name]}" for i, name in enumerate(key)]
+    return ", ".join([ddl, f"{TOLD} STRING", *bases])
+
+
+def _by_one_worker(rows: DataFrame, types: dict[str, pa.DataType], ddl: str, key: tuple[str, ...]) -> DataFrame:
+    """A row's columns may come from a change under another key."""
+
+    def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from partial_net_effect(batches, types, key).to_batches()
+
+    return rows.coalesce(1).mapInArrow(reduce, ddl)
 
 
 def _parted(rows: DataFrame, key: list[str], n_parts: int) -> DataFrame:

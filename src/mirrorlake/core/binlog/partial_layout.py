@@ -1,0 +1,82 @@
+"""What the kernels for partial row images need to know of the columns of all slots."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mirrorlake.core.binlog.mapped_table import MappedTable
+from mirrorlake.core.binlog.stored_default import NotKnown, stored_default
+from mirrorlake.core.schema.tables import Column, TableSchema
+
+IS_KEY, NO_DEFAULT, UNTOLD = 1, 2, 4
+"""Bits of ``Partial.role``: the column names the row; what an INSERT without it stores is not known; its new value is
+not always logged when it changes: MariaDB leaves virtual columns out."""
+
+
+class Partial(NamedTuple):
+    """int64 arrays, one entry per column of all slots, one slot behind the other.
+
+    by_rank: column of each field id, in ``n_columns`` of its slot; default_start, default_stop: where in ``defaults``
+    (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: place, start, stop of a field in the object
+    that was encoded last.
+    """
+
+    by_rank: np.ndarray
+    role: np.ndarray
+    default_start: np.ndarray
+    default_stop: np.ndarray
+    place: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    defaults: np.ndarray
+
+
+class PartialLayouts:
+    """Collects the columns of slots, as they are added."""
+
+    def __init__(self) -> None:
+        self._by_rank: list[int] = []
+        self._columns: list[tuple[int, int, int]] = []
+        self._defaults = b""
+
+    def add(self, table: MappedTable, schema: TableSchema, by_rank: list[int]) -> None:
+        self._by_rank += by_rank
+        for column, wire_type, metadata in zip(schema.columns, table.map.wire_types, table.map.metadata, strict=True):
+            role = IS_KEY if column.name in schema.primary_key or not schema.primary_key else 0
+            start, stop = len(self._defaults), -1
+            if table.flavor == "mariadb" and (_is_virtual(column) or not table.is_defined):
+                role |= UNTOLD
+            try:
+                stored = _stored(table, column, wire_type, metadata)
+            except NotKnown:
+                role |= NO_DEFAULT
+            else:
+                if stored is not None:
+                    self._defaults += stored
+                    stop = len(self._defaults)
+            self._columns.append((role, start, stop))
+
+    def key_has_default(self, table: MappedTable, schema: TableSchema) -> bool:
+        """Whether a statement can leave out a part of the key, and it is not a number of AUTO_INCREMENT's."""
+        in_key = [column for column in schema.columns if column.name in schema.primary_key]
+        return not table.is_defined or any(column.default is not None for column in in_key)
+
+    def freeze(self) -> Partial:
+        columns, n = np.array(self._columns, np.int64).reshape(-1, 3), len(self._columns)
+        return Partial(
+            np.array(self._by_rank, np.int64), *(columns[:, k].copy() for k in range(3)),
+            place=np.empty(n, np.int64), start=np.empty(n, np.int64), stop=np.empty(n, np.int64),
+            defaults=np.frombuffer(self._defaults + bytes(32), np.uint8),
+        )  # fmt: skip
+
+
+def _is_virtual(column: Column) -> bool:
+    return column.generated is not None and not column.is_stored
+
+
+def _stored(table: MappedTable, column: Column, wire_type: int, metadata: int) -> bytes | None:
+    if not table.is_defined:
+        raise NotKnown
+    return stored_default(column, wire_type, metadata)

@@ -1,9 +1,0 @@
-CREATE TABLE good (id INT PRIMARY KEY, v INT);
-CREATE TABLE bad (id INT PRIMARY KEY, v INT, w INT);
-INSERT INTO good VALUES (1, 1);
-INSERT INTO bad VALUES (1, 1, 1);
-SET SESSION binlog_row_image = MINIMAL;
-UPDATE bad SET v = 2;
-SET SESSION binlog_row_image = FULL;
-INSERT INTO bad VALUES (2, 2, 2);
-INSERT INTO good VALUES (2, 2);

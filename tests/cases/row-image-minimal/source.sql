@@ -1,0 +1,27 @@
+CREATE TABLE t (
+  id INT PRIMARY KEY, a INT, b VARCHAR(20) DEFAULT 'x', c DECIMAL(12,2) NOT NULL DEFAULT -1.5, d TEXT,
+  e ENUM('p','q') NOT NULL DEFAULT 'q', f DATE DEFAULT '2020-02-29', g BIGINT UNSIGNED DEFAULT 18446744073709551615,
+  h DATETIME(3) DEFAULT '2021-01-02 03:04:05.120', i DOUBLE DEFAULT -0.25, j BINARY(4) DEFAULT 'ab',
+  k SET('r','s','t') DEFAULT 'r,t', l CHAR(5) NOT NULL DEFAULT 'l ', m TIMESTAMP NULL, n YEAR DEFAULT 1999,
+  o BIT(10) DEFAULT b'1000000001', p FLOAT NOT NULL DEFAULT 1e0, q TINYINT NOT NULL, r INT DEFAULT (1 + 1),
+  s MEDIUMINT AS (a + 1) STORED
+);
+CREATE TABLE pairs (a INT, b CHAR(3), v INT, w INT DEFAULT 4, PRIMARY KEY (a, b));
+SET SESSION sql_mode = '';
+SET SESSION binlog_row_image = MINIMAL;
+INSERT INTO t (id) VALUES (1), (2), (3);
+INSERT INTO t (id, a, d, m) VALUES (4, 4, 'long', '2022-01-01 00:00:00');
+UPDATE t SET a = 5 WHERE id = 1;
+UPDATE t SET d = REPEAT('ü', 300), b = NULL WHERE id IN (1, 2);
+SET SESSION binlog_row_image = FULL;
+UPDATE t SET c = 2.25 WHERE id = 1;
+SET SESSION binlog_row_image = MINIMAL;
+DELETE FROM t WHERE id = 3;
+INSERT INTO pairs (a, b, v) VALUES (1, 'x', 1), (1, 'y', 2), (2, 'x', 3);
+ALTER TABLE pairs ADD COLUMN z INT;
+UPDATE t SET a = a + 1;
+UPDATE t SET d = NULL WHERE id = 2;
+UPDATE pairs SET b = 'z', v = 7 WHERE a = 1 AND b = 'y';
+UPDATE pairs SET w = 9 WHERE b = 'z';
+UPDATE pairs SET z = 8 WHERE a = 2;
+DELETE FROM pairs WHERE a = 1 AND b = 'x';

@@ -1,0 +1,22 @@
+-- only: mysql
+CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, v INT DEFAULT 3, b TEXT, n LONGBLOB);
+CREATE TABLE g (id INT PRIMARY KEY, a INT, w INT AS (a * 2) VIRTUAL, b TEXT);
+INSERT INTO t VALUES (1, 1, 1, 'one', 'x'), (2, 2, 2, 'two', NULL), (3, 3, 3, 'three', NULL), (4, 4, 4, 'four', 'f');
+INSERT INTO g (id, a, b) VALUES (1, 1, 'one'), (2, 2, NULL);
+CREATE TABLE later (id INT PRIMARY KEY);
+SET SESSION binlog_row_image = NOBLOB;
+UPDATE t SET v = v + 10;
+UPDATE t SET b = 'TWO' WHERE id = 2;
+INSERT INTO t (id, u) VALUES (5, 5);
+REPLACE INTO t (id, u) VALUES (4, 40);
+UPDATE t SET id = 30 WHERE id = 3;
+UPDATE g SET a = 9 WHERE id = 1;
+CREATE TABLE later2 (id INT PRIMARY KEY);
+SET SESSION binlog_row_image = MINIMAL;
+UPDATE t SET v = 0 WHERE id = 30;
+UPDATE t SET id = 100 WHERE id = 1;
+UPDATE t SET id = 1 WHERE id = 2;
+UPDATE t SET id = 2 WHERE id = 100;
+UPDATE g SET a = 10 WHERE id = 2;
+INSERT INTO t (id, v) VALUES (5, 1) ON DUPLICATE KEY UPDATE v = 55;
+REPLACE INTO t (id, u) VALUES (6, 40);
