@@ -45,7 +45,7 @@ class DefinitionReader:
             self._timeline.follow(lsn, change, self.definitions)
 
     def read(self, events: Iterable[pa.RecordBatch]) -> list[tuple[int, DefinitionChange]]:
-        """What is new in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range (bronze batches in order), each with its lsn.
+        """What is new in the DDL and the table maps of a range (bronze batches in log order), each with its lsn.
 
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """

@@ -41,7 +41,7 @@ class DefinitionLog:
                 self._reader.take(row.lsn, DefinitionChange.from_row(row.asDict()))
 
     def extend(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
-        """Take in the QUERY, TABLE_MAP and FORMAT_DESCRIPTION events of a range, in log order, and append what is new, if anything is.
+        """Take in the definition events of a range, in log order, and append what is new, if anything is.
 
         Rows are appended in log order, a range in one commit. Raises RefusedError as ``DefinitionReader.read``.
         """
