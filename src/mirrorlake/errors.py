@@ -36,7 +36,6 @@ REFUSALS: dict[str, str] = {
     "binlog-row-image": "SET GLOBAL binlog_row_image = 'FULL' and reconnect all clients.",
     "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = ''.",
     "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
-    "binlog-compression": "SET GLOBAL binlog_transaction_compression = OFF (MariaDB: log_bin_compress = OFF).",
     "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
     # --- the lake
     "lake-source": "Use this lake with the source it was made from, or choose another folder.",

@@ -105,9 +105,9 @@ def test_a_damaged_log_is_refused_and_the_lake_is_as_it_was(run, logs, what):
     [
         ([RawEvent(26, b"\1\0\0")], "log-incident"),
         ([RawEvent(99, bytes(20))], "log-event"),
-        ([RawEvent(40, bytes(20))], "log-event"),
+        ([RawEvent(164, bytes(20))], "log-event"),
     ],
-    ids=["incident", "unknown event", "compressed transaction"],
+    ids=["incident", "unknown event", "encryption"],
 )
 def test_a_log_that_cannot_be_followed_is_refused_and_the_lake_is_as_it_was(run, tmp_path, items, code):
     logs = bring(tmp_path / "logs", encode_logs(Log("mysql", [*HISTORY.items, Restart(), *items]), 3_000))

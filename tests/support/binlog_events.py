@@ -40,11 +40,12 @@ _POST_HEADERS = {
 }
 
 
-def frame(event_type: int, body: bytes, *, timestamp: int, server_id: int, start: int, flags: int,
+def frame(event_type: int, body: bytes, *, timestamp: int, server_id: int, start: int | None, flags: int,
           checksum: bool) -> bytes:  # fmt: skip
-    """A whole event that starts at offset ``start`` of its file; log_pos keeps the low 32 bits of its end."""
+    """A whole event that starts at offset ``start`` of its file; log_pos keeps the low 32 bits of its end. None: an
+    event that has no place of its own, and log_pos 0."""
     length = HEADER_BYTES + len(body) + CHECKSUM_BYTES * checksum
-    log_pos = (start + length) & 0xFFFFFFFF
+    log_pos = 0 if start is None else (start + length) & 0xFFFFFFFF
     event = struct.pack("<IBIIIH", timestamp, event_type, server_id, length, log_pos, flags) + body
     return event + struct.pack("<I", zlib.crc32(event)) if checksum else event
 

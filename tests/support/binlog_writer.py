@@ -28,6 +28,7 @@ from tests.support.binlog_spec import (
     Transaction,
     Update,
 )
+from tests.support.compressed_events import as_mariadb_compressed, as_payload
 from tests.support.table_map_encoding import logged_columns, present_bitmap, rows_images, table_map_body
 
 _ROWS_EVENT_BYTES = 8192
@@ -155,9 +156,17 @@ class _Writer:
     def _group(self, item: Transaction | Ddl) -> None:
         self.xid += 1
         bodies = [self._ddl(item)] if isinstance(item, Ddl) else list(self._transaction(item))
+        if self.log.compression:
+            bodies = self._compressed(item, bodies)
         self._event(*self._gtid(item, bodies))
         for body in bodies:
             self._event(*body)
+
+    def _compressed(self, item: Transaction | Ddl, bodies: list[Body]) -> list[Body]:
+        if self.log.flavor == "mariadb":
+            return [as_mariadb_compressed(body) for body in bodies]
+        is_whole = isinstance(item, Transaction) and item.end
+        return [as_payload(bodies, self.now, self.log.server_id)] if is_whole else bodies
 
     def _ddl(self, ddl: Ddl) -> Body:
         self._forget_table_ids()

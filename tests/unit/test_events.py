@@ -18,6 +18,7 @@ from mirrorlake.core.binlog.events import (
     parse_previous_gtids,
     parse_query,
     parse_rotate,
+    parse_tagged_gtid,
 )
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
 from mirrorlake.errors import RefusedError
@@ -143,8 +144,21 @@ def test_mysql_gtid_of_every_server_generation():
     v80 = v57 + (1_700_000_000_123_456).to_bytes(7, "little") + b"\x10" + struct.pack("<I", 80036)
     delayed = v57 + (1_700_000_000_123_456 | 1 << 55).to_bytes(7, "little") + bytes(7) + b"\x10" + bytes(8)
     for body, commit_us in ((v56, None), (v57, None), (v80, 1_700_000_000_123_456), (delayed, 1_700_000_000_123_456)):
-        assert parse_mysql_gtid(body) == MysqlGtid(A, 23, 1, commit_us)
+        assert parse_mysql_gtid(body) == MysqlGtid(A, 23, commit_us)
     assert str(parse_mysql_gtid(v56)) == f"{A}:23"
+
+
+TAGGED = bytes.fromhex(
+    "0278000000025103" "44cd026c95038102" "22c5036902b90204" "f103000000020404" "060c6d795f746167" "08080a0c0c7fbfa8"
+    "91e0c76006106d05" "1283120b"
+)  # fmt: skip
+"""Of MySQL 9.7.4: last_committed=2 sequence_number=3 immediate_commit_timestamp=1795261442664639"""
+
+
+def test_tagged_gtid_as_mysql_logs_it():
+    source = "d422b336-e5a0-11f1-9aae-02fc00000001:my_tag"
+    assert parse_tagged_gtid(TAGGED) == MysqlGtid(source, 1, 1_795_261_442_664_639)
+    assert str(parse_tagged_gtid(TAGGED)) == f"{source}:1"
 
 
 def test_mariadb_gtid_takes_its_server_from_the_header():
@@ -170,6 +184,7 @@ def test_previous_gtids():
         (parse_rotate, bodies.rotate("b.000001"), 8),
         (parse_query, query(b"SELECT 1", b"\x05\x06+02:00\x04" + bytes(6)), 33),
         (parse_mariadb_gtid, struct.pack("<QIB", 1, 0, 0), 13),
+        (parse_tagged_gtid, TAGGED, len(TAGGED)),
         (parse_gtid_list, bodies.gtid_list({0: (10, 5), 1: (10, 6)}), 36),
         (parse_previous_gtids, bodies.previous_gtids(UUID(A), [1, 5]), 64),
     ],

@@ -21,6 +21,7 @@ class EventType(IntEnum):
     USER_VAR = 14
     FORMAT_DESCRIPTION = 15
     XID = 16
+    EXECUTE_LOAD_QUERY = 18
     TABLE_MAP = 19
     WRITE_ROWS_V1 = 23
     UPDATE_ROWS_V1 = 24

@@ -1,6 +1,7 @@
 """GTID sets of both flavors as values that grow with the log.
 
-MySQL: ``uuid:1-5:7,uuid2:3`` - per source uuid the numbers seen, kept as sorted half-open intervals.
+MySQL: ``uuid:1-5:7,uuid2:3`` - per source uuid the numbers seen, kept as sorted half-open intervals. From 8.3 on a
+source may also have a tag, which has numbers of its own: ``uuid:1-5:tag:1-3``.
 MariaDB: ``domain-server-sequence,...`` - per domain the last transaction seen, all before it included.
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from mirrorlake.errors import RefusedError, UsageError
 
+_MYSQL_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _MYSQL_INTERVAL = re.compile(r"(\d+)(?:-(\d+))?")
 _MARIADB_GTID = re.compile(r"(\d+)-(\d+)-(\d+)")
 
@@ -22,53 +24,64 @@ Intervals = list[tuple[int, int]]
 
 
 class MysqlGtidSet:
-    """Transactions by source uuid (lower case, with dashes) and number; grows in place, see ``copy``."""
+    """Transactions by source and number; grows in place, see ``copy``.
+
+    A source is a uuid (lower case, with dashes), or ``uuid:tag`` (lower case).
+    """
 
     __slots__ = ("_sources",)
     __hash__ = None
 
     def __init__(self, sources: dict[str, Intervals] | None = None):
-        self._sources = {uuid: merged for uuid, spans in (sources or {}).items() if (merged := _merge(spans))}
+        self._sources = {source: merged for source, spans in (sources or {}).items() if (merged := _merge(spans))}
 
     @classmethod
     def parse(cls, text: str) -> MysqlGtidSet:
-        """Raises UsageError for malformed text, RefusedError ``log-event`` for tagged GTIDs."""
+        """Raises UsageError for malformed text."""
         sources: dict[str, Intervals] = {}
         for part in filter(None, (piece.strip() for piece in text.split(","))):
-            uuid_text, *spans = (piece.strip() for piece in part.split(":"))
-            if any(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", span) for span in spans):
-                raise RefusedError("log-event", f"tagged GTIDs are not read yet: {part!r}")
-            sources.setdefault(_uuid(uuid_text, text), []).extend(_interval(span, text) for span in spans or [""])
+            uuid_text, *pieces = (piece.strip() for piece in part.split(":"))
+            source = uuid = _uuid(uuid_text, text)
+            if not pieces or _MYSQL_TAG.fullmatch(pieces[-1]):
+                raise _not_mysql(text)
+            for piece in pieces:
+                if _MYSQL_TAG.fullmatch(piece):
+                    source = f"{uuid}:{piece.lower()}"
+                else:
+                    sources.setdefault(source, []).append(_interval(piece, text))
         return cls(sources)
 
     @classmethod
     def decode(cls, raw: bytes) -> MysqlGtidSet:
         """The inverse of ``encode``, also the body of a PREVIOUS_GTIDS event.
 
-        Raises RefusedError ``log-event`` when the bytes do not add up, or hold tags (format byte 1 in byte 7).
+        Raises RefusedError ``log-event`` when the bytes do not add up.
         """
-        if len(raw) >= 8 and raw[7]:
-            raise RefusedError("log-event", "the log holds tagged GTIDs, which are not read yet")
         try:
             return cls(dict(_decode_sources(raw)))
-        except struct.error:
-            raise RefusedError("log-event", "a GTID set ends before its last interval") from None
+        except (struct.error, IndexError, UnicodeDecodeError):
+            raise RefusedError("log-event", "a GTID set's bytes do not add up") from None
 
     def encode(self) -> bytes:
         """The form of COM_BINLOG_DUMP_GTID and PREVIOUS_GTIDS (MySQL ``sql/rpl_gtid_set.cc``, ``Gtid_set::encode``).
 
-        u64 number of uuids; for each: 16 bytes, u64 number of intervals; for each: u64 first, u64 behind the last.
+        u64 number of sources; for each: 16 bytes uuid, [the tag], u64 number of intervals; for each: u64 first, u64
+        behind the last. Where any source has a tag, the first and the last byte of the number of sources are 1, the
+        number stands between them, and every source has a tag, if only an empty one: u8 twice its length, text.
         """
-        parts = [struct.pack("<Q", len(self._sources))]
-        for uuid, spans in sorted(self._sources.items()):
-            parts += [UUID(uuid).bytes, struct.pack("<Q", len(spans))]
-            parts += [struct.pack("<QQ", *span) for span in spans]
+        has_tags = any(":" in source for source in self._sources)
+        n_sources = len(self._sources)
+        parts = [struct.pack("<Q", 1 << 56 | n_sources << 8 | 1 if has_tags else n_sources)]
+        for source, spans in sorted(self._sources.items()):
+            uuid, _, tag = source.partition(":")
+            parts += [UUID(uuid).bytes, bytes((2 * len(tag),)) + tag.encode() if has_tags else b""]
+            parts += [struct.pack("<Q", len(spans)), *(struct.pack("<QQ", *span) for span in spans)]
         return b"".join(parts)
 
-    def add(self, uuid: str, first: int, last: int | None = None) -> None:
+    def add(self, source: str, first: int, last: int | None = None) -> None:
         """Add the transactions first..last (both included) of one source."""
         span = (first, (first if last is None else last) + 1)
-        self._sources[uuid] = _merge([*self._sources.get(uuid, ()), span])
+        self._sources[source] = _merge([*self._sources.get(source, ()), span])
 
     def update_groups(self, sids: np.ndarray, numbers: np.ndarray) -> None:
         """Add n transactions. sids: uint8[n, 16], source uuids; numbers: int64[n]."""
@@ -81,8 +94,8 @@ class MysqlGtidSet:
 
     def contains(self, other: MysqlGtidSet) -> bool:
         return all(
-            any(first <= start and end <= behind for first, behind in self._sources.get(uuid, ()))
-            for uuid, spans in other._sources.items()
+            any(first <= start and end <= behind for first, behind in self._sources.get(source, ()))
+            for source, spans in other._sources.items()
             for start, end in spans
         )
 
@@ -96,10 +109,12 @@ class MysqlGtidSet:
         return isinstance(other, MysqlGtidSet) and self._sources == other._sources
 
     def __str__(self) -> str:
-        return ",".join(
-            ":".join([uuid, *(f"{a}-{b - 1}" if b - a > 1 else str(a) for a, b in spans)])
-            for uuid, spans in sorted(self._sources.items())
-        )
+        parts: dict[str, list[str]] = {}
+        for source, spans in sorted(self._sources.items()):
+            uuid, _, tag = source.partition(":")
+            numbers = (f"{a}-{b - 1}" if b - a > 1 else str(a) for a, b in spans)
+            parts.setdefault(uuid, [uuid]).extend([tag, *numbers] if tag else numbers)
+        return ",".join(":".join(part) for part in parts.values())
 
     def __repr__(self) -> str:
         return f"MysqlGtidSet({str(self)!r})"
@@ -187,26 +202,40 @@ def _runs(numbers: np.ndarray) -> Intervals:
 
 def _decode_sources(raw: bytes) -> Iterator[tuple[str, Intervals]]:
     (n_sources,) = struct.unpack_from("<Q", raw)
+    has_tags = n_sources >> 56 == 1
+    if has_tags:
+        n_sources = n_sources >> 8 & 0xFFFFFFFFFFFF
     offset = 8
     for _ in range(n_sources):
-        sid, n_spans = struct.unpack_from("<16sQ", raw, offset)
-        offset += 24
+        source = str(UUID(bytes=struct.unpack_from("<16s", raw, offset)[0]))
+        offset += 16
+        if has_tags:
+            tag = raw[offset + 1 : offset + 1 + raw[offset] // 2]
+            source, offset = f"{source}:{tag.decode('ascii')}" if tag else source, offset + 1 + len(tag)
+        (n_spans,) = struct.unpack_from("<Q", raw, offset)
+        offset += 8
         if n_spans > (len(raw) - offset) // 16:
             raise struct.error
-        yield str(UUID(bytes=sid)), [struct.unpack_from("<QQ", raw, offset + 16 * k) for k in range(n_spans)]
+        yield source, [struct.unpack_from("<QQ", raw, offset + 16 * k) for k in range(n_spans)]
         offset += 16 * n_spans
+    if offset != len(raw):
+        raise struct.error
 
 
 def _uuid(text: str, whole: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise UsageError("usage", f"not a MySQL GTID set (uuid:first-last,...): {whole!r}") from None
+        raise _not_mysql(whole) from None
 
 
 def _interval(text: str, whole: str) -> tuple[int, int]:
     match = _MYSQL_INTERVAL.fullmatch(text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
-        raise UsageError("usage", f"not a MySQL GTID set (uuid:first-last,...): {whole!r}")
+        raise _not_mysql(whole)
     return first, last + 1
+
+
+def _not_mysql(text: str) -> UsageError:
+    return UsageError("usage", f"not a MySQL GTID set (uuid:first-last,...): {text!r}")

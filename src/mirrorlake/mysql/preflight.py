@@ -103,12 +103,6 @@ def check_binlog_checksum(connection: ServerConnection) -> Check:
     return _check_variable(connection, "binlog_checksum", "CRC32", "binlog-checksum")
 
 
-def check_compression(connection: ServerConnection) -> Check:
-    name = "binlog_transaction_compression" if connection.flavor == "mysql" else "log_bin_compress"
-    found = connection.variable(name) or "OFF"
-    return _check(name, found == "OFF", found, "binlog-compression")
-
-
 def check_gtid_mode(connection: ServerConnection) -> Check:
     """MariaDB always writes GTIDs; MySQL without them is read by file and position."""
     found = "always on" if connection.flavor == "mariadb" else connection.variable("gtid_mode") or "OFF"
@@ -126,7 +120,6 @@ CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_row_metadata,
     check_row_value_options,
     check_binlog_checksum,
-    check_compression,
     check_gtid_mode,
 )
 

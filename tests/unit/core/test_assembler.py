@@ -57,7 +57,7 @@ def cut_anywhere(batches, random) -> list[pa.RecordBatch]:
 def test_silver_holds_every_transaction_of_a_random_history_in_order(tmp_path, seed, flavor, history_number):
     random = Random(f"{seed} {history_number}")
     history = random_history(seed + history_number)
-    log = history.log(flavor, checksum=random.random() < 0.7)
+    log = history.log(flavor, checksum=random.random() < 0.7, compression=random.random() < 0.5)
     events = bronze(tmp_path, log, block_bytes=random.choice((300, 8 << 20)))
     table = assembled(flavor, cut_anywhere(events, random))
     assert silver_rows(table.to_batches(), all_schemas(history)) == expected_rows(history)

@@ -17,6 +17,11 @@ class ByteReader:
     def at_end(self) -> bool:
         return self._at >= len(self._body)
 
+    @property
+    def position(self) -> int:
+        """How many bytes were read."""
+        return self._at
+
     def take(self, count: int) -> bytes:
         end = self._at + count
         if end > len(self._body):

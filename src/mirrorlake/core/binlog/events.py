@@ -11,8 +11,11 @@ import re
 from dataclasses import dataclass
 from uuid import UUID
 
+import numpy as np
+
 from mirrorlake.core.binlog.byte_reader import ByteReader
 from mirrorlake.core.binlog.query_text import decode_statement
+from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.constants import (
     EXPLICIT_TIMESTAMPS_FLAG,
     STATUS_VAR_BYTES,
@@ -22,6 +25,7 @@ from mirrorlake.core.constants import (
     StatusVar,
 )
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+from mirrorlake.errors import RefusedError
 
 _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
@@ -86,15 +90,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class MysqlGtid:
-    """commit_us: microseconds since the epoch on the server that wrote this log (MySQL 8.0 and later)."""
+    """source: uuid, or ``uuid:tag``. commit_us: microseconds since the epoch on the server that wrote this log (MySQL
+    8.0 and later)."""
 
-    uuid: str
+    source: str
     number: int
-    flags: int
     commit_us: int | None
 
     def __str__(self) -> str:
-        return f"{self.uuid}:{self.number}"
+        return f"{self.source}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +220,26 @@ def parse_mysql_gtid(body: bytes) -> MysqlGtid:
     sequence number. Also the body of ANONYMOUS_GTID (uuid and number are zero).
     """
     reader = ByteReader(body, "GTID event")
-    flags, uuid, number = reader.uint(1), str(UUID(bytes=reader.take(16))), reader.uint(8)
+    reader.uint(1)
+    uuid, number = str(UUID(bytes=reader.take(16))), reader.uint(8)
     commit_us = None
     if not reader.at_end and reader.uint(1) == 2:
         reader.take(16)
         if not reader.at_end:
             commit_us = reader.uint(7) & ~_TIMESTAMP_FOLLOWS
-    return MysqlGtid(uuid, number, flags, commit_us)
+    return MysqlGtid(uuid, number, commit_us)
+
+
+def parse_tagged_gtid(body: bytes) -> MysqlGtid:
+    """Layout: ``tagged_gtid``."""
+    buf, uuid = np.frombuffer(body + b"\0", np.uint8), np.zeros(16, np.uint8)
+    start = buf.ctypes.data
+    number, tag, tag_bytes, commit_us = read_tagged_gtid(start, start + len(body), uuid)
+    if number < 1:
+        raise RefusedError("log-event", "malformed GTID_TAGGED event")
+    text = body[tag - start : tag - start + tag_bytes].decode("ascii", "replace")
+    source = str(UUID(bytes=uuid.tobytes())) + (f":{text}" if text else "")
+    return MysqlGtid(source, int(number), int(commit_us))
 
 
 def parse_mariadb_gtid(body: bytes, server_id: int) -> MariadbGtid:

@@ -10,6 +10,7 @@ from mirrorlake.core.binlog.events import (
     parse_mariadb_gtid,
     parse_mysql_gtid,
     parse_previous_gtids,
+    parse_tagged_gtid,
 )
 from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.constants import EventType
@@ -37,7 +38,6 @@ def _single(block: EventBlock, i: int) -> GtidSet:
     if block.events.event_type[i] == EventType.MARIADB_GTID:
         gtid: MariadbGtid = parse_mariadb_gtid(block.body(i), int(block.events.server_id[i]))
         return MariadbGtidSet({gtid.domain: (gtid.server, gtid.sequence)})
-    if block.events.event_type[i] == EventType.GTID_TAGGED:
-        return MysqlGtidSet({"tagged": [(1, 2)]})  # in no set that can be parsed; the reader refuses it by its type
-    gtid = parse_mysql_gtid(block.body(i))
-    return MysqlGtidSet({gtid.uuid: [(gtid.number, gtid.number + 1)]})
+    parse = parse_tagged_gtid if block.events.event_type[i] == EventType.GTID_TAGGED else parse_mysql_gtid
+    gtid = parse(block.body(i))
+    return MysqlGtidSet({gtid.source: [(gtid.number, gtid.number + 1)]})

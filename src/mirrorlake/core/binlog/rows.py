@@ -19,6 +19,7 @@ from mirrorlake.core.binlog.row_image import (
     put_partial_image,
     put_whole_image,
 )
+from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
 from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM
@@ -31,9 +32,9 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 # in the second byte, and the column above it.
 REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP = range(4)
 
-DONE, FULL, ROLLED_BACK = 0, 1, 2
-"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; a rolled back
-transaction that changed rows."""
+DONE, FULL, ROLLED_BACK, MALFORMED_EVENT = range(4)
+"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event rolls back a
+transaction that changed rows; its bytes do not add up."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled.
 NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, STATE_SIZE = range(
@@ -96,7 +97,9 @@ class ChangeArrays(NamedTuple):
 @kernel
 def _commit_time_us(start, end, event_type, timestamp):
     """MySQL 8 logs microseconds behind the 42 fixed bytes of a GTID event (low 55 bits); else the header's second."""
-    if event_type == 33 and end >= start + 19 + 42 + 7:
+    if event_type == 42:
+        return read_tagged_gtid(start + 19, end, np.zeros(16, np.uint8))[3]
+    if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
         return np.int64(peek_u64(start + 19 + 42) & np.uint64(0x7FFFFFFFFFFFFF))
     return np.int64(timestamp) * 1000000
 
@@ -229,7 +232,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
 def decode_events(n_events, events, slots, columns, partial, lookups, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
-    All but n_events and state are addresses. Returns DONE, FULL or ROLLED_BACK.
+    All but n_events and state are addresses. Returns DONE, FULL, ROLLED_BACK or MALFORMED_EVENT.
     """
     for i in range(state[NEXT], n_events):
         state[NEXT] = i
@@ -238,16 +241,20 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
         start = events.buf + item_i64(events.offset, i)
         end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
         kind = peek_u8(events.event_type + i)
-        if kind == 33 or kind == 34 or kind == 162:
+        if end < start + 19:
+            return MALFORMED_EVENT
+        if kind == 33 or kind == 34 or kind == 42 or kind == 162:
             state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i))
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
-            if kind == 162 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
+            if kind == 162 and end >= start + 32 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
                 _emit_begin(state, rows, i)
         elif kind == 2:
+            if query_text_start(start, end) < 0:
+                return MALFORMED_EVENT
             if not _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows):
                 return ROLLED_BACK
-        elif kind == 16:
+        elif kind == 16 or kind == 38:
             _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:
             slot = np.int64(np.int32(item_u32(events.slot, i)))

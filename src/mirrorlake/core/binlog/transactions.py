@@ -5,18 +5,22 @@ An *event group* is what the server writes as one unit: a transaction, or a sing
     state     event                                        next      boundary after it
     idle      MySQL GTID (33, 34, 42), MariaDB GTID (162)  opened
     idle      QUERY "BEGIN", "XA START"                    inside
-    idle      QUERY, other                                 idle      yes
+    idle      QUERY, other; TRANSACTION_PAYLOAD            idle      yes
+    idle      INTVAR, RAND, USER_VAR                       opened
     idle      FORMAT_DESCRIPTION, ROTATE, STOP, GTID lists,
               BINLOG_CHECKPOINT, HEARTBEAT                 idle      yes
     opened    QUERY "BEGIN", "XA START"                    inside
-    opened    QUERY, other (DDL, XA COMMIT), payload (40)  idle      yes
-    opened    TABLE_MAP, rows, annotations                 inside
-    inside    XID, QUERY "COMMIT", "ROLLBACK"  idle      yes
+    opened    QUERY, other (a DDL); TRANSACTION_PAYLOAD    idle      yes
+    opened    TABLE_MAP, rows, annotations, LOAD DATA      inside
+    inside    XID, QUERY "COMMIT", "ROLLBACK",
+              XA_PREPARE that also commits                 idle      yes
     inside    QUERY, other; TABLE_MAP; rows; annotations   inside
     opened,   FORMAT_DESCRIPTION, ROTATE, STOP             refused: torn transaction
     inside
+    inside    TRANSACTION_PAYLOAD, a GTID                  refused: torn transaction
     idle      TABLE_MAP, rows, XID                         refused: starts inside a transaction
-    any       INCIDENT, unknown without the ignorable flag refused
+    any       INCIDENT, XA_PREPARE that does not commit,
+              unknown without the ignorable flag           refused
 
 A MariaDB GTID without the standalone flag replaces BEGIN: it goes straight to *inside*.
 """
@@ -27,13 +31,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
+from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
-from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64, peek_u8, peek_u16
+from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64, peek_u8, peek_u16, peek_u64
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
 
 IDLE, OPENED, INSIDE = 0, 1, 2
+_TAGGED = 42
+_MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
 
 # How an event moves the state; one entry per event type in EVENT_ROLES.
 (
@@ -46,36 +54,39 @@ IDLE, OPENED, INSIDE = 0, 1, 2
     ROLE_END,
     ROLE_REFUSED,
     ROLE_IGNORED,
-) = range(9)
+    ROLE_WHOLE,
+    ROLE_XA_PREPARE,
+) = range(11)
 
 
 def _event_roles() -> np.ndarray:
     roles = np.full(256, ROLE_UNKNOWN, np.uint8)
     # FORMAT_DESCRIPTION, ROTATE, STOP, PREVIOUS_GTIDS, BINLOG_CHECKPOINT, MariaDB GTID_LIST
     roles[[15, 4, 3, 35, 161, 163]] = ROLE_OUTSIDE
-    roles[[33, 34]] = ROLE_MYSQL_GTID
+    roles[[33, 34, 42]] = ROLE_MYSQL_GTID
     roles[162] = ROLE_MARIADB_GTID
-    roles[2] = ROLE_QUERY
+    roles[[2, 165]] = ROLE_QUERY  # also compressed, which BEGIN, COMMIT and ROLLBACK are too short for
     # TABLE_MAP, rows v1 and v2, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
     roles[[19, 23, 24, 25, 30, 31, 32, 29, 160, 5, 13, 14]] = ROLE_PART
+    roles[166:172] = ROLE_PART  # compressed rows v1 and v2
+    roles[[9, 11, 17, 18]] = ROLE_PART  # LOAD DATA in statement format: the file's blocks, then the statement
     roles[16] = ROLE_END  # XID
+    roles[38] = ROLE_XA_PREPARE
+    roles[40] = ROLE_WHOLE  # TRANSACTION_PAYLOAD
     # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
     roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: statement LOAD DATA, v0 and 5.0 formats, INCIDENT, XA_PREPARE, PARTIAL_UPDATE_ROWS,
-    # compressed transactions and events, tagged GTIDs, encryption, split row events
-    roles[
-        [1, 6, 7, 8, 9, 10, 11, 12, 17, 18, 20, 21, 22, 26, 38, 39, 40, 42, 164, 165, 166, 167, 168, 169, 170, 171, 172]
-    ] = ROLE_REFUSED
+    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, PARTIAL_UPDATE_ROWS, encryption, split row events
+    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 39, 164, 172]] = ROLE_REFUSED
     return roles
 
 
 EVENT_ROLES = _event_roles()
 _REFUSED_NAMES = {
-    17: "LOAD DATA in statement format", 18: "LOAD DATA in statement format", 26: "INCIDENT", 38: "an XA transaction",
-    39: "PARTIAL_UPDATE_ROWS",
-    40: "a compressed transaction", 42: "a tagged GTID", 164: "an encrypted log", 165: "a compressed query",
+    20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 38: "an XA transaction", 39: "PARTIAL_UPDATE_ROWS",
+    164: "an encrypted log", 172: "PARTIAL_ROW_DATA",
 }  # fmt: skip
-_REFUSED_NAMES |= dict.fromkeys(range(166, 172), "a compressed row event") | {172: "PARTIAL_ROW_DATA"}
+_REFUSED_NAMES |= {21: _REFUSED_NAMES[20], 22: _REFUSED_NAMES[20]}
+_REFUSED_NAMES |= dict.fromkeys((1, 6, 7, 8, 10, 12), "an event of MySQL before 5.0")
 
 # Kinds of QUERY event text.
 QUERY_OTHER, QUERY_BEGIN, QUERY_END, QUERY_XA_START = range(4)
@@ -180,18 +191,40 @@ def _put_decimal(out, p, value):
 
 
 @kernel
-def _put_mysql_gtid(out, p, buf, body):
-    """flags u8, source uuid 16 bytes, transaction number i64 -> ``uuid:number``"""
+def _put_uuid(out, p, uuid):
+    """uuid: address of 16 bytes."""
     for k in range(16):
         if k == 4 or k == 6 or k == 8 or k == 10:
             out[p] = 45
             p += 1
-        byte = load_u8(buf, body + 1 + k)
+        byte = peek_u8(uuid + k)
         out[p] = _hex_digit(byte >> 4)
         out[p + 1] = _hex_digit(byte & 15)
         p += 2
     out[p] = 58
-    return _put_decimal(out, p + 1, load_u64(buf, body + 17))
+    return p + 1
+
+
+@kernel
+def _put_mysql_gtid(out, p, body):
+    """flags u8, source uuid 16 bytes, transaction number i64 -> ``uuid:number``"""
+    return _put_decimal(out, _put_uuid(out, p, body + 1), peek_u64(body + 17))
+
+
+@kernel
+def _put_tagged_gtid(out, p, body, end, uuid, uuid_address):
+    """-> ``uuid:tag:number``; -1 when the bytes do not add up."""
+    number, tag, tag_bytes, _ = read_tagged_gtid(body, end, uuid)
+    if number < 1:
+        return np.int64(-1)
+    p = _put_uuid(out, p, uuid_address)
+    for k in range(tag_bytes):
+        out[p + k] = peek_u8(tag + k)
+    if tag_bytes:
+        p += tag_bytes
+        out[p] = 58
+        p += 1
+    return _put_decimal(out, p, np.uint64(number))
 
 
 @kernel
@@ -207,7 +240,7 @@ def _put_mariadb_gtid(out, p, buf, event):
 @kernel
 def _assign(
     buf, address, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
-    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event,
+    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event, uuid, uuid_address,
 ):  # fmt: skip
     """Returns (error, event, state, tx_lsn, gtid, number of gtids)."""
     n_gtids = first_gtid
@@ -236,7 +269,11 @@ def _assign(
                     return 4, i, state, tx_lsn, gtid, n_gtids
                 gtid = -1
                 if event_type[i] == 33:
-                    p = _put_mysql_gtid(gtid_text, p, buf, start + 19)
+                    p = _put_mysql_gtid(gtid_text, p, address + start + 19)
+                elif event_type[i] == 42:
+                    p = _put_tagged_gtid(gtid_text, p, address + start + 19, address + end, uuid, uuid_address)
+                    if p < 0:
+                        return 4, i, state, tx_lsn, gtid, n_gtids
                 state = 1
             else:
                 if end < start + 19 + 13:
@@ -261,16 +298,30 @@ def _assign(
             elif kind == 2 or state != 2:
                 ends_group = True
         elif role == 5:
-            if state == 0:
+            # INTVAR, RAND and USER_VAR lead a standalone statement; the others are inside a transaction
+            leads = event_type[i] == 5 or event_type[i] == 13 or event_type[i] == 14
+            if state == 0 and not leads:
                 return 2, i, state, tx_lsn, gtid, n_gtids
-            # INTVAR, RAND and USER_VAR lead a standalone statement; row events are inside a transaction
-            if event_type[i] >= 19:
+            if state == 0:
+                tx_lsn = lsn[i]
+                gtid = -1
+                state = 1
+            if not leads:
                 state = 2
-        elif role == 6:
+        elif role == 6 or role == 10:
             if state == 0:
                 return 2, i, state, tx_lsn, gtid, n_gtids
+            if role == 10 and (end < start + 20 or load_u8(buf, start + 19) != 1):
+                return 3, i, state, tx_lsn, gtid, n_gtids
             ends_group = True
-        if state == 0 and role != 4:
+        elif role == 9:
+            if state == 2:
+                return 1, i, state, tx_lsn, gtid, n_gtids
+            if state == 0:
+                tx_lsn = lsn[i]
+                gtid = -1
+            ends_group = True
+        if state == 0 and role != 4 and role != 9:
             tx_lsns[i] = lsn[i]
             gtid_index[i] = -1
             is_boundary[i] = True
@@ -296,8 +347,9 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     lsn = start + (block.start_positions - block.start_pos)
     n_carried = 1 if carried.gtid else 0
     gtid_bytes = (carried.gtid or "").encode()
-    max_gtids = n_carried + int(np.isin(events.event_type, (33, 162)).sum())
-    text = np.zeros(len(gtid_bytes) + 64 * max_gtids + 64, np.uint8)
+    max_gtids = n_carried + int(np.isin(events.event_type, (33, 42, 162)).sum())
+    text = np.zeros(len(gtid_bytes) + _MAX_GTID_BYTES * (max_gtids + 1), np.uint8)
+    uuid = np.zeros(16, np.uint8)
     text[: len(gtid_bytes)] = np.frombuffer(gtid_bytes, np.uint8)
     offsets = np.zeros(max_gtids + 2, np.int32)
     offsets[n_carried] = len(gtid_bytes)
@@ -306,7 +358,7 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
         block.buf, block.buf.ctypes.data, events.offset, events.event_type, events.length, events.flags,
         block.trailer_bytes, EVENT_ROLES, lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
-        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event,
+        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event, uuid, uuid.ctypes.data,
     )  # fmt: skip
     if error:
         raise _refusal(error, block, int(i))
@@ -321,9 +373,16 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
 
 def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
     """Add the GTIDs that the block's events carry to a set."""
-    at = block.events.offset[groups.gtid_event[groups.gtid_event >= 0]] + HEADER_BYTES
-    if not len(at):
+    holders = groups.gtid_event[groups.gtid_event >= 0]
+    if isinstance(gtids, MysqlGtidSet):
+        is_tagged = block.events.event_type[holders] == _TAGGED
+        for i in holders[is_tagged].tolist():
+            gtid = parse_tagged_gtid(block.body(i))
+            gtids.add(gtid.source, gtid.number)
+        holders = holders[~is_tagged]
+    if not len(holders):
         return
+    at = block.events.offset[holders] + HEADER_BYTES
     if isinstance(gtids, MysqlGtidSet):
         numbers = _gather(block.buf, at + 17, 8).view("<i8").ravel()
         gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
@@ -354,4 +413,4 @@ def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:
             "log-incident", "the server logged an INCIDENT: events were lost before this position", position=position
         )
     name = _REFUSED_NAMES.get(event_type, f"event type {event_type}")
-    return RefusedError("log-event", f"the log holds {name}, which is not decoded yet", position=position)
+    return RefusedError("log-event", f"the log holds {name}, which is not decoded", position=position)

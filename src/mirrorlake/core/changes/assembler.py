@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mirrorlake.core.binlog import row_image, rows
 from mirrorlake.core.binlog.events import parse_query
@@ -17,6 +18,7 @@ from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
@@ -87,7 +89,7 @@ class Assembler:
 
         Raises RefusedError when the log cannot be decoded any further.
         """
-        for batch in events:
+        for batch in open_events(events):
             if batch.num_rows:
                 yield from self._assemble_batch(BronzeEvents(batch))
 
@@ -105,6 +107,10 @@ class Assembler:
                     "log-event",
                     "a rolled back transaction logs row changes",
                     position=events.position(int(state[rows.NEXT])),
+                )
+            if status == rows.MALFORMED_EVENT:
+                raise RefusedError(
+                    "log-event", "an event is shorter than its fields", position=events.position(int(state[rows.NEXT]))
                 )
             n = int(state[rows.N_ROWS])
             if n:
@@ -182,6 +188,8 @@ class Assembler:
                 for name, value in found.items():
                     cells[name][r] = value
         columns |= {name: pa.array(cells[name], pa.string()) for name in names}
+        # a refused table ends before the whole transaction, so that gold cuts none
+        columns["lsn"] = pc.if_else(pc.equal(columns["op"], "REFUSED"), columns["tx_lsn"], columns["lsn"])
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         return batch if keep.all() else batch.filter(pa.array(keep))
 

@@ -11,6 +11,7 @@ from mirrorlake.core.binlog.events import parse_format_description, parse_query
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.ddl_apply import interpret
@@ -51,7 +52,7 @@ class DefinitionReader:
         """
         new = []
         self._mapped.clear()
-        batches = [BronzeEvents(batch) for batch in events if batch.num_rows]
+        batches = [BronzeEvents(batch) for batch in open_events(events) if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
         for changes in (self._replayed, self._seen):
@@ -77,7 +78,7 @@ class DefinitionReader:
         return self._versions[log_file]
 
     def _replayed(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
-        for i in np.flatnonzero((events.event_type == QUERY) & (events.lsn > self.ddl_lsn)):
+        for i in np.flatnonzero((events.event_type == QUERY) & (events.tx_lsn > self.ddl_lsn)):
             query = parse_query(events.body(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
@@ -88,7 +89,10 @@ class DefinitionReader:
                 definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
             )  # fmt: skip
-            yield from ((int(events.lsn[i]), change) for change in changes)
+            for change in changes:
+                # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
+                lsn = events.tx_lsn[i] if change.code == "statement-dml" else events.lsn[i]
+                yield int(lsn), change
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Definitions of table maps that no DDL gave."""

@@ -17,8 +17,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
@@ -159,10 +161,14 @@ class AssembleHop:
 
 
 def _definition_events(events: DataFrame) -> DataFrame:
-    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each body in a file.
+    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each body in a file; of
+    compressed events those inside.
 
     A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
     """
+    packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
+    if not packed.isEmpty():
+        events = events.unionAll(packed.mapInArrow(open_events, events.schema))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
     queries = events.where(
