@@ -85,7 +85,9 @@ FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 OPTIONS = ("--verify-binlog-checksum", "-v", "-v", "--base64-output=decode-rows")
 
 
-@pytest.mark.parametrize("options", [{}, {"checksum": False}, {"compression": True}, {"gtid_mode": False}, {"end": "open"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"checksum": False}, {"compression": True}, {"gtid_mode": False}, {"end": "open"}], ids=str
+)
 @FLAVORS
 def test_the_servers_tool_reads_every_event_of_a_history(flavor, options, tmp_path, read_with_tool):
     history = random_history(3)

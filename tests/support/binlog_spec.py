@@ -136,7 +136,8 @@ class Log:
     """A sequence of log files of one server.
 
     metadata: what TABLE_MAP says about columns: "FULL", "MINIMAL" (MySQL's default) or "NO_LOG" (MariaDB's).
-    compression: MySQL writes transactions, MariaDB events compressed. gtid_mode: MySQL without it writes ANONYMOUS_GTID. end: how the last file ends: "stop" or "open" (in use).
+    compression: MySQL writes transactions, MariaDB events compressed.
+    gtid_mode: MySQL without it writes ANONYMOUS_GTID. end: how the last file ends: "stop" or "open" (in use).
     first_timestamp: seconds; each item is a second later.
     """
 

@@ -1,13 +1,13 @@
 """Compressed events -> the plain events they stand for.
 
-    TRANSACTION_PAYLOAD (40)    MySQL's binlog_transaction_compression: all events of a transaction but its GTID. Their
-                                headers have log_pos 0, and they carry no checksums. Body: fields of number, length and
-                                value, all packed (1 payload bytes, 2 algorithm, 3 bytes when inflated), number 0 at
-                                their end; then the payload.
-    QUERY_COMPRESSED (165),     MariaDB's log_bin_compress: a QUERY whose text, or a rows event whose part behind the
-    rows (166-171)              bitmaps, is replaced by: u8 0x80 | algorithm << 4 | n, the length in n bytes, big-endian,
-                                and a zlib stream.
-    EXECUTE_LOAD_QUERY (18)     not compressed: a QUERY with 13 bytes more behind its first 13.
+    TRANSACTION_PAYLOAD (40)   MySQL's binlog_transaction_compression: all events of a transaction but its GTID. Their
+                               headers have log_pos 0, and they carry no checksums. Body: fields of number, length and
+                               value, all packed (1 payload bytes, 2 algorithm, 3 bytes when inflated), number 0 at
+                               their end; then the payload.
+    QUERY_COMPRESSED (165),    MariaDB's log_bin_compress: a QUERY whose text, or a rows event whose part behind the
+    rows (166-171)             bitmaps, is replaced by: u8 0x80 | algorithm << 4 | n; the length in n bytes,
+                               big-endian; a zlib stream.
+    EXECUTE_LOAD_QUERY (18)    not compressed: a QUERY with 13 bytes more behind its first 13.
 
 Sources: MySQL ``libs/mysql/binlog/event/compression``, ``codecs/binary.cpp``; MariaDB ``sql/log_event.cc``
 (binlog_buf_compress, row_log_event_uncompress).

@@ -1,0 +1,95 @@
+"""Damages logs at random and decodes them (``support.damaged_logs``); tells of every crash, hang and stray exception.
+
+    python -m tests.fuzz_binlog --inputs 1000000 [--seed N] [--first K]
+
+Input K of a seed is always the same: ``--seed N --first K --inputs 1`` repeats one. The work is done in a child
+process, so that a crash of a kernel is a finding like any other; the next child goes on behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import multiprocessing
+import time
+import traceback
+from collections import Counter
+from random import Random
+
+from tests.support.damaged_logs import Arena, damaged, outcomes, seed_logs
+
+HANG_S = 60
+
+
+Findings = dict[str, list[int]]
+"""What went wrong -> the inputs with which it did."""
+
+
+def run(seed: int, first: int, inputs: int) -> tuple[Counter, Findings]:
+    """(how often each op or refusal came, what was found)"""
+    counts: Counter = Counter()
+    findings: Findings = {}
+    end, context = first + inputs, multiprocessing.get_context("fork")
+    while first < end:
+        progress = mmap.mmap(-1, 8)
+        queue = context.SimpleQueue()
+        child = context.Process(target=_work, args=(seed, first, end, progress, queue))
+        child.start()
+        result = _result(child, progress, queue)
+        if isinstance(result, str):
+            at = int.from_bytes(progress[:8], "little")
+            findings.setdefault(result, []).append(at)
+            first = at + 1
+            continue
+        counts += result[0]
+        for what, inputs_of in result[1].items():
+            findings.setdefault(what, []).extend(inputs_of)
+        first = end
+    return counts, findings
+
+
+def _result(child, progress, queue) -> tuple[Counter, Findings] | str:
+    seen, since = -1, time.monotonic()
+    while queue.empty():
+        child.join(0.1)
+        at = int.from_bytes(progress[:8], "little")
+        if at != seen:
+            seen, since = at, time.monotonic()
+        if child.exitcode is not None and queue.empty():
+            return f"the process ended with {child.exitcode}"
+        if time.monotonic() - since > HANG_S:
+            child.kill()
+            child.join()
+            return f"no end after {HANG_S} s"
+    found = queue.get()
+    child.join()
+    return found
+
+
+def _work(seed: int, first: int, end: int, progress: mmap.mmap, queue) -> None:
+    logs, arena, counts, findings = seed_logs(), Arena(), Counter(), {}
+    for k in range(first, end):
+        progress[:8] = k.to_bytes(8, "little")
+        try:
+            counts.update(outcomes(arena, *damaged(Random(f"{seed} {k}"), logs)))
+        except Exception as error:  # noqa: BLE001 - every exception but a refusal is what is looked for
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__} in {where.filename}:{where.lineno}, as {error!r}"
+            findings.setdefault(what[:200], []).append(k)
+    queue.put((counts, findings))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=Random().randrange(2**31))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    options = parser.parse_args()
+    started = time.monotonic()
+    counts, findings = run(options.seed, options.first, options.inputs)
+    print(f"seed {options.seed}: {options.inputs} inputs in {time.monotonic() - started:.0f} s; {dict(counts)}")
+    raise SystemExit("\n".join(f"{what}: {len(at)} inputs, {at[:5]}" for what, at in findings.items()) or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Real and written logs, damaged at random, through framing, event groups and assembler: what a decoder must survive.
+
+A log is damaged event by event (bits, bytes, length fields, cuts, splices, order), and its headers and checksums are
+put right again, so that the damage reaches the decoder. Every buffer that a kernel reads or fills ends at a page that
+faults when it is touched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog import rows
+from mirrorlake.core.binlog.framing import SLACK_BYTES, EventBlock, index_events
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.changes.assembler import Assembler
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.errors import RefusedError
+from tests.support.binlog_writer import encode_logs
+from tests.support.histories import random_history
+
+HEADER = struct.Struct("<IBIIIH")
+_LOGS = Path(__file__).parents[1] / "cases" / "logs"
+_TYPES = [2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 23, 24, 25, 26, 29, 30, 31, 32, 33, 34, 35, 38, 39, 40, 42]
+_TYPES += [160, 161, 162, 163, 165, 166, 167, 168, 169, 170, 171, 172]
+_EDGES = (0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
+_PAGE = mmap.PAGESIZE
+_START = 4
+
+
+@dataclass
+class Event:
+    timestamp: int
+    kind: int
+    server_id: int
+    flags: int
+    body: bytes
+
+
+@dataclass(frozen=True)
+class SeedLog:
+    """groups: the events of each transaction or statement."""
+
+    flavor: str
+    groups: list[list[Event]]
+
+
+def seed_logs() -> list[SeedLog]:
+    """Logs of both servers, and written ones: with and without compression, of every type that the writer knows."""
+    logs = [_split(path.parent.name, path.read_bytes()) for path in sorted(_LOGS.glob("*/binlog.*"))]
+    for flavor in ("mysql", "mariadb"):
+        for seed, compression in ((1, False), (2, True)):
+            for encoded in encode_logs(random_history(seed, items=60).log(flavor, compression=compression)):
+                logs.append(_split(flavor, encoded.data))
+    return [log for log in logs if log.groups]
+
+
+def _split(flavor: str, data: bytes) -> SeedLog:
+    groups: list[list[Event]] = []
+    offset = _START
+    while offset < len(data):
+        timestamp, kind, server_id, length, _, flags = HEADER.unpack_from(data, offset)
+        body = data[offset + HEADER.size : offset + length - 4]
+        if kind in (33, 34, 42, 162) or not groups:
+            groups.append([])
+        groups[-1].append(Event(timestamp, kind, server_id, flags, body))
+        offset += length
+    return SeedLog(flavor, groups[1:])
+
+
+class Guarded:
+    """Memory whose last byte lies before a page that nobody may touch."""
+
+    def __init__(self, n_bytes: int):
+        self._size = -(-n_bytes // _PAGE) * _PAGE + _PAGE
+        self._map = mmap.mmap(-1, self._size)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mprotect(ctypes.c_void_p(address + self._size - _PAGE), _PAGE, 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+
+    def last(self, n_bytes: int) -> np.ndarray:
+        """The last bytes before the page, as uint8; the same memory every time."""
+        end = self._size - _PAGE
+        if n_bytes > end:
+            raise MemoryError(n_bytes)
+        return np.frombuffer(self._map, np.uint8, end)[end - n_bytes :]
+
+
+class Arena:
+    """The guarded buffers of one process."""
+
+    def __init__(self, n_bytes: int = 8 << 20, image_bytes: int = 16 << 10):
+        self._log, self._raw = Guarded(n_bytes), Guarded(n_bytes)
+        self._images = [Guarded(256 * image_bytes) for _ in range(2)]
+        self.image_bytes = image_bytes
+
+    def block(self, data: bytes) -> np.ndarray:
+        buf = self._log.last(len(data) + SLACK_BYTES)
+        buf[: len(data)] = np.frombuffer(data, np.uint8)
+        buf[len(data) :] = 0
+        return buf
+
+    def guarded_raw(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with the bytes of its events just before the page."""
+        raw = batch.column("raw")
+        _, offsets, data = raw.buffers()
+        target = self._raw.last(data.size)
+        target[:] = np.frombuffer(data, np.uint8)
+        column = pa.Array.from_buffers(raw.type, len(raw), [None, offsets, pa.py_buffer(target)], offset=raw.offset)
+        return batch.set_column(batch.schema.get_field_index("raw"), "raw", column)
+
+    def change_arrays(self, n_rows: int, image_bytes: int) -> rows.ChangeArrays:
+        images = {
+            name: guard.last(image_bytes) if image_bytes <= 256 * self.image_bytes else np.empty(image_bytes, np.uint8)
+            for name, guard in zip(("before", "after"), self._images, strict=True)
+        }
+        return _plain_empty(n_rows, 0)._replace(**images)
+
+
+_plain_empty = rows.ChangeArrays.empty
+
+
+def damaged(random: Random, logs: list[SeedLog]) -> tuple[str, bytes, bool]:
+    """(flavor, contiguous events, do they have checksums): a few groups of one log, damaged."""
+    log = random.choice(logs)
+    first = random.randrange(len(log.groups))
+    events = [
+        Event(e.timestamp, e.kind, e.server_id, e.flags, e.body)
+        for group in log.groups[first : first + random.randint(1, 6)]
+        for e in group
+    ]
+    for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
+        _damage(random, events, log)
+    return log.flavor, *_framed(random, events)
+
+
+def _damage(random: Random, events: list[Event], log: SeedLog) -> None:
+    i = random.randrange(len(events))
+    chosen = events[i]
+    kind = random.random()
+    if kind < 0.75 and chosen.body:
+        chosen.body = _damaged_body(random, chosen.body, log)
+    elif kind < 0.80:
+        chosen.kind = random.choice(_TYPES) if random.random() < 0.9 else random.randrange(256)
+    elif kind < 0.84:
+        chosen.flags ^= 1 << random.randrange(16)
+    elif kind < 0.88:
+        events.insert(random.randrange(len(events) + 1), Event(**vars(chosen)))
+    elif kind < 0.92 and len(events) > 1:
+        del events[i]
+    elif kind < 0.96:
+        other = random.randrange(len(events))
+        events[i], events[other] = events[other], events[i]
+    else:
+        events[i:] = [Event(**vars(e)) for e in random.choice(log.groups)]
+
+
+def _damaged_body(random: Random, body: bytes, log: SeedLog) -> bytes:
+    changed, at, kind = bytearray(body), random.randrange(len(body)), random.random()
+    if random.random() < 0.3:
+        at = min(at, random.randrange(40))  # most lengths stand near the beginning
+    if kind < 0.3:
+        changed[at] ^= 1 << random.randrange(8)
+    elif kind < 0.5:
+        changed[at] = random.choice(_EDGES) & 0xFF
+    elif kind < 0.65:
+        width = random.choice((2, 3, 4, 8))
+        value = random.choice(_EDGES) if random.random() < 0.7 else len(body) - at + random.randint(-3, 3)
+        changed[at : at + width] = (value & 256**width - 1).to_bytes(width, "little")
+    elif kind < 0.75:
+        del changed[at:]
+    elif kind < 0.85:
+        del changed[at : at + random.randint(1, 9)]
+    elif kind < 0.93:
+        changed[at:at] = random.randbytes(random.randint(1, 9))
+    else:
+        other = random.choice(random.choice(log.groups)).body
+        cut = random.randrange(len(other) + 1)
+        changed[at:] = other[cut:]
+    return bytes(changed)
+
+
+def _framed(random: Random, events: list[Event]) -> tuple[bytes, bool]:
+    """Headers and checksums that fit; the length field of one header may be wrong."""
+    has_checksum, wrong = random.random() < 0.5, random.randrange(len(events)) if random.random() < 0.02 else -1
+    out = bytearray()
+    for i, e in enumerate(events):
+        length = HEADER.size + len(e.body) + 4 * has_checksum
+        stated = random.choice((*_EDGES, length + random.randint(-30, 30))) & 0xFFFFFFFF if i == wrong else length
+        log_pos = random.choice((0, _START + len(out) + length))
+        raw = HEADER.pack(e.timestamp, e.kind, e.server_id, stated, log_pos, e.flags) + e.body
+        out += raw + struct.pack("<I", zlib.crc32(raw)) if has_checksum else raw
+    return bytes(out), has_checksum
+
+
+def outcomes(arena: Arena, flavor: str, data: bytes, has_checksum: bool) -> Iterator[str]:
+    """Decode; the code of the refusal, or the op of every row. Any other exception is a defect."""
+    rows.ChangeArrays.empty = arena.change_arrays
+    try:
+        buf = arena.block(data)
+        events, _ = index_events(buf, 0, len(data))
+        block = EventBlock("binlog.000001", _START, buf, events, has_checksum)
+        reader = LogReader(block.position(0) if len(events) else None, parse_gtid_set(flavor, ""))
+        chunks = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in reader.read([block])]
+        assembler = Assembler(flavor, rows_per_batch=256, image_bytes=arena.image_bytes)
+        for batch in assembler.assemble(arena.guarded_raw(chunk) for chunk in chunks):
+            batch.validate(full=True)
+            yield from batch.column("op").to_pylist()
+    except RefusedError as error:
+        yield error.code
+    finally:
+        rows.ChangeArrays.empty = _plain_empty
