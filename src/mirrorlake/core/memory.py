@@ -213,3 +213,12 @@ def item_i64(array, k):
 def item_u32(array, k):
     """Element k of the uint32 array at an address."""
     return peek_u32(array + 4 * k)
+
+
+@kernel
+def gather_bytes(buf, offset, length, out):
+    """Copy ``buf[offset[i] : offset[i] + length[i]]`` to ``out``, one behind the other."""
+    p = np.int64(0)
+    for i in range(offset.shape[0]):
+        copy_bytes(out, p, buf, offset[i], length[i])
+        p += length[i]

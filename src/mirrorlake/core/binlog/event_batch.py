@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.binlog.transactions import Groups
-from mirrorlake.core.memory import copy_bytes, kernel
+from mirrorlake.core.memory import gather_bytes
 
 EVENT_SCHEMA = pa.schema(
     [
@@ -29,21 +29,13 @@ EVENT_SCHEMA = pa.schema(
 log has no checksums (an event with a wrong one is refused). raw: the whole event as the server wrote it."""
 
 
-@kernel
-def _gather(buf, offset, length, out):
-    p = np.int64(0)
-    for i in range(offset.shape[0]):
-        copy_bytes(out, p, buf, offset[i], length[i])
-        p += length[i]
-
-
 def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
     """The block's events as one batch of ``EVENT_SCHEMA``; the bytes are copied."""
     events, n = block.events, len(block.events)
     starts = block.start_positions
     ends = np.concatenate([[0], np.cumsum(events.length)])
     raw = np.empty(int(ends[-1]), np.uint8)
-    _gather(block.buf, events.offset, events.length, raw)
+    gather_bytes(block.buf, events.offset, events.length, raw)
     gtids = pa.Array.from_buffers(
         pa.string(),
         len(groups.gtid_offsets) - 1,

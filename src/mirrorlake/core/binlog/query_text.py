@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id, decode_loosely
 
 
@@ -13,3 +15,11 @@ def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
     if charset == OTHER:  # the two flavors' numbers never contradict each other
         charset = charset_of_collation_id(client_collation_id, "mariadb")
     return decode_loosely(statement, charset)
+
+
+def as_text(statements: pa.BinaryArray) -> pa.StringArray:
+    """Statements whose character set the log does not tell: UTF-8, and U+FFFD for what is none."""
+    try:
+        return statements.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([text.decode("utf-8", "replace") for text in statements.to_pylist()], pa.string())

@@ -36,10 +36,13 @@ DONE, FULL, ROLLED_BACK, MALFORMED_EVENT = range(4)
 """Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event rolls back a
 transaction that changed rows; its bytes do not add up."""
 
-# state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled.
-NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, STATE_SIZE = range(
-    11
-)
+# state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
+# event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
+(
+    NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, NOTE,
+    STATE_SIZE,
+) = range(12)  # fmt: skip
+NO_NOTE, EARLIER_NOTE = -1, -2
 
 _V2_FIRST = 30
 
@@ -58,14 +61,15 @@ class EventArrays(NamedTuple):
 
 
 class ChangeArrays(NamedTuple):
-    """One entry per output row r, in order: row_event (its event), ops, slots (table, -1 none), ordinals, commit_us,
-    amounts and checksums (COMMIT: number and checksum of the transaction's encoded images), partial (the after image of
-    an UPDATE lacks columns, which keep their values), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after``
-    likewise."""
+    """One entry per output row r, in order: row_event (its event), notes (the event with its statement's text), ops,
+    slots (table, -1 none), ordinals, commit_us, amounts and checksums (COMMIT: number and checksum of the transaction's
+    encoded images), partial (the after image of an UPDATE lacks columns, which keep their values), images
+    ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
 
     before: np.ndarray
     after: np.ndarray
     row_event: np.ndarray
+    notes: np.ndarray
     ops: np.ndarray
     slots: np.ndarray
     ordinals: np.ndarray
@@ -82,6 +86,7 @@ class ChangeArrays(NamedTuple):
             before=np.empty(image_bytes, np.uint8),
             after=np.empty(image_bytes, np.uint8),
             row_event=np.empty(n_rows, np.int64),
+            notes=np.empty(n_rows, np.int64),
             ops=np.empty(n_rows, np.uint8),
             slots=np.empty(n_rows, np.int32),
             ordinals=np.empty(n_rows, np.int32),
@@ -129,6 +134,9 @@ def _bitmaps(start, end, event_type, n_columns):
 def _emit(state, rows, i, op, slot, amount, checksum, partial=False):
     r = state[N_ROWS]
     poke_u64(rows.row_event + 8 * r, i)
+    poke_u64(rows.notes + 8 * r, state[NOTE] if INSERT <= op <= DELETE else NO_NOTE)
+    if INSERT <= op <= DELETE:
+        state[NOTE] = NO_NOTE
     poke_u8(rows.ops + r, op)
     poke_u32(rows.slots + 4 * r, slot)
     poke_u32(rows.ordinals + 4 * r, state[ORDINAL])
@@ -207,8 +215,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
         if found > INCOMPLETE:
             _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0)
             return True
-    n_rows, n_before, n_after, checksum, ordinal = (
-        state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL],
+    n_rows, n_before, n_after, checksum, ordinal, note = (
+        state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
     )  # fmt: skip
     while 0 <= p < end:
         if state[N_ROWS] >= state[MAX_ROWS]:
@@ -220,8 +228,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
             _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE)
     if p >= 0:
         return True
-    state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL] = (
-        n_rows, n_before, n_after, checksum, ordinal,
+    state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
+        n_rows, n_before, n_after, checksum, ordinal, note,
     )  # fmt: skip
     if p == MALFORMED:
         _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0)
@@ -247,6 +255,7 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
             state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i))
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
+            state[NOTE] = NO_NOTE
             if kind == 162 and end >= start + 32 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
                 _emit_begin(state, rows, i)
         elif kind == 2:
@@ -254,6 +263,8 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
                 return MALFORMED_EVENT
             if not _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows):
                 return ROLLED_BACK
+        elif kind == 29 or kind == 160:
+            state[NOTE] = i
         elif kind == 16 or kind == 38:
             _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32:

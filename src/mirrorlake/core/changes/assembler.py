@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.binlog import row_image, rows
 from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.query_text import as_text
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
@@ -82,6 +83,8 @@ class Assembler:
         self._layouts = RowLayouts()
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline())
         self._state = np.zeros(rows.STATE_SIZE, np.int64)
+        self._state[rows.NOTE] = rows.NO_NOTE
+        self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
         self._rows_per_batch, self._image_bytes = rows_per_batch, image_bytes
 
     def assemble(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -117,6 +120,9 @@ class Assembler:
                 yield self._record_batch(events, out, n)
             elif status == rows.FULL:  # one event needs more room
                 n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
+        if state[rows.NOTE] >= 0:
+            self._note = events.texts(state[rows.NOTE : rows.NOTE + 1])
+            state[rows.NOTE] = rows.EARLIER_NOTE
 
     def _event_arrays(self, events: BronzeEvents) -> EventArrays:
         slot = self._slots.resolve(
@@ -152,7 +158,7 @@ class Assembler:
             "schema_id": pa.array([t.schema_id for t in tables], pa.int64()).take(by_slot),
             "before": self._images(out.before, out.before_ends, slot, (ops == rows.UPDATE) | (ops == rows.DELETE)),
             "after": self._images(out.after, out.after_ends, slot, (ops == rows.UPDATE) | (ops == rows.INSERT)),
-            "statement": pa.nulls(n, pa.string()),
+            "statement": self._statements(events, out.notes[:n]),
             "changes": pa.array(out.amounts[:n], mask=~is_commit),
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
             "refusal": pa.nulls(n, pa.string()),
@@ -162,6 +168,16 @@ class Assembler:
         if not len(special):
             return pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         return self._with_statements(columns, events, out, special)
+
+    def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
+        """The logged text of each statement, at its first row."""
+        is_noted = notes != rows.NO_NOTE
+        if not is_noted.any():
+            return pa.nulls(len(notes), pa.string())
+        found = events.texts(notes[notes >= 0])
+        if (notes == rows.EARLIER_NOTE).any():
+            found = pa.concat_arrays([self._note, found])  # it can only be the first
+        return as_text(found).take(pa.array(np.cumsum(is_noted) - 1, mask=~is_noted))
 
     def _images(self, data: np.ndarray, ends: np.ndarray, slot: np.ndarray, present: np.ndarray) -> pa.StructArray:
         n = len(slot)

@@ -6,6 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.memory import gather_bytes
+
+_ROWS_QUERY = 29
 
 BRONZE_COLUMNS = ("lsn", "tx_lsn", "event_type", "event_ts", "gtid", "crc_ok", "log_file", "log_pos", "raw")
 """What is read of ``bronze_events``."""
@@ -30,6 +33,18 @@ class BronzeEvents:
         self.trailer = np.where(has_checksum, 4, 0).astype(np.int64)
         self.gtid = batch.column("gtid").cast(pa.string())
         self._log_file, self._log_pos = batch.column("log_file"), batch.column("log_pos")
+
+    def texts(self, chosen: np.ndarray) -> pa.BinaryArray:
+        """The text of each chosen ROWS_QUERY or ANNOTATE_ROWS event; of the former the first byte is a length that
+        means nothing."""
+        skipped = HEADER_BYTES + (self.event_type[chosen] == _ROWS_QUERY).astype(np.int64)
+        length = np.maximum(self.length[chosen] - self.trailer[chosen] - skipped, 0)
+        ends = np.concatenate([[0], np.cumsum(length)])
+        out = np.empty(int(ends[-1]), np.uint8)
+        gather_bytes(self.buf, self.offset[chosen] + skipped, length, out)
+        return pa.Array.from_buffers(
+            pa.binary(), len(chosen), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(out)]
+        )
 
     def position(self, i: int) -> str:
         return f"{self._log_file[i]}:{self._log_pos[i]}"

@@ -1,0 +1,155 @@
+"""The same transactions in every form in which a server can log them: silver does not tell the forms apart.
+
+The list of events, positions and GTIDs is held against the server's own tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.changes.assembler import Assembler
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.servers import Server
+
+STATEMENTS = """
+CREATE DATABASE forms
+CREATE TABLE forms.t (id INT PRIMARY KEY, v VARCHAR(300), b BLOB, n DECIMAL(20,4))
+CREATE TABLE forms.u (id INT PRIMARY KEY AUTO_INCREMENT, v TEXT)
+INSERT INTO forms.t VALUES (1, 'one', NULL, 1.5), (2, REPEAT('two ', 70), x'00ff', -2.25)
+BEGIN
+INSERT INTO forms.u (v) SELECT REPEAT(v, 40) FROM forms.t
+SAVEPOINT a
+UPDATE forms.t SET v = CONCAT(v, '!'), n = n * 2
+DELETE FROM forms.t WHERE id = 1
+COMMIT
+INSERT INTO forms.u (v) SELECT REPEAT(CHAR(65 + a.id), 2000) FROM forms.u a, forms.u b, forms.u c, forms.u d
+UPDATE forms.u SET v = NULL WHERE id % 2
+XA START 'one'
+INSERT INTO forms.t VALUES (9, 'xa', NULL, 9)
+XA END 'one'
+XA COMMIT 'one' ONE PHASE
+ALTER TABLE forms.t ADD COLUMN w INT
+UPDATE forms.t SET w = id, v = 'after'
+DROP TABLE forms.u
+""".strip().split("\n")
+N_GROUPS = 11
+"""Transactions and DDLs."""
+
+# What changes the form of the log, as (variable, values). Partial row images and metadata belong here when they are
+# decoded: binlog_row_image MINIMAL, NOBLOB; binlog_row_metadata MINIMAL.
+FORMS = {
+    "mysql": {
+        "binlog_checksum": ("CRC32", "NONE"),
+        "binlog_transaction_compression": ("OFF", "ON"),
+        "binlog_rows_query_log_events": ("OFF", "ON"),
+    },
+    "mariadb": {
+        "binlog_checksum": ("CRC32", "NONE"),
+        "log_bin_compress": ("OFF", "ON"),
+        "log_bin_compress_min_len": ("10",),
+        "binlog_annotate_row_events": ("OFF", "ON"),
+    },
+}
+_SHOWN = ["ordinal", "op", "database", "table", "schema_id", "before", "after", "changes", "checksum", "refusal"]
+
+
+@pytest.fixture
+def with_full_metadata(server: Server) -> Iterator[Server]:
+    before = dict(server.query("SHOW GLOBAL VARIABLES WHERE Variable_name REGEXP 'binlog|log_bin'"))
+    server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
+    server.execute("SET GLOBAL binlog_format = 'ROW'")
+    yield server
+    for variable in ("binlog_row_metadata", "binlog_format", *FORMS[server.flavor]):
+        server.execute(f"SET GLOBAL {variable} = {_literal(before[variable])}")
+
+
+def _literal(value: str) -> str:
+    return value if value.isdigit() else f"'{value}'"
+
+
+def logged(server: Server, form: dict[str, str], statements: list[str], gtid_next: str | None = None) -> list[Path]:
+    """The closed files of a log that holds the statements."""
+    server.reset()
+    for variable, value in form.items():
+        server.execute(f"SET GLOBAL {variable} = {_literal(value)}")
+    with server.connect() as connection, connection.cursor() as cursor:
+        if gtid_next:
+            cursor.execute(f"SET GTID_NEXT = '{gtid_next}'")
+        for statement in statements:
+            cursor.execute(statement)
+    server.execute("FLUSH BINARY LOGS")
+    return server.log_files()[:-1]
+
+
+def bring(folder: Path, paths: list[Path]) -> FileSource:
+    folder.mkdir()
+    for path in paths:
+        (folder / path.name).write_bytes(path.read_bytes())
+    return FileSource(folder)
+
+
+def bronze(source: FileSource) -> pa.Table:
+    reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
+    return pa.Table.from_batches(c.batch for c in reader.read(source.read(source.earliest(), source.current())))
+
+
+def silver(source: FileSource) -> pa.Table:
+    return pa.Table.from_batches(Assembler(source.flavor).assemble(bronze(source).to_batches()))
+
+
+def test_the_form_of_the_log_does_not_show_in_silver(with_full_metadata, tmp_path):
+    server, found = with_full_metadata, {}
+    forms = FORMS[server.flavor]
+    for k, values in enumerate(product(*forms.values())):
+        paths = logged(server, dict(zip(forms, values, strict=True)), STATEMENTS)
+        table = silver(bring(tmp_path / str(k), paths))
+        found[values] = table.select(_SHOWN).to_pylist()
+        noted = [row["statement"] for row in table.to_pylist() if row["op"] != "DDL" and row["statement"]]
+        wanted = [text for text in STATEMENTS if text.startswith(("INSERT", "UPDATE", "DELETE"))]
+        assert noted == (wanted if values[-1] == "ON" else [])
+    first = next(iter(found.values()))
+    assert [row["op"] for row in first].count("INSERT") == 2 + 2 + 16 + 1
+    assert {values for values, rows in found.items() if rows != first} == set()
+
+
+@pytest.mark.parametrize("tag", ["", ":a_tag"])
+def test_events_positions_and_gtids_are_those_of_the_servers_tool(with_full_metadata, tmp_path, read_with_tool, tag):
+    server = with_full_metadata
+    if tag and server.flavor == "mariadb":
+        pytest.skip("MariaDB's GTIDs have no tags")
+    form = {variable: values[-1] for variable, values in FORMS[server.flavor].items()}
+    paths = logged(server, form, STATEMENTS, f"AUTOMATIC{tag}" if tag else None)
+    source = bring(tmp_path / "logs", paths)
+    events = bronze(source)
+    gtids = []
+    for path in paths:
+        text = read_with_tool(server.flavor, path)
+        mine = [row for row in events.to_pylist() if row["log_file"] == path.name]
+        shown = [int(n) for n in re.findall(r"^# at (\d+)$", text, re.MULTILINE)]
+        assert [row["log_pos"] for row in mine] == sorted(set(shown) & {row["log_pos"] for row in mine})
+        assert set(shown) <= {row["log_pos"] for row in mine} | {row["end_log_pos"] for row in mine}
+        gtid = r"GTID_NEXT= '([^']+)'/" if server.flavor == "mysql" else r"\tGTID (\S+)"
+        opening = [row["gtid"] for row in mine if row["lsn"] == row["tx_lsn"] and row["gtid"]]
+        assert opening == re.findall(gtid, text)
+        gtids += opening
+    assert len(gtids) == N_GROUPS and all((tag in gtid) for gtid in gtids)
+
+
+def test_a_prepared_xa_transaction_is_refused_by_name(with_full_metadata, tmp_path):
+    server = with_full_metadata
+    statements = [*STATEMENTS[:3], "XA START 'x'", STATEMENTS[3], "XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"]
+    for k, compression in enumerate(("OFF", "ON")):
+        form = {name: compression for name in FORMS[server.flavor] if "compress" in name and "len" not in name}
+        source = bring(tmp_path / str(k), logged(server, form, statements))
+        with pytest.raises(RefusedError, match="XA") as refused:
+            silver(source)
+        assert refused.value.code == "log-event" and refused.value.position
