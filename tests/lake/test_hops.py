@@ -9,16 +9,19 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.support.binlog_spec import Log
+from tests.support.binlog_spec import Ddl, Insert, Log, Query, Transaction
 from tests.support.binlog_writer import encode_logs, write_logs
+from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History, random_history
-from tests.support.lake_runs import QUIET, LakeRun, expected_gold
+from tests.support.lake_runs import QUIET, LakeRun, expected_gold, run_of
 from tests.support.oracle import TableDdl
 from tests.support.partial_rows import with_partial_rows
 
@@ -33,7 +36,8 @@ class Case:
     def __init__(self, seed: int, number: int, items: int = 12):
         self.random = Random(f"{seed} {number}")
         self.history = random_history(seed + number, items=items, tables=2)
-        self.log = partial_log(self.history, self.random, FLAVORS[number % 2], checksum=self.random.random() < 0.8)
+        options = {"checksum": self.random.random() < 0.8, "compression": self.random.random() < 0.5}
+        self.log = partial_log(self.history, self.random, FLAVORS[number % 2], **options)
         self.files = encode_logs(self.log, self.random.choice((None, 4_000, 15_000)))
         self.bytes = sum(len(encoded.data) for encoded in self.files)
 
@@ -177,6 +181,24 @@ def test_a_table_that_one_run_leaves_out_is_not_mirrored_by_halves(spark, tmp_pa
     run.apply()
     entry = run.register.get((table.database, table.table))
     assert entry.state == REFUSED or run.gold() == expected_gold(history)
+
+
+def test_a_statement_among_row_changes_ends_its_table_before_the_transaction(spark, tmp_path):
+    """The other table of the transaction gets all of it in one epoch."""
+    columns = (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True))
+    t, u = (TableSchema("d", name, columns, ("id",)) for name in ("t", "u"))
+    row = {n: [{"id": n, "v": n}] for n in (1, 2, 3)}
+    mixed = [Insert(t, row[2]), Insert(u, row[2]), Query("UPDATE u SET v = 9", "d"), Insert(t, row[3])]
+    create = "(id INT PRIMARY KEY, v INT)"
+    items = [Ddl("CREATE DATABASE d"), *(Ddl(f"CREATE TABLE {name} {create}", "d") for name in ("t", "u"))]
+    items += [Transaction([Insert(t, row[1]), Insert(u, row[1])]), Transaction(mixed)]
+    run = run_of(spark, tmp_path, lambda folder: write_logs(folder, Log("mysql", items)))
+    run.all_hops()
+    check_epochs(run)
+    assert run.gold() == {("d", "t"): [canonical_row(row[n][0]) for n in (1, 2, 3)]}
+    refused = run.register.get(("d", "u"))
+    assert (refused.state, refused.code) == (REFUSED, "statement-dml")
+    assert run.mirror(refused.mirror_id) == [canonical_row(row[1][0])]
 
 
 def _half(folder, history):

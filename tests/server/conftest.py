@@ -40,6 +40,12 @@ def mysql() -> Iterator[Server]:
     yield from _session_server("mysql")
 
 
+@pytest.fixture(scope="session")
+def mysql56() -> Iterator[Server]:
+    """MySQL 5.6, for what only old logs have."""
+    yield from _session_server("mysql56")
+
+
 @pytest.fixture(params=FLAVORS)
 def server(request) -> Server:
     """Each server in turn."""

@@ -5,7 +5,9 @@
         server.query("SELECT 1 + %s", 1)               # [(2,)]
 
 ``scripts/servers/*.sh`` get the programs (Debian's packages) and start them. MySQL's unpacked programs are kept in
-``.cache/mysql97`` of the checkout; MIRRORLAKE_MYSQL_ROOT names another such folder (the one that holds ``root/``).
+``.cache/mysql97`` of the checkout; MIRRORLAKE_MYSQL_ROOT names another such folder (the one that holds ``root/``). The
+flavor ``mysql56``, for the few tests that are about old logs, is MySQL 5.6.24 from npm, kept in ``.cache/mysql56``
+(MIRRORLAKE_MYSQL56_ROOT).
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ import pymysql
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
 
-_SCRIPTS = {"mariadb": CHECKOUT / "scripts/servers/mariadb.sh", "mysql": CHECKOUT / "scripts/servers/mysql.sh"}
-_PID_FILES = {"mariadb": "run/mariadbd.pid", "mysql": "run/mysqld.pid"}
+_SCRIPTS = {flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*FLAVORS, "mysql56")}
+_PID_FILES = {"mariadb": "run/mariadbd.pid", "mysql": "run/mysqld.pid", "mysql56": "run/mysqld.pid"}
+_UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56")}
+_PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld"}
 _FAST = ("--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M")
-_FAST_OF = {"mariadb": _FAST, "mysql": (*_FAST, "--performance-schema=OFF")}
+_FAST_OF = {"mariadb": _FAST} | dict.fromkeys(("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF"))
 _SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
 _STOP_S = 60
 
@@ -87,7 +91,7 @@ class Server:
         for (name,) in self.query("SHOW DATABASES"):
             if name not in _SYSTEM_DATABASES:
                 self.execute(f"DROP DATABASE `{name}`")
-        self.execute("RESET MASTER" if self.flavor == "mariadb" else "RESET BINARY LOGS AND GTIDS")
+        self.execute("RESET BINARY LOGS AND GTIDS" if self.flavor == "mysql" else "RESET MASTER")
 
     def start(self) -> None:
         _script(self.flavor, "start", self.folder, str(self.port), *_FAST_OF[self.flavor], *self.options)
@@ -139,8 +143,8 @@ def running_server(flavor: str, *options: str) -> Iterator[Server]:
     install(flavor)
     folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{flavor}-"))  # short: a socket's path has 107 bytes at most
     try:
-        if flavor == "mysql":
-            (folder / "root").symlink_to(_mysql_folder() / "root")
+        if flavor in _UNPACKED:
+            (folder / "root").symlink_to(_unpacked(flavor) / "root")
         server = Server(flavor, folder, options)
         server.start()
         try:
@@ -158,9 +162,9 @@ def install(flavor: str) -> None:
     try:
         if flavor == "mariadb":
             _script(flavor, "install")
-        elif not (_mysql_folder() / "root/usr/sbin/mysqld").exists():
-            with _locked(_mysql_folder()):
-                _script(flavor, "install", _mysql_folder())
+        elif not (_unpacked(flavor) / _PROGRAM[flavor]).exists():
+            with _locked(_unpacked(flavor)):
+                _script(flavor, "install", _unpacked(flavor))
     except (OSError, subprocess.CalledProcessError) as error:
         detail = getattr(error, "stderr", None) or ""
         raise ServerUnavailable(f"cannot install {flavor}: {error} {detail}".strip()) from error
@@ -169,7 +173,7 @@ def install(flavor: str) -> None:
 def mysqlbinlog(*arguments: str | Path) -> str:
     """What MySQL's own mysqlbinlog prints for these arguments. Raises CalledProcessError when it complains."""
     install("mysql")
-    return _script("mysql", "mysqlbinlog", _mysql_folder(), *arguments)
+    return _script("mysql", "mysqlbinlog", _unpacked("mysql"), *arguments)
 
 
 def mariadb_binlog(*arguments: str | Path) -> str:
@@ -184,8 +188,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _mysql_folder() -> Path:
-    return Path(os.environ.get("MIRRORLAKE_MYSQL_ROOT") or CHECKOUT / ".cache/mysql97")
+def _unpacked(flavor: str) -> Path:
+    variable, folder = _UNPACKED[flavor]
+    return Path(os.environ.get(variable) or CHECKOUT / ".cache" / folder)
 
 
 def _script(flavor: str, *arguments: str | Path) -> str:
