@@ -10,8 +10,7 @@
 #   mysql.sh mysqlbinlog DIR [..]    the matching mysqlbinlog
 #
 # Several servers can share one unpacked folder: make DIR/root a link to it.
-# Debian stable has MariaDB only. The packages of Debian's unstable suite need a newer C library, so they are unpacked
-# beside the system and started through their own dynamic loader. They come from the archive that apt already uses.
+# Debian stable has MariaDB only, so MySQL comes from the unstable suite: debian_sid.sh.
 set -euo pipefail
 verb=${1:?usage: mysql.sh install|start|stop|client|mysqlbinlog DIR ...}
 dir=${2:-$(dirname "${BASH_SOURCE[0]}")/../../.cache/mysql97}
@@ -21,37 +20,9 @@ root=$dir/root
 socket=$dir/run/mysql.sock
 
 unavailable() { echo "mysql.sh: $*" >&2; exit 3; }
-launch() {
-  local program=$1 lib
-  shift
-  lib=$(echo "$root"/usr/lib/*-linux-gnu)
-  exec "$(echo "$lib"/ld-linux-*.so.*)" --library-path "$lib:$root/usr/lib/mysql/private" "$root/usr/$program" "$@"
-}
-archive() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 2>/dev/null | awk 'NR == 1'; }
+source "$(dirname "${BASH_SOURCE[0]}")/debian_sid.sh"
 
-install() {
-  [ -x "$root/usr/sbin/mysqld" ] && return
-  local apt=$dir/apt keys uri log=$dir/install.log
-  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || unavailable "MySQL comes from Debian's archive, and this is no Debian"
-  [ "$(id -u)" = 0 ] || unavailable "unpacking MySQL from Debian's archive needs root"
-  keys=$(find /usr/share/keyrings -name 'debian-archive-keyring.*' | sort | head -n 1)
-  uri=$(archive)
-  [ -n "$uri" ] || { apt-get update -qq >"$log" 2>&1 || true; uri=$(archive); }
-  [ -n "$uri" ] && [ -n "$keys" ] || unavailable "MySQL comes from Debian's archive, and apt knows none on this machine"
-
-  rm -rf "$apt" "$root.part"
-  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-  : >"$apt/status"
-  echo "deb [signed-by=$keys] $uri sid main" >"$apt/sources.list"
-  local options=(-o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$apt/lists"
-    -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o APT::Install-Recommends=false
-    -o APT::Sandbox::User=root -o Debug::NoLocking=1 -q)
-  { apt-get "${options[@]}" update && apt-get "${options[@]}" -y --download-only install mysql-server-core mysql-client-core; } \
-    >"$log" 2>&1 </dev/null || unavailable "the archive did not give MySQL: $(tail -n 1 "$log")"
-  for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$root.part"; done
-  rm -rf "$apt"
-  mv "$root.part" "$root"
-}
+install() { [ -x "$root/usr/sbin/mysqld" ] || unpack "$dir" mysql-server-core mysql-client-core; }
 
 start() {
   local port=${1:?PORT}
@@ -63,9 +34,9 @@ start() {
     --tmpdir="$dir/tmp" --user="$(id -un)" --mysqlx=OFF --secure-file-priv=)
   # A killed server stays in the process table until its parent looks, and mysqld takes its lock file for a live one's.
   admin ping >/dev/null 2>&1 || rm -f "$socket" "$socket.lock"
-  [ -d "$dir/data/mysql" ] || (launch sbin/mysqld "${common[@]}" --initialize-insecure --log-error="$dir/init.log") ||
+  [ -d "$dir/data/mysql" ] || (launch "$root" sbin/mysqld "${common[@]}" --initialize-insecure --log-error="$dir/init.log") ||
     { tail -n 20 "$dir/init.log" >&2; exit 1; }
-  (launch sbin/mysqld "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" \
+  (launch "$root" sbin/mysqld "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" \
     --pid-file="$dir/run/mysqld.pid" --log-error="$dir/mysqld.log" --server-id=97 --log-bin="$dir/data/binlog" \
     --gtid-mode=ON --enforce-gtid-consistency=ON --binlog-row-metadata=FULL "$@") </dev/null >/dev/null 2>&1 &
   local server=$!
@@ -78,13 +49,13 @@ start() {
   exit 1
 }
 
-admin() { (launch bin/mysqladmin --no-defaults -uroot --socket="$socket" "$@"); }
+admin() { (launch "$root" bin/mysqladmin --no-defaults -uroot --socket="$socket" "$@"); }
 
 case $verb in
   install) install ;;
   start) start "$@" ;;
   stop) admin shutdown ;;
-  client) launch bin/mysql --no-defaults -uroot --socket="$socket" "$@" ;;
-  mysqlbinlog) launch bin/mysqlbinlog --no-defaults "$@" ;;
+  client) launch "$root" bin/mysql --no-defaults -uroot --socket="$socket" "$@" ;;
+  mysqlbinlog) launch "$root" bin/mysqlbinlog --no-defaults "$@" ;;
   *) echo "mysql.sh: unknown verb $verb" >&2; exit 2 ;;
 esac

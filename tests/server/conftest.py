@@ -46,6 +46,12 @@ def mysql56() -> Iterator[Server]:
     yield from _session_server("mysql56")
 
 
+@pytest.fixture(scope="session")
+def mariadb118() -> Iterator[Server]:
+    """MariaDB 11.8, for what only newer logs have."""
+    yield from _session_server("mariadb118")
+
+
 @pytest.fixture(params=FLAVORS)
 def server(request) -> Server:
     """Each server in turn."""

@@ -6,8 +6,8 @@
 
 ``scripts/servers/*.sh`` get the programs (Debian's packages) and start them. MySQL's unpacked programs are kept in
 ``.cache/mysql97`` of the checkout; MIRRORLAKE_MYSQL_ROOT names another such folder (the one that holds ``root/``). The
-flavor ``mysql56``, for the few tests that are about old logs, is MySQL 5.6.24 from npm, kept in ``.cache/mysql56``
-(MIRRORLAKE_MYSQL56_ROOT).
+flavors ``mysql56`` (MySQL 5.6.24 from npm) and ``mariadb118`` (Debian's unstable suite) are for the few tests that are
+about their logs; kept in ``.cache/mysql56`` and ``.cache/mariadb118`` (MIRRORLAKE_MYSQL56_ROOT, .._MARIADB118_ROOT).
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ import pymysql
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
 
-_SCRIPTS = {flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*FLAVORS, "mysql56")}
-_PID_FILES = {"mariadb": "run/mariadbd.pid", "mysql": "run/mysqld.pid", "mysql56": "run/mysqld.pid"}
-_UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56")}
-_PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld"}
+_SCRIPTS = {flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*FLAVORS, "mysql56", "mariadb118")}
+_PID_FILES = {f: "run/mariadbd.pid" if f.startswith("mariadb") else "run/mysqld.pid" for f in _SCRIPTS}
+_UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56"),
+             "mariadb118": ("MIRRORLAKE_MARIADB118_ROOT", "mariadb118")}  # fmt: skip
+_PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld", "mariadb118": "root/usr/sbin/mariadbd"}
 _FAST = ("--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M")
-_FAST_OF = {"mariadb": _FAST} | dict.fromkeys(("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF"))
+_FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF"))
 _SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
 _STOP_S = 60
 
