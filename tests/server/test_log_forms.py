@@ -16,8 +16,11 @@ import pytest
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
+from mirrorlake.mysql.connection import ServerLogin
 from tests.support.servers import Server
 
 STATEMENTS = """
@@ -99,9 +102,10 @@ def bring(folder: Path, paths: list[Path]) -> FileSource:
     return FileSource(folder)
 
 
-def bronze(source: FileSource) -> pa.Table:
+def bronze(source: FileSource | LiveSource, end: BinlogPosition | None = None) -> pa.Table:
     reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
-    return pa.Table.from_batches(c.batch for c in reader.read(source.read(source.earliest(), source.current())))
+    chunks = reader.read(source.read(source.earliest(), end or source.current()))
+    return pa.Table.from_batches(chunk.batch for chunk in chunks).combine_chunks()
 
 
 def silver(source: FileSource) -> pa.Table:
@@ -144,6 +148,29 @@ def test_events_positions_and_gtids_are_those_of_the_servers_tool(with_full_meta
         assert opening == re.findall(gtid, text)
         gtids += opening
     assert len(gtids) == N_GROUPS and all((tag in gtid) for gtid in gtids)
+
+
+def next_group(events: pa.Table, gtid: str) -> BinlogPosition:
+    """Where the transaction behind this one begins."""
+    opening = [row for row in events.to_pylist() if row["lsn"] == row["tx_lsn"] and row["gtid"]]
+    after = [row["gtid"] for row in opening].index(gtid) + 1
+    return BinlogPosition(opening[after]["log_file"], opening[after]["log_pos"])
+
+
+def test_a_live_stream_brings_the_bytes_of_the_files(with_full_metadata, tmp_path):
+    server = with_full_metadata
+    paths = logged(server, {variable: values[-1] for variable, values in FORMS[server.flavor].items()}, STATEMENTS)
+    files, live = bring(tmp_path / "logs", paths), LiveSource(ServerLogin.parse(server.url))
+    try:
+        expected, found = bronze(files), bronze(live, files.current())
+        for seen in (expected["gtid"].drop_null()[k].as_py() for k in (0, len(expected) // 3)):
+            gtids = parse_gtid_set(files.flavor, re.sub(r":(\d+)$", r":1-\1", seen))
+            assert live.locate(gtids) == next_group(expected, seen)
+    finally:
+        live.close()
+    assert found == expected
+    inside = [int.from_bytes(raw[13:17], "little") for raw in expected["raw"].to_pylist() if raw[4] in (19, 23, 166)]
+    assert {end == 0 for end in inside} == ({server.flavor == "mariadb118"} if files.flavor == "mariadb" else set())
 
 
 def test_a_prepared_xa_transaction_is_refused_by_name(with_full_metadata, tmp_path):

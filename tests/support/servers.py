@@ -36,7 +36,9 @@ _UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORL
              "mariadb118": ("MIRRORLAKE_MARIADB118_ROOT", "mariadb118")}  # fmt: skip
 _PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld", "mariadb118": "root/usr/sbin/mariadbd"}
 _FAST = ("--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M")
-_FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF"))
+_FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(
+    ("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF")
+)
 _SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
 _STOP_S = 60
 
