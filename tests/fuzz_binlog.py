@@ -19,6 +19,8 @@ from random import Random
 from tests.support.damaged_logs import Arena, damaged, outcomes, seed_logs
 
 HANG_S = 60
+PORTION = 10_000
+"""Inputs of one child."""
 
 
 Findings = dict[str, list[int]]
@@ -85,10 +87,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--inputs", type=int, default=1_000_000)
     options = parser.parse_args()
-    started = time.monotonic()
-    counts, findings = run(options.seed, options.first, options.inputs)
-    print(f"seed {options.seed}: {options.inputs} inputs in {time.monotonic() - started:.0f} s; {dict(counts)}")
-    raise SystemExit("\n".join(f"{what}: {len(at)} inputs, {at[:5]}" for what, at in findings.items()) or 0)
+    started, stop = time.monotonic(), options.first + options.inputs
+    counts, findings = Counter(), False
+    for first in range(options.first, stop, PORTION):
+        n = min(PORTION, stop - first)
+        of_portion, found = run(options.seed, first, n)
+        counts, findings = counts + of_portion, findings or bool(found)
+        print(f"seed {options.seed}: {first + n - options.first} inputs, {time.monotonic() - started:.0f} s", flush=True)
+        for what, at in found.items():
+            print(f"  {what}: {len(at)} inputs, {at[:5]}", flush=True)
+    print(dict(counts))
+    raise SystemExit(int(findings))
 
 
 if __name__ == "__main__":
