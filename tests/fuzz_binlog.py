@@ -93,7 +93,8 @@ def main() -> None:
         n = min(PORTION, stop - first)
         of_portion, found = run(options.seed, first, n)
         counts, findings = counts + of_portion, findings or bool(found)
-        print(f"seed {options.seed}: {first + n - options.first} inputs, {time.monotonic() - started:.0f} s", flush=True)
+        done, seconds = first + n - options.first, time.monotonic() - started
+        print(f"seed {options.seed}: {done} inputs, {seconds:.0f} s", flush=True)
         for what, at in found.items():
             print(f"  {what}: {len(at)} inputs, {at[:5]}", flush=True)
     print(dict(counts))
