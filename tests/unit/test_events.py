@@ -177,6 +177,13 @@ def test_previous_gtids():
     assert parse_previous_gtids(bodies.previous_gtids(UUID(A), [1, 2, 3, 9])) == MysqlGtidSet.parse(f"{A}:1-3:9")
 
 
+def test_a_log_with_another_layout_of_row_events_is_refused():
+    body = bytearray(bodies.format_description("mysql", "5.1.5", 0, True))
+    body[57 + 18] = 6  # TABLE_MAP: a table id of 4 bytes
+    with pytest.raises(RefusedError, match="events of type 19 begin with 6 bytes"):
+        parse_format_description(bytes(body))
+
+
 @pytest.mark.parametrize(
     ("parse", "body", "shortest"),
     [

@@ -29,6 +29,8 @@ from mirrorlake.errors import RefusedError
 
 _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
+_FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
+"""Event type -> bytes of its fixed part; 0 where a server never writes the type. Others are of servers before 5.1.16."""
 _TIMESTAMP_FOLLOWS = 1 << 55
 
 
@@ -132,7 +134,10 @@ def parse_format_description(body: bytes) -> FormatDescription:
     fixed_parts = reader.take(_FORMAT_DESCRIPTION_TYPE)
     # the length of this event's own fixed part tells how many types the writer knew
     n_types = (fixed_parts[-1] - _FIXED_PART_BYTES) & 0xFF
-    reader.take(max(n_types - _FORMAT_DESCRIPTION_TYPE, 0))
+    fixed_parts += reader.take(max(n_types - _FORMAT_DESCRIPTION_TYPE, 0))
+    for event_type, n_bytes in _FIXED_PARTS_READ.items():
+        if len(fixed_parts) >= event_type and fixed_parts[event_type - 1] not in (0, n_bytes):
+            raise reader.malformed(f"events of type {event_type} begin with {fixed_parts[event_type - 1]} bytes")
     algorithm = 0 if reader.at_end else reader.uint(1)
     flavor = "mariadb" if n_types >= _FIRST_MARIADB_ONLY_TYPES else "mysql"
     return FormatDescription(server_version, flavor, created_s, algorithm)
