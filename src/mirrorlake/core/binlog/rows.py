@@ -21,7 +21,9 @@ from mirrorlake.core.binlog.row_image import (
 )
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
-from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u32, poke_u64
+from mirrorlake.core.memory import (
+    item_i64, item_u32, kernel, peek_u16, peek_u32, peek_u64, peek_u8, poke_u32, poke_u64, poke_u8,
+)  # fmt: skip
 from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
 
@@ -105,7 +107,9 @@ def _commit_time_us(start, end, event_type, timestamp):
     if event_type == 42:
         return read_tagged_gtid(start + 19, end, np.zeros(16, np.uint8))[3]
     if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
-        return np.int64(peek_u64(start + 19 + 42) & np.uint64(0x7FFFFFFFFFFFFF))
+        at = start + 19 + 42
+        middle, high = np.uint64(peek_u16(at + 4)), np.uint64(peek_u8(at + 6) & np.uint8(0x7F))
+        return np.int64(high << np.uint64(48) | middle << np.uint64(32) | np.uint64(peek_u32(at)))
     return np.int64(timestamp) * 1000000
 
 
