@@ -30,7 +30,7 @@ from mirrorlake.errors import RefusedError
 _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
 _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
-"""Event type -> bytes of its fixed part; 0 where a server never writes the type. Others are of servers before 5.1.16."""
+"""Event type -> bytes of its fixed part, or 0 where a server never writes the type. Older servers had others."""
 _TIMESTAMP_FOLLOWS = 1 << 55
 
 

@@ -22,7 +22,15 @@ from mirrorlake.core.binlog.row_image import (
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
 from mirrorlake.core.memory import (
-    item_i64, item_u32, kernel, peek_u16, peek_u32, peek_u64, peek_u8, poke_u32, poke_u64, poke_u8,
+    item_i64,
+    item_u32,
+    kernel,
+    peek_u8,
+    peek_u16,
+    peek_u32,
+    poke_u8,
+    poke_u32,
+    poke_u64,
 )  # fmt: skip
 from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
