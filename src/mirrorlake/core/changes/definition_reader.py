@@ -91,8 +91,8 @@ class DefinitionReader:
             )  # fmt: skip
             for change in changes:
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
-                lsn = events.tx_lsn[i] if change.code == "statement-dml" else events.lsn[i]
-                yield int(lsn), change
+                place = events.tx_lsn if change.code == "statement-dml" else events.lsn
+                yield int(place[i]), change
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Definitions of table maps that no DDL gave."""
