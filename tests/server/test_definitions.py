@@ -195,9 +195,9 @@ def test_definitions_are_followed_through_every_alter(server):
         if kind == _QUERY:
             fold.take(parse_query(body))
         elif kind == _TABLE_MAP:
-            seen = parse_table_map(body, server.flavor)
-            last[seen.table] = known = fold.tables[seen.database, seen.table]
+            seen = describe(parse_table_map(body, server.flavor), None, server.flavor)
+            last[seen.map.table] = known = fold.tables[seen.map.database, seen.map.table]
             why = same_definition(seen.schema, known) if isinstance(known, TableSchema) else known
-            wrong += [f"{seen.table}: {why} | {fold.texts[seen.database, seen.table]}"] if why else []
+            wrong += [f"{seen.map.table}: {why} | {fold.texts[seen.map.database, seen.map.table]}"] if why else []
     assert wrong == []
     assert [case.table for case in cases if case.table not in last] == []

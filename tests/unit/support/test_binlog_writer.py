@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.table_map import parse_table_map
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -116,8 +117,8 @@ def read_lenenc(data: bytes, at: int) -> int:
 @FLAVORS
 def test_table_maps_describe_their_tables(flavor):
     for table in (table_of_every_type("shop", "t"), *random_history(4).schemas.values()):
-        parsed = parse_table_map(table_map_body(table, 9, flavor, "FULL"), flavor)
-        assert (parsed.schema, parsed.refusal, parsed.table_id) == (table, None, 9)
+        mapped = describe(parse_table_map(table_map_body(table, 9, flavor, "FULL"), flavor), None, flavor)
+        assert (mapped.schema, mapped.refusal, mapped.map.table_id) == (table, None, 9)
 
 
 def test_rows_that_log_different_columns_are_refused():
