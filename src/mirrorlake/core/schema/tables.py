@@ -171,7 +171,7 @@ def same_definition(from_map: TableSchema, from_ddl: TableSchema) -> str | None:
     """None when the table map and the definition agree, else the first difference in words.
 
     A character set the DDL left open is taken from the map. Nullability of a TIMESTAMP is not compared: it hangs on
-    explicit_defaults_for_timestamp, which the log does not carry.
+    explicit_defaults_for_timestamp, which a MySQL before 8.0 does not log.
     """
     if len(from_map.columns) != len(from_ddl.columns):
         return f"the table map has {len(from_map.columns)} columns, the definition {len(from_ddl.columns)}"
