@@ -68,6 +68,6 @@ class DefinitionLog:
         """As the first event of a log file says that an earlier range brought; log_file: its lsn without the offset."""
         first = log_file << OFFSET_BITS | FIRST_EVENT_OFFSET
         found = self._lake.spark.table(self._lake.names.bronze_events).where(f"lsn = {first} AND event_type = 15")
-        batches = [BronzeEvents(batch) for batch in found.select(*BRONZE_COLUMNS).toArrow().to_batches()]
-        bodies = [parse_format_description(batch.body(0)) for batch in batches if len(batch.lsn)]
-        return bodies[0].version_number if bodies else None
+        batches = found.select(*BRONZE_COLUMNS).toArrow().to_batches()
+        first_event = next((BronzeEvents(batch).body(0) for batch in batches if batch.num_rows), None)
+        return parse_format_description(first_event).version_number if first_event else None
