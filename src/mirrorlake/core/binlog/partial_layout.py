@@ -65,11 +65,11 @@ class PartialLayouts:
 
     def freeze(self) -> Partial:
         columns, n = np.array(self._columns, np.int64).reshape(-1, 3), len(self._columns)
-        return Partial(
-            np.array(self._by_rank, np.int64), *(columns[:, k].copy() for k in range(3)),
-            place=np.empty(n, np.int64), start=np.empty(n, np.int64), stop=np.empty(n, np.int64),
-            defaults=np.frombuffer(self._defaults + bytes(32), np.uint8),
-        )  # fmt: skip
+        role, default_start, default_stop = (columns[:, k].copy() for k in range(3))
+        defaults = np.frombuffer(self._defaults + bytes(32), np.uint8)
+        place, start, stop = (np.empty(n, np.int64) for _ in range(3))
+        by_rank = np.array(self._by_rank, np.int64)
+        return Partial(by_rank, role, default_start, default_stop, place, start, stop, defaults)
 
 
 def _is_virtual(column: Column) -> bool:
