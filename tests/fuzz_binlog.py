@@ -16,7 +16,7 @@ import traceback
 from collections import Counter
 from random import Random
 
-from tests.support.damaged_logs import Arena, damaged, outcomes, seed_logs
+from tests.support.damaged_logs import Arena, compile_kernels, damaged, outcomes, seed_logs
 
 HANG_S = 60
 PORTION = 10_000
@@ -32,6 +32,7 @@ def run(seed: int, first: int, inputs: int) -> tuple[Counter, Findings]:
     counts: Counter = Counter()
     findings: Findings = {}
     end, context = first + inputs, multiprocessing.get_context("fork")
+    compile_kernels()
     while first < end:
         progress = mmap.mmap(-1, 8)
         queue = context.SimpleQueue()

@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -55,6 +56,7 @@ class SeedLog:
     groups: list[list[Event]]
 
 
+@cache
 def seed_logs() -> list[SeedLog]:
     """Logs of both servers, and written ones: with and without compression, of every type that the writer knows."""
     logs = [_split(path.parent.name, path.read_bytes()) for path in sorted(_LOGS.glob("*/binlog.*"))]
@@ -221,3 +223,11 @@ def outcomes(arena: Arena, flavor: str, data: bytes, has_checksum: bool) -> Iter
         yield error.code
     finally:
         rows.ChangeArrays.empty = _plain_empty
+
+
+@cache
+def compile_kernels() -> None:
+    """By decoding undamaged logs: a child that is forked afterwards has them, and its time is that of its inputs."""
+    for log in seed_logs():
+        data, has_checksum = _framed(Random(1), [event for group in log.groups for event in group])
+        list(outcomes(Arena(), log.flavor, data, has_checksum))
