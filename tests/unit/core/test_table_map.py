@@ -114,6 +114,17 @@ def test_what_is_not_mirrored_is_named(body, code):
     assert described(body, "mariadb" if b"\x8d" in body else "mysql").refusal[0] == code
 
 
+@pytest.mark.parametrize(
+    ("wire_type", "metadata"),
+    [(0xFE, b"\xf7\x03"), (0xFE, b"\xf8\x09"), (0xFC, b"\x05"), (0xF6, b"\x42\x02"), (0xF6, b"\x05\x06")]
+    + [(0x10, b"\x01\x08")]
+    + [(wire_type, b"\x07") for wire_type in (0x11, 0x12, 0x13)],
+)  # fmt: skip
+def test_a_size_that_no_server_writes_is_refused(wire_type, metadata):
+    with pytest.raises(RefusedError, match="of a column of type"):
+        parse_table_map(build(bytes((wire_type,)), metadata, names("c")), "mysql")
+
+
 def test_types_from_metadata():
     types = b"\x01\x0d\xf6\x10\x12\x11\x0c\x07\x0a\x0f\xfe\xfe\xfc\xfc\x05"
     metadata = b"\x0a\x02" + b"\x03\x01" + b"\x03" + b"\x06" + b"\x28\x00" + b"\xee\xfc" + b"\xfe\x10" + b"\x02\x03\x08"

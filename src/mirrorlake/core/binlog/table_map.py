@@ -37,6 +37,8 @@ _WITH_FRACTION = {17: "timestamp", 18: "datetime", 19: "time"}
 _BEFORE_5_6 = {7: "timestamp", 12: "datetime", 11: "time"}  # older storage, whole seconds
 _PLAIN = {10: "date", 14: "date", 13: "year", 245: "json", 255: "geometry", 242: "vector"}
 _COMPRESSED = {140: "blob compressed", 141: "varchar compressed"}
+_MAX_SIZE = {ENUM: 2, SET: 8} | dict.fromkeys((_BLOB, 140, 242, 245, 255), 4)
+"""Wire type -> the most bytes that a value, or the length before it, may have."""
 _MAX_COLUMNS = 4096  # both servers' limit
 
 
@@ -95,9 +97,23 @@ def _read_metadata(reader: ByteReader, logged_types: bytes) -> list[tuple[int, i
         raw = reader.take(_METADATA_BYTES.get(kind, 0))
         number = int.from_bytes(raw, "big" if kind in _BIG_ENDIAN_METADATA else "little")
         resolved.append(_resolve_string(number) if kind == _STRING else (kind, number))
+        if not _has_meaning(*resolved[-1]):
+            kind, number = resolved[-1]
+            raise reader.malformed(f"metadata {number} of a column of type {kind}")
     if not reader.at_end:
         raise reader.malformed("more metadata than columns")
     return resolved
+
+
+def _has_meaning(kind: int, number: int) -> bool:
+    """Whether a server can have written this: kernels rely on sizes, digits and precisions in these bounds."""
+    if kind == _DECIMAL:
+        return 1 <= number >> 8 <= 65 and number & 0xFF <= number >> 8
+    if kind == _BIT:
+        return number & 0xFF < 8 and 1 <= (number >> 8) * 8 + (number & 0xFF) <= 64
+    if kind in _WITH_FRACTION:
+        return number <= 6
+    return kind not in _MAX_SIZE or 1 <= number <= _MAX_SIZE[kind]
 
 
 def _resolve_string(number: int) -> tuple[int, int]:

@@ -24,7 +24,7 @@ def _load_little_endian(p, n_bytes):
 def put_enum(p, n_bytes, base, n_labels, o, labels, label_offsets):
     """A 1-based index; 0 is the empty text of an invalid value. Address read = -1: an index beyond the labels."""
     index = np.int64(_load_little_endian(p, n_bytes))
-    if index > n_labels:
+    if index < 0 or index > n_labels:
         return np.int64(-1), o
     if index == 0:
         return p + n_bytes, put_string_header(o, 0)
