@@ -7,8 +7,8 @@ A canonical row is one line of JSON: column name -> text, names sorted, None for
     FLOAT, DOUBLE           repr of the double with the same value
     DATE                    2024-02-29
     DATETIME, TIMESTAMP     2024-02-29 23:59:59.000000, TIMESTAMP in UTC
-    binary and BLOB         lower-case hex
-    text, ENUM, SET         itself
+    binary, BLOB, GEOMETRY  lower-case hex
+    text, ENUM, SET, TIME   itself
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pymysql
 
+_SELECTED = {
+    "float": "{} + 0e0",  # the server prints a FLOAT with six digits; as a double it prints all that there are
+    "time": "CAST({} AS CHAR)",  # the driver would make a duration of it
+    "vector": "CAST({} AS BINARY)",  # the driver would take it for text
+}
 MIRROR_ONLY = frozenset({"_lsn"})
 
 
@@ -97,8 +102,7 @@ def source_tables(connection: pymysql.Connection, database: str) -> list[str]:
 
 
 def _selected(name: str, data_type: str) -> str:
-    # The server prints a FLOAT with six digits; as a double it prints all that there are.
-    return f"{_quoted(name)} + 0e0" if data_type == "float" else _quoted(name)
+    return _SELECTED.get(data_type, "{}").format(_quoted(name))
 
 
 def _decoded(types: Mapping[str, str], row: tuple) -> list[object]:

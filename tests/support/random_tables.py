@@ -17,10 +17,11 @@ COLUMN_TYPES: tuple[ColumnType, ...] = (
     *(ColumnType(name, unsigned=unsigned) for name in INTEGERS for unsigned in (False, True)),
     *(ColumnType("decimal", precision=p, scale=s) for p, s in ((38, 10), (10, 2), (18, 18), (38, 0), (9, 9), (1, 0))),
     ColumnType("decimal", precision=20, scale=3, unsigned=True),
+    *(ColumnType("decimal", precision=p, scale=s) for p, s in ((65, 30), (65, 0), (39, 9), (40, 30))),
     ColumnType("float"), ColumnType("double"),
     *(ColumnType("bit", length=n) for n in (1, 8, 13, 57, 63, 64)),
     ColumnType("year"), ColumnType("date"),
-    *(ColumnType(name, fraction_digits=n) for name in ("datetime", "timestamp") for n in (0, 1, 3, 6)),
+    *(ColumnType(name, fraction_digits=n) for name in ("datetime", "timestamp", "time") for n in (0, 1, 3, 6)),
     ColumnType("char", length=1, charset="latin1"), ColumnType("char", length=30, charset="utf8mb4"),
     ColumnType("char", length=255, charset="utf8mb4"),
     ColumnType("varchar", length=20, charset="utf8mb4"), ColumnType("varchar", length=255, charset="latin1"),
@@ -30,12 +31,15 @@ COLUMN_TYPES: tuple[ColumnType, ...] = (
     *(ColumnType(name, charset=charset) for name in TEXTS for charset in ("utf8mb4", "latin1")),
     *(ColumnType("binary", length=n) for n in (1, 16, 255)),
     ColumnType("varbinary", length=20), ColumnType("varbinary", length=400),
-    *(ColumnType(name) for name in BLOBS),
+    *(ColumnType(name) for name in BLOBS), ColumnType("geometry"),
     ColumnType("enum", labels=("small", "Größe", "it's"), charset="utf8mb4"),
     ColumnType("enum", labels=tuple(f"label {n}" for n in range(300)), charset="latin1"),
     ColumnType("set", labels=("x", "y", "zé"), charset="utf8mb4"),
     ColumnType("set", labels=tuple(f"s{n}" for n in range(64)), charset="latin1"),
 )  # fmt: skip
+
+OF_ONE_SERVER = {"json", "vector"}
+"""Mirrored types that only one of the servers has: see ``random_sql``."""
 
 KEY_TYPES: tuple[ColumnType, ...] = (
     ColumnType("int"), ColumnType("int"), ColumnType("bigint"), ColumnType("bigint", unsigned=True),

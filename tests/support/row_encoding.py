@@ -3,8 +3,9 @@
 Formats: MySQL ``libs/mysql/binlog/event/rows_event.h`` and ``sql-common/my_time.cc``, ``strings/decimal.cc``; checked
 byte for byte against MySQL 9.7 and MariaDB 10.11.
 
-Values: int (integers, YEAR, BIT), Decimal, float, str (text, ENUM label, SET as comma-separated labels), bytes, date,
-datetime (naive for DATETIME; aware, or naive meaning UTC, for TIMESTAMP), timedelta (TIME). None is NULL.
+Values: int (integers, YEAR, BIT), Decimal, float, str (text, ENUM label, SET as comma-separated labels, TIME
+as the server shows it), bytes, date, datetime (naive for DATETIME; aware, or naive meaning UTC, for TIMESTAMP). None is
+NULL.
 What Python's calendar lacks is given as a tuple: (0, 0, 0) for a zero DATE, (0, 0, 0, 0, 0, 0, 0) for a zero
 DATETIME or TIMESTAMP.
 """
@@ -12,10 +13,11 @@ DATETIME or TIMESTAMP.
 from __future__ import annotations
 
 import calendar
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta, timezone
+from datetime import timezone
 from decimal import Context, Decimal
 from typing import Any
 
@@ -153,13 +155,13 @@ def _time(of: ColumnType) -> WireType:
     return WireType(19, bytes((digits,)), lambda value: _encode_time(value, digits))
 
 
-def _encode_time(value: timedelta, digits: int) -> bytes:
+def _encode_time(value: str, digits: int) -> bytes:
     """One big-endian integer with an offset, so that negative times sort first."""
-    seconds, microsecond = divmod(abs(value) // timedelta(microseconds=1), 1_000_000)
+    hour, minute, second, fraction = re.fullmatch(r"-?(\d+):(\d\d):(\d\d)\.?(\d*)", value).groups()
     width = 3 + (digits + 1) // 2
-    packed = (seconds // 3600) << 12 | (seconds // 60 % 60) << 6 | seconds % 60
-    number = int.from_bytes(packed.to_bytes(3, "big") + _fraction(microsecond, digits), "big")
-    return ((1 << 8 * width - 1) + (-number if value < timedelta(0) else number)).to_bytes(width, "big")
+    packed = int(hour) << 12 | int(minute) << 6 | int(second)
+    number = int.from_bytes(packed.to_bytes(3, "big") + _fraction(int(fraction.ljust(6, "0")), digits), "big")
+    return ((1 << 8 * width - 1) + (-number if value.startswith("-") else number)).to_bytes(width, "big")
 
 
 def _varchar(of: ColumnType) -> WireType:
@@ -217,7 +219,7 @@ def _set(of: ColumnType) -> WireType:
 
 
 def charset_of(of: ColumnType) -> str:
-    return "binary" if of.name.endswith(("binary", "blob")) else of.charset or "utf8mb4"
+    return "binary" if of.name.endswith(("binary", "blob", "geometry")) else of.charset or "utf8mb4"
 
 
 _WIRE_TYPES: dict[str, Callable[[ColumnType], WireType]] = {

@@ -111,9 +111,9 @@ def _arrow_type(of: ColumnType) -> pa.DataType:
     if (of.name, bool(of.unsigned)) in _INTEGERS:
         return _INTEGERS[of.name, bool(of.unsigned)]
     if of.name == "decimal":
-        return pa.decimal128(of.precision, of.scale)
+        return pa.decimal128(of.precision, of.scale) if of.precision <= 38 else pa.string()
     if of.name == "bit":
         return pa.decimal128(20, 0) if of.length == 64 else pa.int64()
-    if of.name.endswith(("binary", "blob")):
+    if of.name.endswith(("binary", "blob")) or of.name in ("geometry", "vector"):
         return pa.binary()
     return _OTHERS.get(of.name, pa.string())

@@ -30,8 +30,9 @@ COLLATIONS = {
 _NUMERIC = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
 _CHARACTER = ("char", "varchar", "binary", "varbinary", "tinytext", "text", "mediumtext", "longtext",
               "tinyblob", "blob", "mediumblob", "longblob")  # fmt: skip
+_CHARACTER_OF = {"mysql": _CHARACTER, "mariadb": (*_CHARACTER, "geometry")}
 _SIGNEDNESS, _DEFAULT_CHARSET, _COLUMN_CHARSET, _NAMES, _SET_LABELS, _ENUM_LABELS = 1, 2, 3, 4, 5, 6
-_PRIMARY_KEY, _LABELS_DEFAULT_CHARSET, _LABELS_COLUMN_CHARSET, _VISIBILITY = 8, 10, 11, 12
+_GEOMETRY_TYPES, _PRIMARY_KEY, _LABELS_DEFAULT_CHARSET, _LABELS_COLUMN_CHARSET, _VISIBILITY = 7, 8, 10, 11, 12
 
 
 def lenenc(number: int) -> bytes:
@@ -105,11 +106,13 @@ def _optional_fields(table: TableSchema, flavor: str, metadata: str) -> bytes:
     columns = table.columns
     numeric = [column.type.unsigned or column.type.name == "year" for column in columns if column.type.name in _NUMERIC]
     fields = [(_SIGNEDNESS, _bits_from_the_top(numeric))] if numeric else []
-    fields += _charset_fields(columns, _CHARACTER, flavor, (_DEFAULT_CHARSET, _COLUMN_CHARSET))
+    fields += _charset_fields(columns, _CHARACTER_OF[flavor], flavor, (_DEFAULT_CHARSET, _COLUMN_CHARSET))
     if metadata == "FULL":
         fields.append((_NAMES, b"".join(_counted(column.name.encode()) for column in columns)))
         fields += _charset_fields(columns, ("enum", "set"), flavor, (_LABELS_DEFAULT_CHARSET, _LABELS_COLUMN_CHARSET))
         fields += _label_fields(columns)
+        geometries = [0 for column in columns if column.type.name == "geometry"]
+        fields += [(_GEOMETRY_TYPES, bytes(geometries))] if geometries else []
         if table.primary_key:
             names = [column.name for column in columns]
             fields.append((_PRIMARY_KEY, b"".join(lenenc(names.index(name)) for name in table.primary_key)))

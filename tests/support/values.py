@@ -103,6 +103,21 @@ def _timestamp(random: Random, of: ColumnType) -> Choice:
     return edges, lambda: _FIRST_SECOND + timedelta(seconds=random.randrange(2**31 - 2), microseconds=fraction())
 
 
+def _time(random: Random, of: ColumnType) -> Choice:
+    digits = of.fraction_digits or 0
+
+    def shown(sign, seconds, microsecond):
+        text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{microsecond:06}"
+        return text[: -(6 - digits) or None].rstrip(".")
+
+    last = 839 * 3600 - 1
+    edges = [("", 0, 0), ("", last, 0), ("-", last, 0), ("-", 1, 0), ("", 360000, 999_999), ("-", 3599, 999_999)]
+    edges += [("-", 0, 10 ** (6 - digits))] if digits else []
+    return [shown(*edge) for edge in edges], lambda: shown(
+        random.choice(("", "-")), random.randrange(1, last), random.randrange(1_000_000)
+    )
+
+
 def _fractions(random: Random, of: ColumnType) -> Callable[..., int]:
     """Microseconds cut to the digits that the column keeps."""
     unit = 10 ** (6 - (of.fraction_digits or 0))
@@ -140,6 +155,16 @@ def _bytes(random: Random, of: ColumnType) -> Choice:
     return edges, lambda: random.randbytes(random.randint(0, min(limit, 40)))
 
 
+def _geometry(random: Random, of: ColumnType) -> Choice:
+    """A reference system and a point, as SELECT shows it: SRID and WKB."""
+
+    def point(*coordinates):
+        return struct.pack("<IBIdd", 0, 1, 1, *coordinates)
+
+    edges = [point(0, 0), point(-1.5, 1e300), struct.pack("<IBIIdddd", 0, 1, 2, 2, 0, 1, 2, 3)]
+    return edges, lambda: point(random.uniform(-90, 90), random.uniform(-90, 90))
+
+
 def _enum(random: Random, of: ColumnType) -> Choice:
     return [of.labels[0], of.labels[-1]], lambda: random.choice(of.labels)
 
@@ -153,7 +178,8 @@ def _set(random: Random, of: ColumnType) -> Choice:
 
 _CHOICES: dict[str, Callable[[Random, ColumnType], Choice]] = {
     **dict.fromkeys(_INTEGER_BITS, _integer), "decimal": _decimal, "float": _float, "double": _double, "bit": _bit,
-    "year": _year, "date": _date, "datetime": _datetime, "timestamp": _timestamp, "enum": _enum, "set": _set,
+    "year": _year, "date": _date, "datetime": _datetime, "timestamp": _timestamp, "time": _time,
+    "geometry": _geometry, "enum": _enum, "set": _set,
     **dict.fromkeys(("char", "varchar", *_MAX_TEXT), _text),
     **dict.fromkeys(("binary", "varbinary", *_MAX_BLOB), _bytes),
 }  # fmt: skip

@@ -20,6 +20,10 @@ from mirrorlake.lake.delta.types import spark_type
         (ColumnType("bigint", unsigned=True), "decimal(20,0)"),
         (ColumnType("decimal", precision=38, scale=10), "decimal(38,10)"),
         (ColumnType("decimal", unsigned=True, precision=10, scale=2), "decimal(10,2)"),
+        (ColumnType("decimal", precision=39, scale=0), "string"),
+        (ColumnType("time", fraction_digits=6), "string"),
+        (ColumnType("json"), "string"),
+        (ColumnType("geometry"), "binary"),
         (ColumnType("float", unsigned=True), "float"),
         (ColumnType("double"), "double"),
         (ColumnType("bit", length=1), "bigint"),
@@ -47,10 +51,7 @@ def test_every_mirrored_type_has_a_spark_type():
     assert all(spark_type(ColumnType(name, **sized.get(name, {}))) for name in MIRRORED)
 
 
-@pytest.mark.parametrize(
-    "column_type", [ColumnType("json"), ColumnType("time"), ColumnType("decimal", precision=39, scale=0)]
-)
-def test_a_type_without_a_mirror_is_refused_by_name(column_type):
-    with pytest.raises(RefusedError, match=column_type.name) as refused:
-        spark_type(column_type)
+def test_a_type_without_a_mirror_is_refused_by_name():
+    with pytest.raises(RefusedError, match="type 20") as refused:
+        spark_type(ColumnType("type 20"))
     assert refused.value.code == "column-type"

@@ -16,6 +16,7 @@ from mirrorlake.core.binlog.partial_layout import PartialLayouts
 from mirrorlake.core.binlog.table_map import length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.column_value import Columns
 from mirrorlake.core.values.kinds import (
@@ -24,14 +25,18 @@ from mirrorlake.core.values.kinds import (
     DATE,
     DATETIME,
     DECIMAL,
+    DECIMAL_TEXT,
     DOUBLE,
     ENUM,
     FLOAT,
     INTEGER,
+    JSON,
     OLD_DATETIME,
+    OLD_TIME,
     OLD_TIMESTAMP,
     SET,
     TEXT,
+    TIME,
     TIMESTAMP,
     UNSIGNED_LONG,
     YEAR,
@@ -41,7 +46,12 @@ from mirrorlake.core.values.temporal import fraction_bytes
 from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
-_OLD_DATETIME_TYPE, _OLD_TIMESTAMP_TYPE = 12, 7
+_OLD_STORAGE = {7: (OLD_TIMESTAMP, 4), 11: (OLD_TIME, 3), 12: (OLD_DATETIME, 8)}  # wire type: (kind, bytes)
+_TEMPORALS = {
+    "timestamp": (TIMESTAMP, 4),
+    "datetime": (DATETIME, 5),
+    "time": (TIME, 3),
+}  # (kind, bytes without fraction)
 _FIXED_BINARY = "binary"
 
 
@@ -84,18 +94,18 @@ def _column_layout(
             return UNSIGNED_LONG, 8, 0, 0, 0
         return INTEGER, _INTEGER_BYTES[name], _INTEGER_BYTES[name], int(kind.unsigned), 0
     if name == "decimal":
-        return DECIMAL, decimal_bytes(kind.precision, kind.scale), kind.precision, kind.scale, 0
+        is_wide = kind.precision > MAX_DECIMAL_DIGITS
+        n_bytes = decimal_bytes(kind.precision, kind.scale)
+        return DECIMAL_TEXT if is_wide else DECIMAL, n_bytes, kind.precision, kind.scale, 0
     if name == "bit":
         n_bytes = (kind.length + 7) // 8
         return BIT, n_bytes, n_bytes, int(kind.length == 64), 0
-    if name in ("datetime", "timestamp"):
-        if wire_type == _OLD_DATETIME_TYPE:
-            return OLD_DATETIME, 8, 0, 0, 0
-        if wire_type == _OLD_TIMESTAMP_TYPE:
-            return OLD_TIMESTAMP, 4, 0, 0, 0
+    if wire_type in _OLD_STORAGE:
+        return *_OLD_STORAGE[wire_type], 0, 0, 0
+    if name in _TEMPORALS:
+        kind_number, whole = _TEMPORALS[name]
         digits = kind.fraction_digits or 0
-        whole = 5 if name == "datetime" else 4
-        return (DATETIME if name == "datetime" else TIMESTAMP), whole + fraction_bytes(digits), digits, 0, 0
+        return kind_number, whole + fraction_bytes(digits), digits, 0, 0
     if name == "enum":
         return ENUM, metadata, metadata, labels.add(kind.labels), len(kind.labels)
     if name == "set":
@@ -103,6 +113,8 @@ def _column_layout(
     fixed = {"float": (FLOAT, 4), "double": (DOUBLE, 8), "year": (YEAR, 1), "date": (DATE, 3)}
     if name in fixed:
         return *fixed[name], 0, 0, 0
+    if name == "json":
+        return JSON, 0, length_bytes(wire_type, metadata), 0, 0
     if kind.charset is not None and kind.charset != "binary":
         return TEXT, 0, length_bytes(wire_type, metadata), *code_points.form(kind.charset)
     return BINARY, 0, length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0

@@ -27,6 +27,7 @@ from mirrorlake.core.schema.types import BINARY_TWIN, BLOBS, TEXTS, ColumnType
 
 _STRING, _BLOB, _DECIMAL, _BIT = 254, 252, 246, 16
 _VARYING = (15, 253)
+_LENGTH_BYTES_IN_METADATA = (242, 245, 252, 255)  # VECTOR, JSON, BLOB, GEOMETRY
 _METADATA_BYTES = dict.fromkeys((15, 253, 16, 141, 254, 246), 2) | dict.fromkeys(
     (252, 4, 5, 255, 245, 242, 17, 18, 19, 140), 1
 )
@@ -79,7 +80,7 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
 
 def length_bytes(wire_type: int, metadata: int) -> int:
     """Of the length before a value of variable size."""
-    if wire_type == _BLOB:
+    if wire_type in _LENGTH_BYTES_IN_METADATA:
         return metadata
     return 1 if metadata < 256 else 2
 

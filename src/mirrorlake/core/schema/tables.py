@@ -11,7 +11,7 @@ from mirrorlake.core.schema.charsets import SUPPORTED
 from mirrorlake.core.schema.keys import ForeignKey, Key
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.plain import from_plain, to_plain
-from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, MIRRORED, ColumnType
+from mirrorlake.core.schema.types import MIRRORED, ColumnType
 
 RESERVED_COLUMN = "_lsn"  # the mirror's own column
 
@@ -160,7 +160,7 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
     kind = column.type
     if column.name.lower() == RESERVED_COLUMN:
         return "column-name", f"column {column.name} is a reserved name"
-    if kind.name not in MIRRORED or (kind.precision or 0) > MAX_DECIMAL_DIGITS:
+    if kind.name not in MIRRORED:
         return "column-type", f"column {column.name} has type {kind.sql()}"
     if kind.has_charset and kind.charset is not None and kind.charset not in SUPPORTED:
         return "column-charset", f"column {column.name} has character set {kind.charset}"

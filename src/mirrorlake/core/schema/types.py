@@ -17,10 +17,10 @@ TEMPORALS_WITH_FRACTION = ("datetime", "timestamp", "time")
 BINARY_TWIN = {"char": "binary", "varchar": "varbinary", **dict(zip(TEXTS, BLOBS, strict=True))}
 
 MIRRORED = frozenset(
-    (*INTEGERS, "decimal", "float", "double", "bit", "year", "date", "datetime", "timestamp", *LABELLED)
-    + (*BINARY_TWIN, *BINARY_TWIN.values())
+    (*INTEGERS, "decimal", "float", "double", "bit", "year", "date", *TEMPORALS_WITH_FRACTION, *LABELLED)
+    + ("json", "geometry", "vector", *BINARY_TWIN, *BINARY_TWIN.values())
 )
-MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128
+MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128; a wider one is mirrored as text
 MAX_VARCHAR_BYTES = 65535
 _LARGEST = (255, 65535, 2**24 - 1, 2**32 - 1)  # bytes, in the order of TEXTS and BLOBS
 LARGEST_BYTES = dict(zip(TEXTS, _LARGEST, strict=True)) | dict(zip(BLOBS, _LARGEST, strict=True))

@@ -8,20 +8,30 @@ import numpy as np
 
 from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values.binary import put_binary
+from mirrorlake.core.values.clock_text import put_old_time, put_time
+from mirrorlake.core.values.decimal_text import put_decimal_text
+from mirrorlake.core.values.double_text import POWERS_128
 from mirrorlake.core.values.enum_set import put_enum, put_set
+from mirrorlake.core.values.json_text import put_json
 from mirrorlake.core.values.kinds import (
     BINARY,
     BIT,
     DATE,
     DATETIME,
     DECIMAL,
+    DECIMAL_TEXT,
     DOUBLE,
     ENUM,
     FIRST_VARIABLE,
     FLOAT,
     INTEGER,
+    JSON,
+    MALFORMED,
+    NO_ROOM,
     OLD_DATETIME,
+    OLD_TIME,
     SET,
+    TIME,
     TIMESTAMP,
     UNSIGNED_LONG,
     YEAR,
@@ -40,10 +50,6 @@ from mirrorlake.core.values.numeric import (
 )  # fmt: skip
 from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
 from mirrorlake.core.values.text import put_text
-
-MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)
-"""Instead of an offset read: the bytes are no value of the column; the output is full."""
-
 
 N_LAYOUT_FIELDS = 5
 
@@ -65,13 +71,14 @@ class Columns(NamedTuple):
 
 
 class Lookups(NamedTuple):
-    """Constant tables: int64[10], int64[10]."""
+    """Constant tables: int64[10], int64[10], uint64[n, 2]."""
 
     digit_bytes: np.ndarray
     powers_of_ten: np.ndarray
+    powers_128: np.ndarray
 
 
-LOOKUPS = Lookups(DIGIT_BYTES, POWERS_OF_TEN)
+LOOKUPS = Lookups(DIGIT_BYTES, POWERS_OF_TEN, POWERS_128)
 
 
 @kernel
@@ -122,6 +129,12 @@ def _put_fixed(p, kind, columns, column, lookups, o):
         return put_year(p, o)
     if kind == SET:
         return put_set(p, a, b, c, o, columns.labels, columns.label_offsets)
+    if kind == TIME:
+        return put_time(p, a, o)
+    if kind == DECIMAL_TEXT:
+        return put_decimal_text(p, a, b, o, lookups.digit_bytes)
+    if kind == OLD_TIME:
+        return put_old_time(p, o)
     if kind == OLD_DATETIME:
         return put_old_datetime(p, o)
     return put_old_timestamp(p, o)
@@ -138,10 +151,12 @@ def _put_variable(p, end, kind, columns, column, o, room_until):
         return MALFORMED, o
     if kind == BINARY:
         o = put_binary(p, length, b, o, room_until)
+    elif kind == JSON:
+        o = put_json(p, length, o, room_until, lookups)
     else:
         o = put_text(p, length, b, _layout(columns, column, 4), columns.code_points, o, room_until)
     if o < 0:
-        return NO_ROOM, o
+        return MALFORMED if o == MALFORMED else NO_ROOM, o
     return p + length, o
 
 

@@ -1,7 +1,12 @@
-"""Column kinds: how one value of a row image is stored"""
+"""Column kinds: how one value of a row image is stored."""
+
+import numpy as np
 
 (
     INTEGER, UNSIGNED_LONG, FLOAT, DOUBLE, DECIMAL, BIT, YEAR, DATE, DATETIME, OLD_DATETIME, TIMESTAMP, OLD_TIMESTAMP,
-    ENUM, SET, FIRST_VARIABLE, TEXT, BINARY,
-) = range(17)  # fmt: skip
+    ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, FIRST_VARIABLE, TEXT, BINARY, JSON,
+) = range(21)  # fmt: skip
 """Those above FIRST_VARIABLE carry their length in the row."""
+
+MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)
+"""Instead of an address: the bytes are no value of the column; the output is full."""

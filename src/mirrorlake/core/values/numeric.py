@@ -106,7 +106,7 @@ def _multiply_add(low, high, factor, addend):
 
 
 @kernel
-def _digit_group(p, n_bytes, is_first, is_negative):
+def load_digit_group(p, n_bytes, is_first, is_negative):
     value = np.int64(0)
     for i in range(n_bytes):
         byte = np.int64(peek_u8(p + i))
@@ -129,15 +129,15 @@ def load_decimal(p, precision, scale, digit_bytes, powers):
     low, high = np.uint64(0), np.uint64(0)
     n_bytes = item_i64(digit_bytes, whole % 9)
     if n_bytes:
-        low = _digit_group(q, n_bytes, True, is_negative)
+        low = load_digit_group(q, n_bytes, True, is_negative)
         q += n_bytes
     for _ in range(whole // 9 + scale // 9):
-        low, high = _multiply_add(low, high, np.uint64(1000000000), _digit_group(q, 4, q == p, is_negative))
+        low, high = _multiply_add(low, high, np.uint64(1000000000), load_digit_group(q, 4, q == p, is_negative))
         q += 4
     n_bytes = item_i64(digit_bytes, scale % 9)
     if n_bytes:
         low, high = _multiply_add(
-            low, high, np.uint64(item_i64(powers, scale % 9)), _digit_group(q, n_bytes, q == p, is_negative)
+            low, high, np.uint64(item_i64(powers, scale % 9)), load_digit_group(q, n_bytes, q == p, is_negative)
         )
         q += n_bytes
     if is_negative:

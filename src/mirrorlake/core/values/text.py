@@ -3,7 +3,7 @@
 
 A character set is one of a few *forms*, with a parameter: the longest code in bytes for UTF8 (1: ascii), the place of
 its table (``schema.charset_codes``) among the code points of all for TABLE and ASCII_TABLE, whose codes below 0x80 are
-ASCII. Kernels return the address behind what was written, or -2 (``NO_ROOM``).
+ASCII. Kernels return the address behind what was written, or NO_ROOM.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u64
 from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
 from mirrorlake.core.values.binary import put_binary
+from mirrorlake.core.values.kinds import NO_ROOM
 from mirrorlake.core.values.variant import put_string_header
 
 UTF8, TABLE, ASCII_TABLE, UCS2, UTF16, UTF16LE, UTF32 = range(7)
@@ -58,7 +59,7 @@ def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
     if n_utf8 < 0:
         return put_binary(p, n_bytes, 0, o, room_until)
     if o + n_utf8 + 5 > room_until:
-        return np.int64(-2)
+        return NO_ROOM
     o = put_string_header(o, n_utf8)
     if n_utf8 == n_bytes and form == ASCII_TABLE and _is_ascii(p, n_bytes):
         copy_at(o, p, n_bytes)
@@ -69,7 +70,7 @@ def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
 @kernel
 def _put_utf8(p, n_bytes, o, room_until):
     if o + n_bytes + 5 > room_until:
-        return np.int64(-2)
+        return NO_ROOM
     o = put_string_header(o, n_bytes)
     copy_at(o, p, n_bytes)
     return o + n_bytes

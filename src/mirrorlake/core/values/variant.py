@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import kernel, poke_u8, poke_u16, poke_u32, poke_u64
+from mirrorlake.core.memory import kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 
 NULL, INT8, INT16, INT32, INT64, DOUBLE = 0, 3, 4, 5, 6, 7
 DECIMAL4, DECIMAL8, DECIMAL16, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, BINARY, STRING = 8, 9, 10, 11, 12, 13, 14, 15, 16
@@ -24,8 +24,8 @@ DECIMAL4, DECIMAL8, DECIMAL16, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, BINARY, ST
 SMALL_OBJECT, LARGE_OBJECT = 3 << 2 | 2, (1 << 4 | 1 << 2 | 3) << 2 | 2
 """First byte of an object with 4-byte offsets: with 1-byte field ids and count; with 2-byte ids and a 4-byte count."""
 
-FIXED_BOUND_BYTES = 18
-"""The longest encoding of a value of fixed size: DECIMAL16."""
+FIXED_BOUND_BYTES = 80
+"""The longest encoding of a value of fixed size: a DECIMAL of 65 digits, as text."""
 STRING_HEADER_BOUND_BYTES = 5
 
 ARROW_TYPE = pa.struct(
@@ -128,6 +128,18 @@ def put_string_header(o, n_bytes):
     poke_u8(o, np.uint8(STRING << 2))
     poke_u32(o + 1, np.uint32(n_bytes))
     return o + 5
+
+
+@kernel
+def close_string(o, end):
+    """Make the text that was written to ``o + 5 .. end`` a string at ``o``; return the address behind it."""
+    n_bytes = end - o - 5
+    start = put_string_header(o, n_bytes)
+    if start == o + 5:
+        return end
+    for i in range(n_bytes):
+        poke_u8(start + i, peek_u8(o + 5 + i))
+    return start + n_bytes
 
 
 @kernel

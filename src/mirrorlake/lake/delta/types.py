@@ -19,11 +19,12 @@ _OTHERS = {
     "float": "float",
     "double": "double",
     "year": "smallint",
+    **dict.fromkeys(("time", "json"), "string"),
     "date": "date",
     "datetime": "timestamp_ntz",  # a wall clock without a zone
     "timestamp": "timestamp",  # a moment
     **dict.fromkeys((*STRINGS, *LABELLED), "string"),
-    **dict.fromkeys(("binary", "varbinary", *BLOBS), "binary"),
+    **dict.fromkeys(("binary", "varbinary", *BLOBS, "geometry", "vector"), "binary"),
 }
 
 
@@ -35,7 +36,9 @@ def spark_type(column_type: ColumnType) -> str:
     name = column_type.name
     if name in _INTEGERS:
         return _INTEGERS[name][column_type.unsigned]
-    if name == "decimal" and column_type.precision <= MAX_DECIMAL_DIGITS:
+    if name == "decimal":
+        if column_type.precision > MAX_DECIMAL_DIGITS:
+            return "string"
         return f"decimal({column_type.precision},{column_type.scale})"
     if name == "bit":
         return "bigint" if (column_type.length or 1) < 64 else UNSIGNED_BIGINT

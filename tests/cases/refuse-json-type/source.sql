@@ -1,6 +1,0 @@
--- only: mysql
-CREATE TABLE good (id INT PRIMARY KEY, v INT);
-CREATE TABLE bad (id INT PRIMARY KEY, j JSON);
-INSERT INTO good VALUES (1, 1);
-INSERT INTO bad VALUES (1, '{"a": 1}');
-INSERT INTO good VALUES (2, 2);

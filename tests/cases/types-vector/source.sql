@@ -1,0 +1,4 @@
+-- only: mysql
+CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10) CHARACTER SET latin1, v VECTOR(3), w VECTOR, note TEXT);
+INSERT INTO t VALUES (1, 'é', TO_VECTOR('[1,2.5,-3]'), TO_VECTOR('[0]'), 'ж'), (2, NULL, NULL, NULL, NULL);
+UPDATE t SET v = TO_VECTOR('[1e30,0,1]') WHERE id = 2;
