@@ -107,12 +107,12 @@ def _optional_fields(table: TableSchema, flavor: str, metadata: str) -> bytes:
     numeric = [column.type.unsigned or column.type.name == "year" for column in columns if column.type.name in _NUMERIC]
     fields = [(_SIGNEDNESS, _bits_from_the_top(numeric))] if numeric else []
     fields += _charset_fields(columns, _CHARACTER_OF[flavor], flavor, (_DEFAULT_CHARSET, _COLUMN_CHARSET))
+    geometries = [0 for column in columns if column.type.name == "geometry"]
+    fields += [(_GEOMETRY_TYPES, bytes(geometries))] if geometries else []
     if metadata == "FULL":
         fields.append((_NAMES, b"".join(_counted(column.name.encode()) for column in columns)))
         fields += _charset_fields(columns, ("enum", "set"), flavor, (_LABELS_DEFAULT_CHARSET, _LABELS_COLUMN_CHARSET))
         fields += _label_fields(columns)
-        geometries = [0 for column in columns if column.type.name == "geometry"]
-        fields += [(_GEOMETRY_TYPES, bytes(geometries))] if geometries else []
         if table.primary_key:
             names = [column.name for column in columns]
             fields.append((_PRIMARY_KEY, b"".join(lenenc(names.index(name)) for name in table.primary_key)))
