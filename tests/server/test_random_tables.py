@@ -17,12 +17,13 @@ from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.canonical import source_rows
-from tests.support.random_sql import random_rows_sql, random_table_of
-from tests.support.random_tables import create_table_sql, quoted
+from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
+from tests.support.random_tables import quoted
 from tests.support.silver_rows import silver_rows
 
 TABLES, TABLES_LONG, TABLES_PER_LOG = 40, 600, 40
 DATABASE = "random_tables"
+_COMPRESS = "SET column_compression_threshold = 8, column_compression_zlib_wrap = "
 _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'")
 
 
@@ -46,7 +47,9 @@ def write_and_empty(server, random: Random, tables: list[TableSchema]) -> dict[s
         for sql in (*_SESSION, f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", f"USE {DATABASE}"):
             cursor.execute(sql)
         for table in tables:
-            cursor.execute(create_table_sql(table))
+            if server.flavor == "mariadb":
+                cursor.execute(_COMPRESS + random.choice(("ON", "OFF")))
+            cursor.execute(create_sql(random, table, server.flavor))
             for sql, args in random_rows_sql(random, table):
                 cursor.execute(sql, args)
             found[table.table] = Counter(source_rows(connection, DATABASE, table.table))

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import ColumnType
-from tests.support.random_tables import COLUMN_TYPES, KEY_TYPES, quoted
+from mirrorlake.core.schema.types import BLOBS, TEXTS, ColumnType
+from tests.support.random_tables import COLUMN_TYPES, KEY_TYPES, column_sql, create_table_sql, quoted
 from tests.support.values import random_value
 
 Expression = tuple[str, list[Any]]
@@ -19,6 +19,7 @@ TYPES_OF = {
     "mariadb": (),
 }
 """What one server has and the other has not."""
+_COMPRESSIBLE = {"varchar", "varbinary", *TEXTS, *BLOBS}
 _MAX_ROWS, _NULL_SHARE, _KEY_TRIES = 12, 0.1, 20
 
 
@@ -29,6 +30,18 @@ def random_table_of(random: Random, database: str, name: str, flavor: str) -> Ta
     columns = keys + others
     random.shuffle(columns)
     return TableSchema(database, name, tuple(columns), tuple(column.name for column in keys))
+
+
+def create_sql(random: Random, table: TableSchema, flavor: str) -> str:
+    """CREATE TABLE; MariaDB compresses some of the columns."""
+    sql = create_table_sql(table)
+    if flavor == "mariadb":
+        for column in table.columns:
+            if column.type.name in _COMPRESSIBLE and column.name not in table.primary_key and random.random() < 0.5:
+                line = column_sql(column)
+                word = "NULL" if column.nullable else "NOT NULL"
+                sql = sql.replace(line, line.removesuffix(word) + f"COMPRESSED {word}")
+    return sql
 
 
 def random_rows_sql(random: Random, table: TableSchema) -> Iterator[Expression]:

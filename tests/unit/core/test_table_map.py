@@ -102,7 +102,6 @@ SIGNED = field(1, b"\0")
         (build(b"\x03", fields=SIGNED + names("id")), "no-primary-key"),
         (build(b"\x03", fields=SIGNED + names("_lsn") + KEY), "column-name"),
         (build(b"\x03\x63", b"", SIGNED + names("id", "x") + KEY), "column-type"),
-        (build(b"\x03\x8d", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x3f")), "column-type"),
         (build(b"\x03\x0f", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x11")), "column-charset"),
     ],
 )
@@ -119,6 +118,15 @@ def test_what_is_not_mirrored_is_named(body, code):
 def test_a_size_that_no_server_writes_is_refused(wire_type, metadata):
     with pytest.raises(RefusedError, match="of a column of type"):
         parse_table_map(build(bytes((wire_type,)), metadata, names("c")), "mysql")
+
+
+def test_compressed_columns_have_the_type_of_their_values():
+    """VARCHAR counts the byte that says how a value is compressed."""
+    fields = SIGNED + names("id", "v", "t") + KEY + field(3, b"\x08\x3f")
+    table = described(build(b"\x03\x8d\x8c", b"\x0b\x00\x02", fields), "mariadb")
+    types = [column.type for column in table.schema.columns]
+    assert types[1:] == [ColumnType("varchar", length=10, charset="latin1"), ColumnType("blob")]
+    assert (table.map.wire_types, table.map.metadata) == ((3, 141, 140), (0, 11, 2))
 
 
 def test_types_from_metadata():

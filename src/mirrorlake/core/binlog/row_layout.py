@@ -13,7 +13,7 @@ import numpy as np
 
 from mirrorlake.core.binlog.mapped_table import MappedTable
 from mirrorlake.core.binlog.partial_layout import PartialLayouts
-from mirrorlake.core.binlog.table_map import length_bytes
+from mirrorlake.core.binlog.table_map import COMPRESSED, length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
@@ -87,7 +87,7 @@ class _CodePoints:
 def _column_layout(
     column: Column, wire_type: int, metadata: int, labels: _Labels, code_points: _CodePoints
 ) -> tuple[int, int, int, int, int]:
-    """(kind, stored bytes when fixed, and three parameters) of one column."""
+    """(kind, stored bytes when fixed or else whether they are compressed, and three parameters) of one column."""
     kind, name = column.type, column.type.name
     if name in _INTEGER_BYTES:
         if name == "bigint" and kind.unsigned:
@@ -113,11 +113,12 @@ def _column_layout(
     fixed = {"float": (FLOAT, 4), "double": (DOUBLE, 8), "year": (YEAR, 1), "date": (DATE, 3)}
     if name in fixed:
         return *fixed[name], 0, 0, 0
+    n_bytes, is_compressed = length_bytes(wire_type, metadata), int(wire_type in COMPRESSED)
     if name == "json":
-        return JSON, 0, length_bytes(wire_type, metadata), 0, 0
+        return JSON, 0, n_bytes, 0, 0
     if kind.charset is not None and kind.charset != "binary":
-        return TEXT, 0, length_bytes(wire_type, metadata), *code_points.form(kind.charset)
-    return BINARY, 0, length_bytes(wire_type, metadata), (kind.length or 0) if name == _FIXED_BINARY else 0, 0
+        return TEXT, is_compressed, n_bytes, *code_points.form(kind.charset)
+    return BINARY, is_compressed, n_bytes, (kind.length or 0) if name == _FIXED_BINARY else 0, 0
 
 
 class Slots(NamedTuple):

@@ -27,7 +27,7 @@ from mirrorlake.core.schema.types import BINARY_TWIN, BLOBS, TEXTS, ColumnType
 
 _STRING, _BLOB, _DECIMAL, _BIT = 254, 252, 246, 16
 _VARYING = (15, 253)
-_LENGTH_BYTES_IN_METADATA = (242, 245, 252, 255)  # VECTOR, JSON, BLOB, GEOMETRY
+_LENGTH_BYTES_IN_METADATA = (140, 242, 245, 252, 255)  # compressed BLOB, VECTOR, JSON, BLOB, GEOMETRY
 _METADATA_BYTES = dict.fromkeys((15, 253, 16, 141, 254, 246), 2) | dict.fromkeys(
     (252, 4, 5, 255, 245, 242, 17, 18, 19, 140), 1
 )
@@ -37,7 +37,7 @@ _NUMBERS = {1: "tinyint", 2: "smallint", 9: "mediumint", 3: "int", 8: "bigint", 
 _WITH_FRACTION = {17: "timestamp", 18: "datetime", 19: "time"}
 _BEFORE_5_6 = {7: "timestamp", 12: "datetime", 11: "time"}  # older storage, whole seconds
 _PLAIN = {10: "date", 14: "date", 13: "year", 245: "json", 255: "geometry", 242: "vector"}
-_COMPRESSED = {140: "blob compressed", 141: "varchar compressed"}
+COMPRESSED = {140: 252, 141: 15}  # MariaDB's compressed columns: the type without compression
 _MAX_SIZE = {ENUM: 2, SET: 8} | dict.fromkeys((_BLOB, 140, 242, 245, 255), 4)
 """Wire type -> the most bytes that a value, or the length before it, may have."""
 _MAX_COLUMNS = 4096  # both servers' limit
@@ -138,13 +138,16 @@ def column_type(kind: int, number: int, unsigned: bool, charset: str, labels: tu
         return ColumnType(_WITH_FRACTION[kind], fraction_digits=number)
     if kind in _BEFORE_5_6:
         return ColumnType(_BEFORE_5_6[kind], fraction_digits=0)
+    if kind == 141:
+        number -= 1  # the byte that says how the value is compressed
+    kind = COMPRESSED.get(kind, kind)
     if kind in (ENUM, SET):
         return ColumnType("enum" if kind == ENUM else "set", charset=charset, labels=labels)
     if kind == _STRING or kind in _VARYING:
         return _sized_type("char" if kind == _STRING else "varchar", number, charset)
     if kind == _BLOB and 1 <= number <= 4:
         return ColumnType(BLOBS[number - 1]) if charset == BINARY else ColumnType(TEXTS[number - 1], charset=charset)
-    return ColumnType(_PLAIN.get(kind) or _COMPRESSED.get(kind) or f"type {kind}")
+    return ColumnType(_PLAIN.get(kind) or f"type {kind}")
 
 
 def decode_labels(encoded: tuple[bytes, ...], charset: str) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.ddl_defaults import read_default, read_now
 from mirrorlake.core.schema.ddl_keys import read_reference, skip_check
 from mirrorlake.core.schema.ddl_lexer import Kind
-from mirrorlake.core.schema.ddl_statements import ColumnSpec, TypeSpec
+from mirrorlake.core.schema.ddl_statements import ColumnSpec
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.ddl_types import read_charset, read_charset_word, read_collation, read_type
 
@@ -88,11 +88,10 @@ def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:
         tokens.name()
 
 
-def _read_compressed(tokens: Tokens, column: ColumnSpec) -> None:
+def _skip_compressed(tokens: Tokens, column: ColumnSpec) -> None:
+    """How a value is stored: the table map tells, and so each value."""
     if tokens.accept("="):
         tokens.next()
-    kind = "varchar" if column.type.name.startswith("var") else "blob"
-    column.type = TypeSpec(f"{kind} compressed")
 
 
 def _read_binary(tokens: Tokens, column: ColumnSpec) -> None:
@@ -143,6 +142,6 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("SRID",): _skip(Tokens.number),
     ("WITHOUT", "SYSTEM", "VERSIONING"): _set(is_versioned=False),
     ("WITH", "SYSTEM", "VERSIONING"): _set(is_table_versioned=True),
-    ("COMPRESSED",): _read_compressed,
+    ("COMPRESSED",): _skip_compressed,
     ("BINARY",): _read_binary,
 }

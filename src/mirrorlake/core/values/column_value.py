@@ -9,6 +9,7 @@ import numpy as np
 from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.clock_text import put_old_time, put_time
+from mirrorlake.core.values.compressed import plain_value
 from mirrorlake.core.values.decimal_text import put_decimal_text
 from mirrorlake.core.values.double_text import POWERS_128
 from mirrorlake.core.values.enum_set import put_enum, put_set
@@ -58,7 +59,8 @@ class Columns(NamedTuple):
     """The columns of all tables, one behind the other, the labels of their ENUMs and SETs, and the tables of their
     character sets.
 
-    layout: int64[n, N_LAYOUT_FIELDS], per column (kind, stored bytes when fixed, and three parameters of the kind);
+    layout: int64[n, N_LAYOUT_FIELDS], per column (kind, stored bytes when fixed or else whether they
+    are compressed, and three parameters of the kind);
     rank: int64[n], the column's place in its object; labels, label_offsets: see ``enum_set``; code_points: uint32[],
     see ``text``.
     """
@@ -96,7 +98,7 @@ def put_value(p, end, columns, column, lookups, o, room_until):
     """
     kind = _layout(columns, column, 0)
     if kind > FIRST_VARIABLE:
-        return _put_variable(p, end, kind, columns, column, o, room_until)
+        return _put_variable(p, end, kind, columns, column, lookups, o, room_until)
     if p + _layout(columns, column, 1) > end:
         return MALFORMED, o
     return _put_fixed(p, kind, columns, column, lookups, o)
@@ -141,14 +143,21 @@ def _put_fixed(p, kind, columns, column, lookups, o):
 
 
 @kernel
-def _put_variable(p, end, kind, columns, column, o, room_until):
-    prefix_bytes, b = _layout(columns, column, 2), _layout(columns, column, 3)
+def _put_variable(p, end, kind, columns, column, lookups, o, room_until):
+    is_compressed, prefix_bytes, b = (
+        _layout(columns, column, 1), _layout(columns, column, 2), _layout(columns, column, 3),
+    )  # fmt: skip
     if p + prefix_bytes > end:
         return MALFORMED, o
     length = _load_length(p, prefix_bytes)
     p += prefix_bytes
-    if p + length > end:
+    behind = p + length
+    if behind > end:
         return MALFORMED, o
+    if is_compressed:
+        p, length, room_until = plain_value(p, length, o, room_until)
+        if p < 0:
+            return p, o
     if kind == BINARY:
         o = put_binary(p, length, b, o, room_until)
     elif kind == JSON:
@@ -157,7 +166,7 @@ def _put_variable(p, end, kind, columns, column, o, room_until):
         o = put_text(p, length, b, _layout(columns, column, 4), columns.code_points, o, room_until)
     if o < 0:
         return MALFORMED if o == MALFORMED else NO_ROOM, o
-    return p + length, o
+    return behind, o
 
 
 @kernel

@@ -1,0 +1,9 @@
+-- only: mariadb
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(300) COMPRESSED, l VARCHAR(254) CHARACTER SET latin1 COMPRESSED, b VARBINARY(1000) COMPRESSED, x TINYTEXT COMPRESSED, y LONGTEXT COMPRESSED, z BLOB COMPRESSED=zlib);
+SET column_compression_threshold = 10;
+INSERT INTO t VALUES (1, REPEAT('é', 300), REPEAT('é', 254), REPEAT('\0', 1000), REPEAT('y', 255), REPEAT('some text ', 30000), REPEAT('ab', 9000));
+SET column_compression_zlib_wrap = ON;
+INSERT INTO t VALUES (2, REPEAT('é', 300), REPEAT('é', 254), REPEAT('\0', 1000), REPEAT('y', 255), REPEAT('some text ', 30), REPEAT('ab', 9000));
+INSERT INTO t VALUES (3, 'short', '', '', NULL, '', 'x'), (4, NULL, NULL, NULL, NULL, NULL, NULL);
+UPDATE t SET y = CONCAT(y, '!') WHERE id = 2;
+DELETE FROM t WHERE id = 4;
