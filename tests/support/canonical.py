@@ -28,6 +28,7 @@ _SELECTED = {
     "time": "CAST({} AS CHAR)",  # the driver would make a duration of it
     "vector": "CAST({} AS BINARY)",  # the driver would take it for text
 }
+_DATED = ("date", "datetime", "timestamp")
 MIRROR_ONLY = frozenset({"_lsn"})
 
 
@@ -106,10 +107,14 @@ def _selected(name: str, data_type: str) -> str:
 
 
 def _decoded(types: Mapping[str, str], row: tuple) -> list[object]:
-    return [
-        int.from_bytes(value, "big") if data_type == "bit" and value is not None else value
-        for data_type, value in zip(types.values(), row, strict=True)
-    ]
+    return [_decoded_value(data_type, value) for data_type, value in zip(types.values(), row, strict=True)]
+
+
+def _decoded_value(data_type: str, value: object) -> object:
+    if data_type == "bit" and value is not None:
+        return int.from_bytes(value, "big")
+    # A date that no calendar has: the driver hands out its text, the mirror has NULL.
+    return None if data_type in _DATED and isinstance(value, str) else value
 
 
 def _quoted(*names: str) -> str:

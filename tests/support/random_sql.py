@@ -22,6 +22,13 @@ TYPES_OF = {
 _COMPRESSIBLE = {"varchar", "varbinary", *TEXTS, *BLOBS}
 _MAX_ROWS, _NULL_SHARE, _KEY_TRIES = 12, 0.1, 20
 
+_INVALID = {
+    "date": ("0000-00-00", "2020-02-00", "2020-00-10", "2021-02-30", "0000-01-01", "9999-02-31"),
+    "datetime": ("0000-00-00 00:00:00", "2020-02-00 10:11:12.25", "2021-04-31 23:59:59.999"),
+    "timestamp": ("0000-00-00 00:00:00",),
+}
+"""What a permissive sql_mode lets in."""
+
 
 def random_table_of(random: Random, database: str, name: str, flavor: str) -> TableSchema:
     types = COLUMN_TYPES + TYPES_OF[flavor] * 4
@@ -63,6 +70,8 @@ def random_expression(random: Random, column: Column) -> Expression:
     if column.type.name == "vector":
         floats = [random.uniform(-1e3, 1e3) for _ in range(random.randint(1, 9))]
         return "%s", [struct.pack(f"<{len(floats)}f", *floats)]
+    if column.type.name in _INVALID and random.random() < _NULL_SHARE:
+        return "%s", [random.choice(_INVALID[column.type.name])]
     return "%s", [random_value(random, column.type)]
 
 

@@ -1,4 +1,4 @@
-"""Columns that are mirrored as the text which the server shows: TIME, and DECIMAL of more than 38 digits."""
+"""Values that are kept as the text which the server shows: TIME, wide DECIMALs, and dates that no calendar has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.core.values.kinds import DECIMAL_TEXT, OLD_TIME, TIME
+from mirrorlake.core.values.kinds import DATE, DATETIME, DECIMAL_TEXT, OLD_DATETIME, OLD_TIME, OLD_TIMESTAMP, TIME, TIMESTAMP
 from mirrorlake.core.values.numeric import decimal_bytes
 from tests.support.one_value import MALFORMED, decoded
 from tests.support.row_encoding import encode_decimal, wire_type
@@ -64,3 +64,30 @@ def test_what_is_no_decimal_digit_is_malformed():
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9ac9ff")) == "999999999"
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9aca00")) == MALFORMED
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9ac9")) == MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "text"),
+    [
+        (ColumnType("date"), (0, 0, 0), "0000-00-00"), (ColumnType("date"), (2020, 2, 0), "2020-02-00"),
+        (ColumnType("date"), (2021, 2, 30), "2021-02-30"), (ColumnType("date"), (0, 0, 1), "0000-00-01"),
+        (ColumnType("date"), (10000, 1, 0), MALFORMED), (ColumnType("date"), (2020, 13, 1), MALFORMED),
+        (ColumnType("datetime"), (0, 0, 0, 0, 0, 0, 0), "0000-00-00 00:00:00"),
+        (ColumnType("datetime", fraction_digits=3), (2020, 2, 0, 23, 59, 58, 7000), "2020-02-00 23:59:58.007"),
+        (ColumnType("datetime", fraction_digits=6), (2021, 4, 31, 0, 0, 0, 1), "2021-04-31 00:00:00.000001"),
+        (ColumnType("datetime"), (2020, 1, 1, 24, 0, 0, 0), MALFORMED),
+        (ColumnType("timestamp"), (0,) * 7, "0000-00-00 00:00:00"),
+        (ColumnType("timestamp", fraction_digits=3), (0,) * 7, "0000-00-00 00:00:00.000"),
+    ],
+)  # fmt: skip
+def test_dates_that_no_calendar_has(of, value, text):
+    kind = {"date": DATE, "datetime": DATETIME, "timestamp": TIMESTAMP}[of.name]
+    data = wire_type(of).encode(value)
+    assert decoded((kind, len(data), of.fraction_digits or 0, 0, 0), data) == text
+
+
+def test_zero_dates_as_they_were_stored_before_5_6():
+    assert decoded((OLD_DATETIME, 8, 0, 0, 0), bytes(8)) == "0000-00-00 00:00:00"
+    assert decoded((OLD_DATETIME, 8, 0, 0, 0), (20200200101112).to_bytes(8, "little")) == "2020-02-00 10:11:12"
+    assert decoded((OLD_DATETIME, 8, 0, 0, 0), b"\xff" * 8) == MALFORMED
+    assert decoded((OLD_TIMESTAMP, 4, 0, 0, 0), bytes(4)) == "0000-00-00 00:00:00"

@@ -1,4 +1,7 @@
-"""DATE, DATETIME, TIMESTAMP: row image -> VARIANT. Zero and impossible dates become NULL.
+"""DATE, DATETIME, TIMESTAMP: row image -> VARIANT.
+
+A zero or impossible date, which no calendar has, becomes a string, as the server shows it: ``2020-02-00 00:00:00.000``.
+Address read = -1: nothing that a server could hold.
 
 Storage formats: MySQL ``mysys/my_time.cc``. Kernels as in ``numeric``.
 """
@@ -9,8 +12,10 @@ import numpy as np
 
 from mirrorlake.core.memory import kernel, peek_u32, peek_u64
 from mirrorlake.core.values import variant
+from mirrorlake.core.values.clock_text import write_clock, write_date
+from mirrorlake.core.values.digits import write_byte
 from mirrorlake.core.values.numeric import load_big_endian, peek_u24
-from mirrorlake.core.values.variant import put_long, put_null, put_word
+from mirrorlake.core.values.variant import put_long, put_string_header, put_word
 
 _DATE, _TIMESTAMP, _TIMESTAMP_NTZ = variant.DATE, variant.TIMESTAMP, variant.TIMESTAMP_NTZ
 _DAY_US = 86_400_000_000
@@ -60,17 +65,41 @@ def put_date(p, o):
     """3 bytes: year << 9 | month << 5 | day."""
     value = peek_u24(p)
     year, month, day = value >> 9, value >> 5 & 15, value & 31
-    if not is_date(year, month, day):
-        return p + 3, put_null(o)
-    return p + 3, put_word(o, _DATE, np.uint32(days_from_civil(year, month, day) & 0xFFFFFFFF))
+    if is_date(year, month, day):
+        return p + 3, put_word(o, _DATE, np.uint32(days_from_civil(year, month, day) & 0xFFFFFFFF))
+    if not _can_be_shown(year, month, day):
+        return np.int64(-1), o
+    return p + 3, _close_text(o, write_date(o + 1, year, month, day))
 
 
 @kernel
-def _put_datetime_parts(o, year, month, day, hour, minute, second, fraction_us):
-    if not is_date(year, month, day):
-        return put_null(o)
-    time_us = (hour * 3600 + minute * 60 + second) * 1000000 + fraction_us
-    return put_long(o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
+def _can_be_shown(year, month, day):
+    return year <= 9999 and month <= 12 and day <= 31
+
+
+@kernel
+def _close_text(o, end):
+    """A string of fewer than 64 bytes, written to ``o + 1 .. end``."""
+    put_string_header(o, end - o - 1)
+    return end
+
+
+@kernel
+def _put_datetime_parts(p, year, month, day, hour, minute, second, fraction_us, digits, o):
+    if hour > 23 or minute > 59 or second > 59 or fraction_us > 999999 or not _can_be_shown(year, month, day):
+        return np.int64(-1), o
+    if is_date(year, month, day):
+        time_us = (hour * 3600 + minute * 60 + second) * 1000000 + fraction_us
+        return p, put_long(o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
+    behind_date = write_byte(write_date(o + 1, year, month, day), 32)
+    return p, _close_text(o, write_clock(behind_date, hour, minute, second, fraction_us, digits))
+
+
+@kernel
+def _put_zero_timestamp(o, digits):
+    zero = np.int64(0)
+    behind_date = write_byte(write_date(o + 1, zero, zero, zero), 32)
+    return _close_text(o, write_clock(behind_date, zero, zero, zero, zero, digits))
 
 
 @kernel
@@ -80,9 +109,11 @@ def put_datetime(p, digits, o):
     behind = p + 5 + (digits + 1) // 2
     year_month = value >> 22
     year = year_month // 13
-    return behind, _put_datetime_parts(
-        o, year, year_month - year * 13, value >> 17 & 31, value >> 12 & 31, value >> 6 & 63, value & 63,
-        load_fraction_us(p + 5, digits),
+    if value < 0:
+        return np.int64(-1), o
+    return _put_datetime_parts(
+        behind, year, year_month - year * 13, value >> 17 & 31, value >> 12 & 31, value >> 6 & 63, value & 63,
+        load_fraction_us(p + 5, digits), digits, o,
     )  # fmt: skip
 
 
@@ -91,9 +122,12 @@ def put_old_datetime(p, o):
     """Storage before MySQL 5.6: 8 bytes, the decimal number YYYYMMDDhhmmss."""
     value = np.int64(peek_u64(p))
     date, time = value // 1000000, value % 1000000
-    return p + 8, _put_datetime_parts(
-        o, date // 10000, date // 100 % 100, date % 100, time // 10000, time // 100 % 100, time % 100, np.int64(0)
-    )
+    if value < 0:
+        return np.int64(-1), o
+    return _put_datetime_parts(
+        p + 8, date // 10000, date // 100 % 100, date % 100, time // 10000, time // 100 % 100, time % 100, np.int64(0),
+        np.int64(0), o,
+    )  # fmt: skip
 
 
 @kernel
@@ -103,7 +137,7 @@ def put_timestamp(p, digits, o):
     fraction_us = load_fraction_us(p + 4, digits)
     behind = p + 4 + (digits + 1) // 2
     if seconds == 0 and fraction_us == 0:
-        return behind, put_null(o)
+        return behind, _put_zero_timestamp(o, digits)
     return behind, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
 
 
@@ -112,5 +146,5 @@ def put_old_timestamp(p, o):
     """Storage before MySQL 5.6: 4 bytes, little-endian."""
     seconds = peek_u32(p)
     if seconds == 0:
-        return p + 4, put_null(o)
+        return p + 4, _put_zero_timestamp(o, np.int64(0))
     return p + 4, put_long(o, _TIMESTAMP, np.uint64(seconds) * np.uint64(1000000))

@@ -6,12 +6,16 @@ the primitive null, or the object has no such field), and return the number of v
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
-from mirrorlake.core.values.variant import decode_metadata
+from mirrorlake.core.values.variant import BINARY, decode_metadata
 from mirrorlake.errors import InternalError
+
+_SHORT_STRING, _BINARY_HEADER = 1, BINARY << 2
 
 
 @kernel
@@ -140,18 +144,22 @@ def _copy_texts(buf, starts, ends, out):
 
 
 def decode_images(
-    images: pa.StructArray, columns: dict[str, pa.DataType], rows: np.ndarray | None = None
+    images: pa.StructArray,
+    columns: dict[str, pa.DataType],
+    rows: np.ndarray | None = None,
+    invalid: Counter[str] | None = None,
 ) -> list[pa.Array]:
     """The named fields of row images, one array of each asked type. A field that an image does not have is NULL.
 
-    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all.
+    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. An invalid value,
+    which is a string where a date or time is asked and bytes where text is, becomes NULL and adds to ``invalid``.
     Raises InternalError when a value has another type than its column.
     """
     rows = np.arange(len(images)) if rows is None else rows
     if not len(rows):
         return [pa.array([], kind) for kind in columns.values()]
     buf, pos = locate_fields(images, list(columns), rows)
-    return read_fields(buf, pos, columns)
+    return read_fields(buf, pos, columns, invalid)
 
 
 def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -170,9 +178,11 @@ def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) ->
     return buf, pos
 
 
-def read_fields(buf: np.ndarray, pos: np.ndarray, columns: dict[str, pa.DataType]) -> list[pa.Array]:
-    """The fields at ``pos``, one array of each asked type; NULL where it is -1."""
-    return [_column(buf, pos[c], name, kind) for c, (name, kind) in enumerate(columns.items())]
+def read_fields(
+    buf: np.ndarray, pos: np.ndarray, columns: dict[str, pa.DataType], invalid: Counter[str] | None = None
+) -> list[pa.Array]:
+    """The fields at ``pos``, one array of each asked type; NULL where it is -1. invalid: see ``decode_images``."""
+    return [_column(buf, pos[c], name, kind, invalid) for c, (name, kind) in enumerate(columns.items())]
 
 
 def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,8 +196,20 @@ def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[
     return dictionary, field_ids
 
 
-def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType) -> pa.Array:
+def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
+    """By the first byte of each value."""
+    return header == _BINARY_HEADER if pa.types.is_string(kind) else header & 3 == _SHORT_STRING
+
+
+def _column(
+    buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None
+) -> pa.Array:
     n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
+    if pa.types.is_string(kind) or pa.types.is_temporal(kind):
+        is_invalid = _is_invalid(header, kind)
+        header[is_invalid] = 0
+        if invalid is not None:
+            invalid[name] += int(is_invalid.sum())
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         starts, ends = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
         wrong = _read_lengths(buf, pos, header, pa.types.is_string(kind), starts, ends)
