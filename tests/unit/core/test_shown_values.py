@@ -7,7 +7,16 @@ from random import Random
 import pytest
 
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.core.values.kinds import DATE, DATETIME, DECIMAL_TEXT, OLD_DATETIME, OLD_TIME, OLD_TIMESTAMP, TIME, TIMESTAMP
+from mirrorlake.core.values.kinds import (
+    DATE,
+    DATETIME,
+    DECIMAL_TEXT,
+    OLD_DATETIME,
+    OLD_TIME,
+    OLD_TIMESTAMP,
+    TIME,
+    TIMESTAMP,
+)
 from mirrorlake.core.values.numeric import decimal_bytes
 from tests.support.one_value import MALFORMED, decoded
 from tests.support.row_encoding import encode_decimal, wire_type

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
-from mirrorlake.core.values.variant import BINARY, decode_metadata
+from mirrorlake.core.values.variant import decode_metadata
 from mirrorlake.errors import InternalError
 
-_SHORT_STRING, _BINARY_HEADER = 1, BINARY << 2
+_SHORT_STRING = 1
 
 
 @kernel
@@ -151,8 +151,8 @@ def decode_images(
 ) -> list[pa.Array]:
     """The named fields of row images, one array of each asked type. A field that an image does not have is NULL.
 
-    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. An invalid value,
-    which is a string where a date or time is asked and bytes where text is, becomes NULL and adds to ``invalid``.
+    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. A date that no
+    calendar has, which is a string where a date or time is asked, becomes NULL and adds to ``invalid``, by column.
     Raises InternalError when a value has another type than its column.
     """
     rows = np.arange(len(images)) if rows is None else rows
@@ -196,17 +196,10 @@ def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[
     return dictionary, field_ids
 
 
-def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
-    """By the first byte of each value."""
-    return header == _BINARY_HEADER if pa.types.is_string(kind) else header & 3 == _SHORT_STRING
-
-
-def _column(
-    buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None
-) -> pa.Array:
+def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None) -> pa.Array:
     n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
-    if pa.types.is_string(kind) or pa.types.is_temporal(kind):
-        is_invalid = _is_invalid(header, kind)
+    if pa.types.is_temporal(kind):
+        is_invalid = header & 3 == _SHORT_STRING
         header[is_invalid] = 0
         if invalid is not None:
             invalid[name] += int(is_invalid.sum())
