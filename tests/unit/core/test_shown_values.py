@@ -79,7 +79,7 @@ def test_what_is_no_decimal_digit_is_malformed():
     ("of", "value", "text"),
     [
         (ColumnType("date"), (0, 0, 0), "0000-00-00"), (ColumnType("date"), (2020, 2, 0), "2020-02-00"),
-        (ColumnType("date"), (2021, 2, 30), "2021-02-30"), (ColumnType("date"), (0, 0, 1), "0000-00-01"),
+        (ColumnType("date"), (2021, 2, 30), "2021-02-30"), (ColumnType("date"), (0, 1, 1), "0000-01-01"),
         (ColumnType("date"), (10000, 1, 0), MALFORMED), (ColumnType("date"), (2020, 13, 1), MALFORMED),
         (ColumnType("datetime"), (0, 0, 0, 0, 0, 0, 0), "0000-00-00 00:00:00"),
         (ColumnType("datetime", fraction_digits=3), (2020, 2, 0, 23, 59, 58, 7000), "2020-02-00 23:59:58.007"),

@@ -40,7 +40,8 @@ def days_from_civil(year, month, day):
 
 @kernel
 def is_date(year, month, day):
-    if month < 1 or month > 12 or day < 1:
+    """Spark's calendar begins with year 1."""
+    if year < 1 or month < 1 or month > 12 or day < 1:
         return False
     if day <= 28:
         return True
