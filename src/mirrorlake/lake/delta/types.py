@@ -37,7 +37,7 @@ def spark_type(column_type: ColumnType) -> str:
     if name in _INTEGERS:
         return _INTEGERS[name][column_type.unsigned]
     if name == "decimal":
-        if column_type.precision > MAX_DECIMAL_DIGITS:
+        if (column_type.precision or 0) > MAX_DECIMAL_DIGITS:
             return "string"
         return f"decimal({column_type.precision},{column_type.scale})"
     if name == "bit":
