@@ -61,9 +61,9 @@ class Query:
     """A statement and the session it ran in; None = not logged.
 
     charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
-    collation of ``database``. alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and
-    when it ends, and only then does it hold. statement: decoded; characters that the client's charset does not have
-    become U+FFFD.
+    collation of ``database``. microseconds: to add to the time in the event's header; 0 when the statement did not ask.
+    alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only then does
+    it hold. statement: decoded; characters that the client's charset does not have become U+FFFD.
     """
 
     thread_id: int
@@ -73,6 +73,7 @@ class Query:
     charset: tuple[int, int, int] | None
     default_charset_id: int | None
     time_zone: str | None
+    microseconds: int
     flags2: int | None
     explicit_timestamps_var: int | None
     alter_phase: AlterPhase
@@ -173,6 +174,7 @@ def parse_query(body: bytes) -> Query:
         charset=charset,
         default_charset_id=_integer(found.get(StatusVar.CHARSET_DATABASE)),
         time_zone=None if time_zone is None else time_zone.decode("utf-8", "replace"),
+        microseconds=_integer(found.get(StatusVar.MICROSECONDS) or found.get(StatusVar.MARIADB_MICROSECONDS)) or 0,
         flags2=_integer(found.get(StatusVar.FLAGS2)),
         explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
         alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),

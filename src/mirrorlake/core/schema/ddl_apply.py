@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from mirrorlake.core.schema.ddl_definition import Dialect, define_table
-from mirrorlake.core.schema.ddl_evolve import CannotEvolve, evolve
+from mirrorlake.core.schema.ddl_before import Before, refuse
+from mirrorlake.core.schema.ddl_definition import define_table
+from mirrorlake.core.schema.ddl_evolve import CannotEvolve, Moment, evolve
 from mirrorlake.core.schema.ddl_lexer import LexError
 from mirrorlake.core.schema.ddl_parser import parse_statement
 from mirrorlake.core.schema.ddl_statements import (
@@ -27,7 +28,14 @@ from mirrorlake.core.schema.ddl_statements import (
     TableToPartition,
     TruncateTable,
 )
-from mirrorlake.core.schema.ddl_tokens import ParseError, TableName, Tokens
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.ddl_whole_tables import (
+    exchange_partition,
+    rename,
+    rename_tables,
+    renamed_table,
+    truncate_table,
+)
 from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
@@ -37,22 +45,6 @@ _SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performanc
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
 _EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """What holds before the statement. server_charset: what a database gets when its CREATE names none."""
-
-    definitions: Definitions
-    flavor: str
-    server_version: int
-    server_charset: str | None
-    explicit_timestamps: bool
-
-    def dialect(self, database: str) -> Dialect:
-        home = self.definitions.database(database)
-        charset = home.charset if home else None
-        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset)
 
 
 def interpret(
@@ -65,21 +57,24 @@ def interpret(
     definitions: Definitions,
     server_version: int | None = None,
     explicit_timestamps: bool | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
 ) -> list[DefinitionChange]:
     """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
 
     database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
     None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
-    ``definitions`` is not changed: apply the result to it.
+    now, time_zone: see ``Moment``. ``definitions`` is not changed: apply the result to it.
 
     Raises RefusedError ``ddl-unsupported`` for a text that is not understood and names no table.
     """
     version = server_version or _NEWEST_SERVER[flavor]
     tokens = Tokens(statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version)
+    moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
     if explicit_timestamps is None:
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
-    before = _Before(definitions, flavor, version, default_charset, explicit_timestamps)
+    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment)
     parsed = _parse(tokens)
     return [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
 
@@ -93,54 +88,41 @@ def _parse(tokens: Tokens) -> Statement:
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, str(error))
 
 
-def _refuse(name: TableName, code: str, reason: str, schema: TableSchema | None = None) -> DefinitionChange:
-    return DefinitionChange("refuse", name.database, name.table, schema, code=code, reason=reason)
-
-
-def _known(name: TableName, before: _Before):
-    return before.definitions.get(name.database, name.table)
-
-
-def _no_effect(parsed: NoEffect, before: _Before) -> list[DefinitionChange]:
+def _no_effect(parsed: NoEffect, before: Before) -> list[DefinitionChange]:
     return []
 
 
-def _refuse_all(parsed: RefusedStatement, before: _Before) -> list[DefinitionChange]:
+def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChange]:
     names = dict.fromkeys(parsed.names)
-    if not parsed.even_unknown and all(_known(name, before) is None for name in names):
+    if not parsed.even_unknown and all(before.known(name) is None for name in names):
         return []
-    return [_refuse(name, parsed.code, parsed.reason) for name in names]
+    return [refuse(name, parsed.code, parsed.reason) for name in names]
 
 
-def _refuse_rename(parsed: RenameTables, before: _Before) -> list[DefinitionChange]:
-    names = tuple(name for pair in parsed.pairs for name in pair)
-    return _refuse_all(RefusedStatement(names, _UNSUPPORTED, "RENAME TABLE"), before)
-
-
-def _refuse_truncate(parsed: TruncateTable, before: _Before) -> list[DefinitionChange]:
-    return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "TRUNCATE TABLE"), before)
-
-
-def _create_sequence(parsed: CreateSequence, before: _Before) -> list[DefinitionChange]:
+def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionChange]:
     return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "CREATE SEQUENCE", even_unknown=True), before)
 
 
-def _create(parsed: CreateTable, before: _Before) -> list[DefinitionChange]:
-    name, known = parsed.name, _known(parsed.name, before)
+def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
+    name, known = parsed.name, before.known(parsed.name)
     if parsed.if_not_exists and known is None:
-        return [_refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
-    if known is not None and known is not ABSENT:
+        return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
+    if known is not None and known is not ABSENT and not parsed.or_replace:
         return [] if parsed.if_not_exists else _create_again(parsed, known)
+    model = before.known(parsed.like) if parsed.like else None
+    if isinstance(model, TableSchema):
+        alike = replace(model, database=name.database, table=name.table, foreign_keys=())
+        return [DefinitionChange("create", name.database, name.table, alike)]
     refused = _why_create_refused(parsed)
     if refused:
-        return [_refuse(name, *refused)]
+        return [refuse(name, *refused)]
     try:
         schema = define_table(parsed, before.dialect(name.database))
     except ParseError as error:
-        return [_refuse(name, _UNSUPPORTED, str(error))]
+        return [refuse(name, _UNSUPPORTED, str(error))]
     refusal = why_not_mirrored(schema)
     if refusal:
-        return [_refuse(name, *refusal, schema)]
+        return [refuse(name, *refusal, schema)]
     return [DefinitionChange("create", name.database, name.table, schema)]
 
 
@@ -165,52 +147,48 @@ def _create_again(parsed: CreateTable, known) -> list[DefinitionChange]:
     """A table that is refused stays so until a DROP is logged."""
     if not isinstance(known, TableSchema):
         return []
-    if parsed.or_replace:
-        return [_refuse(parsed.name, _UNSUPPORTED, "CREATE OR REPLACE TABLE of a table that exists")]
-    return [_refuse(parsed.name, _MISMATCH, "CREATE TABLE of a table that exists already")]
+    return [refuse(parsed.name, _MISMATCH, "CREATE TABLE of a table that exists already")]
 
 
-def _drop(parsed: DropTables, before: _Before) -> list[DefinitionChange]:
-    names = dict.fromkeys(name for name in parsed.names if _known(name, before) is not ABSENT)
+def _drop(parsed: DropTables, before: Before) -> list[DefinitionChange]:
+    names = dict.fromkeys(name for name in parsed.names if before.known(name) is not ABSENT)
     return [DefinitionChange("drop", name.database, name.table) for name in names]
 
 
-def _alter(parsed: AlterTable, before: _Before) -> list[DefinitionChange]:
-    refused = _why_alter_refused(parsed)
-    if refused:
-        return _refuse_all(refused, before)
-    old, name = _known(parsed.name, before), parsed.name
+def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
+    old, name = before.known(parsed.name), parsed.name
+    exchange = next((clause for clause in parsed.clauses if isinstance(clause, ExchangePartition)), None)
+    if exchange:
+        return exchange_partition(name, exchange, before)
+    moved = next((clause.name for clause in parsed.clauses if isinstance(clause, RenameTable)), name)
     if not isinstance(old, TableSchema):
-        return []
+        return rename([(name, moved)], before) if moved != name else []
+    gone = [DefinitionChange("moved", name.database, name.table)] if moved != name else []
     try:
-        new, steps = evolve(old, parsed.clauses, before.dialect(name.database))
+        if parsed.ignores_duplicates:
+            raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
+        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
     except CannotEvolve as stop:
-        return [_refuse(name, stop.code, stop.reason)]
+        return [refuse(moved, stop.code, stop.reason), *gone, *_other_sides(parsed, before)]
     except ParseError as error:
-        return [_refuse(name, _UNSUPPORTED, str(error))]
+        return [refuse(moved, _UNSUPPORTED, str(error)), *gone]
     refusal = why_not_mirrored(new)
     if refusal:
-        return [_refuse(name, *refusal, new)]
+        return [refuse(moved, *refusal, new), *gone]
+    if gone:
+        return [renamed_table(moved, name, new, steps), *gone]
     if not steps and new.to_json() == old.to_json():
         return []
     return [DefinitionChange("alter", name.database, name.table, new, steps)]
 
 
-def _why_alter_refused(parsed: AlterTable) -> RefusedStatement | None:
-    """What concerns more tables than the one that is altered, or the statement as a whole."""
-    others = {RenameTable: ("name", "RENAME"), PartitionToTable: ("table", "CONVERT"),
-              TableToPartition: ("table", "CONVERT"), ExchangePartition: ("table", "EXCHANGE PARTITION")}  # fmt: skip
-    for clause in parsed.clauses:
-        if type(clause) in others:
-            field, word = others[type(clause)]
-            names = (parsed.name, getattr(clause, field))
-            return RefusedStatement(names, _UNSUPPORTED, f"ALTER TABLE ... {word}")
-    if parsed.ignores_duplicates:
-        return RefusedStatement((parsed.name,), _UNSUPPORTED, "ALTER IGNORE TABLE")
-    return None
+def _other_sides(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
+    """Tables that MariaDB's CONVERT PARTITION makes or takes in."""
+    tables = [clause.table for clause in parsed.clauses if isinstance(clause, PartitionToTable | TableToPartition)]
+    return [refuse(table, _UNSUPPORTED, "CONVERT PARTITION") for table in tables if table != parsed.name]
 
 
-def _create_database(parsed: CreateDatabase, before: _Before) -> list[DefinitionChange]:
+def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionChange]:
     home = before.definitions.database(parsed.name)
     if parsed.if_not_exists and (home is None or home.exists):
         return []
@@ -219,18 +197,18 @@ def _create_database(parsed: CreateDatabase, before: _Before) -> list[Definition
     return [*dropped, DefinitionChange("create_database", parsed.name, "", steps=(("charset", charset),))]
 
 
-def _alter_database(parsed: AlterDatabase, before: _Before) -> list[DefinitionChange]:
+def _alter_database(parsed: AlterDatabase, before: Before) -> list[DefinitionChange]:
     if parsed.charset is None:
         return []
     return [DefinitionChange("alter_database", parsed.name, "", steps=(("charset", parsed.charset),))]
 
 
-def _drop_database(parsed: DropDatabase, before: _Before) -> list[DefinitionChange]:
+def _drop_database(parsed: DropDatabase, before: Before) -> list[DefinitionChange]:
     dropped = _drop_tables_of(parsed.name, before)
     return [*dropped, DefinitionChange("drop_database", parsed.name, "", steps=(("charset", None),))]
 
 
-def _drop_tables_of(database: str, before: _Before) -> Iterable[DefinitionChange]:
+def _drop_tables_of(database: str, before: Before) -> Iterable[DefinitionChange]:
     return [DefinitionChange("drop", database, table) for table in before.definitions.tables_of(database)]
 
 
@@ -239,8 +217,8 @@ _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     RefusedStatement: _refuse_all,
     CreateTable: _create,
     CreateSequence: _create_sequence,
-    RenameTables: _refuse_rename,
-    TruncateTable: _refuse_truncate,
+    RenameTables: rename_tables,
+    TruncateTable: truncate_table,
     DropTables: _drop,
     AlterTable: _alter,
     CreateDatabase: _create_database,

@@ -1,29 +1,44 @@
-"""A known definition and the clauses of an ALTER TABLE -> the definition after it, and what the mirror has to do."""
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it, and what becomes of the rows.
+
+``ddl_redefine`` says what the definition is; here stands where the values of each column come from, and which rows go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mirrorlake.core.schema import ddl_statements as ddl
-from mirrorlake.core.schema.ddl_definition import Dialect, why_old_rows_change
+from mirrorlake.core.schema.ddl_definition import Dialect
 from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
 from mirrorlake.core.schema.engines import why_engine_loses_rows
-from mirrorlake.core.schema.keys import PRIMARY, PRIMARY_NAME
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.row_steps import NOW, ZERO, Add, Keep, Remove, ServerMode, Step
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
 
 _UNSUPPORTED = "ddl-unsupported"
-_REFUSED_CLAUSES = {
-    ddl.RenameColumn: "RENAME COLUMN",
-    ddl.ConvertCharset: "CONVERT",
-    ddl.DropPartitions: "DROP PARTITION",
-    ddl.TruncatePartitions: "TRUNCATE PARTITION",
-    ddl.ReorganizePartitions: "REORGANIZE PARTITION",
-    ddl.ExchangePartition: "EXCHANGE PARTITION",
-    ddl.PartitionToTable: "CONVERT",
-    ddl.TableToPartition: "CONVERT",
-    ddl.AddPeriod: "ADD PERIOD",
-    ddl.DropPeriod: "DROP PERIOD",
-}
+_STRICT_MODES = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
+_ROUND_FRACTIONAL = 1 << 34  # MariaDB's TIME_ROUND_FRACTIONAL
+_TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and how a statement ran; None: not logged. now: ISO, UTC. time_zone: as the session spelled it.
+
+    explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP has a default of its own.
+    """
+
+    sql_mode: int = 0
+    now: str | None = None
+    time_zone: str | None = None
+    explicit_timestamps: bool | None = None
+
+    def server_mode(self, flavor: str) -> ServerMode:
+        if flavor == "mariadb":
+            truncates = not self.sql_mode & _ROUND_FRACTIONAL
+        else:
+            truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
+        return ServerMode(flavor, bool(self.sql_mode & _STRICT_MODES), self.time_zone, truncates)
 
 
 class CannotEvolve(Exception):
@@ -34,97 +49,107 @@ class CannotEvolve(Exception):
         self.code, self.reason = code, reason
 
 
-def evolve(old: TableSchema, clauses: Iterable[ddl.Clause], dialect: Dialect) -> tuple[TableSchema, tuple]:
-    """(definition after, steps of a DefinitionChange). Raises CannotEvolve, and ParseError for a column's type."""
-    clauses = tuple(clauses)
+def evolve(
+    old: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
+) -> tuple[TableSchema, tuple[Step, ...]]:
+    """(definition after, what becomes of rows). Raises CannotEvolve, and ParseError for a column's type."""
     for clause in clauses:
-        _refuse_clause(clause, old)
+        _refuse_clause(clause)
     try:
         new = redefine(old, clauses, dialect)
     except Contradiction as error:
         raise CannotEvolve("definition-mismatch", str(error)) from None
-    for clause in clauses:
-        _refuse_values_of_old_rows(clause, old)
-    if _identity(new) != _identity(old):
-        raise CannotEvolve(_UNSUPPORTED, "the key by which rows are told apart changes")
-    return new, _steps(old, new, clauses)
+    removed = [
+        _removed(clause, old) for clause in clauses if isinstance(clause, ddl.DropPartitions | ddl.TruncatePartitions)
+    ]
+    if removed:
+        return new, tuple(removed)
+    return new, _column_steps(old, new, clauses, dialect.flavor, moment)
 
 
-def _refuse_clause(clause: ddl.Clause, old: TableSchema) -> None:
+def _refuse_clause(clause: ddl.Clause) -> None:
     if isinstance(clause, ddl.RefusedClause):
         raise CannotEvolve(clause.code, clause.reason)
-    if type(clause) in _REFUSED_CLAUSES:
-        raise CannotEvolve(_UNSUPPORTED, _REFUSED_CLAUSES[type(clause)])
-    reason = _why_refused(clause, old)
-    if reason:
-        raise CannotEvolve(_UNSUPPORTED, reason)
     if isinstance(clause, ddl.AddForeignKey) and clause.foreign_key.row_changing_action:
         raise CannotEvolve("foreign-key-cascade", f"ADD FOREIGN KEY {clause.foreign_key.row_changing_action}")
-
-
-def _why_refused(clause: ddl.Clause, old: TableSchema) -> str | None:
-    if isinstance(clause, ddl.ChangeColumn):
-        return "MODIFY COLUMN" if clause.name == clause.column.name else "CHANGE COLUMN"
-    if isinstance(clause, ddl.AddKey) and clause.key.kind == PRIMARY:
-        return "ADD PRIMARY KEY"
-    if isinstance(clause, ddl.AddKey) and clause.key.is_unique and old.key_is_promoted:
-        return "ADD UNIQUE on a table whose rows are told apart by a unique key"
-    if isinstance(clause, ddl.DropKey | ddl.DropConstraint) and clause.name.upper() == PRIMARY_NAME:
-        return "DROP PRIMARY KEY"
-    if isinstance(clause, ddl.DropKey | ddl.DropConstraint) and old.key_is_promoted:
-        return "DROP INDEX on a table whose rows are told apart by a unique key"
-    if isinstance(clause, ddl.SetVersioning):
-        return "ADD SYSTEM VERSIONING" if clause.is_versioned else "DROP SYSTEM VERSIONING"
-    if isinstance(clause, ddl.ChangeTablespace):
-        return f"{clause.action} TABLESPACE"
-    if isinstance(clause, ddl.SetEngine):
-        return why_engine_loses_rows(clause.engine)
-    return _why_drop_refused(clause, old) if isinstance(clause, ddl.DropColumn) else None
-
-
-def _why_drop_refused(clause: ddl.DropColumn, old: TableSchema) -> str | None:
-    at = old.position(clause.name)
-    if at is None:
-        return None
-    name = old.columns[at].name
-    if name in old.primary_key or old.key_is_promoted:
-        return f"DROP COLUMN {name}: the key by which rows are told apart may change"
-    return None
-
-
-def _refuse_values_of_old_rows(clause: ddl.Clause, old: TableSchema) -> None:
-    if not isinstance(clause, ddl.AddColumn) or old.position(clause.column.name) is not None and clause.if_not_exists:
-        return
-    why = why_old_rows_change(clause.column)
-    if why:
-        reason = f"ADD COLUMN {clause.column.name} with {why}: rows that exist get a value"
+    reason = _why_refused(clause)
+    if reason:
         raise CannotEvolve(_UNSUPPORTED, reason)
 
 
-def _identity(schema: TableSchema) -> tuple:
-    return tuple(name.casefold() for name in schema.primary_key), schema.key_is_promoted
+def _why_refused(clause: ddl.Clause) -> str | None:
+    if isinstance(clause, ddl.SetVersioning):
+        return "ADD SYSTEM VERSIONING" if clause.is_versioned else "DROP SYSTEM VERSIONING"
+    if isinstance(clause, ddl.AddPeriod | ddl.DropPeriod):
+        return "ADD PERIOD" if isinstance(clause, ddl.AddPeriod) else "DROP PERIOD"
+    if isinstance(clause, ddl.ChangeTablespace):
+        return f"{clause.action} TABLESPACE"
+    if isinstance(clause, ddl.PartitionToTable | ddl.TableToPartition):
+        return "CONVERT PARTITION"
+    if isinstance(clause, ddl.SetEngine):
+        return why_engine_loses_rows(clause.engine)
+    return clause.column.unsupported if isinstance(clause, ddl.AddColumn | ddl.ChangeColumn) else None
 
 
-def _steps(old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause]) -> tuple:
-    """The server drops first and then adds, whatever the order of the clauses."""
-    dropped = [old.columns[at].name for at in _dropped(old, clauses)]
-    added = [clause for clause in clauses if isinstance(clause, ddl.AddColumn) and _is_new(clause, old, dropped)]
-    return (*(("drop", name) for name in dropped), *(_add_step(new, clause) for clause in added))
+def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSchema) -> Remove:
+    if old.partitioning is None:
+        raise CannotEvolve("definition-mismatch", "the table has no partitions")
+    return Remove(old.partitioning, clause.names)
 
 
-def _dropped(old: TableSchema, clauses: Sequence[ddl.Clause]) -> list[int]:
-    positions = (old.position(clause.name) for clause in clauses if isinstance(clause, ddl.DropColumn))
-    return [at for at in positions if at is not None]
+def _column_steps(
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], flavor: str, moment: Moment
+) -> tuple[Step, ...]:
+    """() for an ALTER that has no clause about columns."""
+    if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses):
+        return ()
+    sources = _sources(old, clauses)
+    steps: list[Step] = []
+    for column in new.columns:
+        source = sources.get(column.name.casefold())
+        steps.append(Keep(column.name, source) if source else _add(column, clauses, moment))
+    return moment.server_mode(flavor), *steps
 
 
-def _is_new(clause: ddl.AddColumn, old: TableSchema, dropped: Sequence[str]) -> bool:
-    at = old.position(clause.column.name)
-    return at is None or old.columns[at].name in dropped
+_OF_COLUMNS = ddl.AddColumn | ddl.DropColumn | ddl.ChangeColumn | ddl.RenameColumn | ddl.ConvertCharset
 
 
-def _add_step(new: TableSchema, clause: ddl.AddColumn) -> tuple:
-    """("add", column, None: last, "": first, else the name of the column before it, as that is spelled)."""
-    at = new.position(clause.column.name)
-    assert at is not None
-    before = new.position(clause.after) if clause.after else None
-    return "add", new.columns[at], new.columns[before].name if before is not None else clause.after
+def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Column]:
+    """New name, case folded -> the old column it is."""
+    names: dict[str, str | None] = {}
+    for clause in clauses:
+        if isinstance(clause, ddl.DropColumn):
+            names[clause.name.casefold()] = None
+        elif isinstance(clause, ddl.ChangeColumn):
+            names[clause.name.casefold()] = clause.column.name
+        elif isinstance(clause, ddl.RenameColumn):
+            names[clause.name.casefold()] = clause.new_name
+    kept = ((names.get(column.name.casefold(), column.name), column) for column in old.columns)
+    return {name.casefold(): column for name, column in kept if name is not None}
+
+
+def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
+    default = column.default
+    if moment.explicit_timestamps is None and _may_have_a_default_of_its_own(column, clauses):
+        return Add(column.name, needs_empty="rows that exist get what explicit_defaults_for_timestamp says")
+    if column.row_period or column.generated is not None:
+        return Add(column.name, needs_empty="rows that exist get what an expression gives")
+    if column.is_auto_increment:
+        return Add(column.name, needs_empty="rows that exist get numbers in an order that the log does not have")
+    if default is None:
+        return Add(column.name, None if column.nullable else Default(ZERO))
+    if default.kind == "null":
+        return Add(column.name)
+    if default.kind == "now":
+        if moment.now is None:
+            return Add(column.name, needs_empty="rows that exist get the time of the statement")
+        return Add(column.name, Default(NOW, moment.now))
+    if default.kind == "expression":
+        return Add(column.name, needs_empty="rows that exist get what an expression gives")
+    return Add(column.name, default)
+
+
+def _may_have_a_default_of_its_own(column: Column, clauses: Sequence[ddl.Clause]) -> bool:
+    specs = (clause.column for clause in clauses if isinstance(clause, ddl.AddColumn))
+    spec = next((spec for spec in specs if spec.name.casefold() == column.name.casefold()), None)
+    return spec is not None and spec.type.name == "timestamp" and spec.nullable is not True and spec.default is None

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.row_steps import step_from_plain, step_to_plain
+from mirrorlake.core.schema.tables import TableSchema
 
 
 class Absent(Enum):
@@ -27,18 +28,24 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionChange:
-    """What one statement does to one table; one row of silver_table_schemas.
+    """What one statement does to one table; one row of silver_table_schemas. A statement has one change for a name.
 
-    action      table   schema                  steps
-    create      named   the definition          -           from here on the table exists and is empty
-    alter       named   the definition after    see below   empty steps: only what later DDL needs has changed
-    drop        named   -                       -
-    refuse      named   as far as it is known   -           code and reason say why
-    table_map   named   as the table map says   -           a table that is not known from DDL
+    action      table        schema                  steps
+    create      named        the definition          -           from here on the table exists and is empty
+    alter       named        the definition after    see below   () where only what later DDL needs has changed
+    rename      its new name the definition after    see below   all tables of a statement change names at once
+    moved       its old name -                       -           a table left this name and none has taken it
+    truncate    named        as before               -           it is empty from here on
+    exchange    both         as before               see below   rows of one partition of a table and of another table
+                                                                 change places
+    drop        named        -                       -
+    refuse      named        as far as it is known   -           code and reason say why
+    table_map   named        as the table map says   -           a table that is not known from DDL
     create_database, alter_database, drop_database:
-                ""      -                       (("charset", name or None),)
+                ""           -                       (("charset", name or None),)
 
-    steps of alter, in order: ("drop", name) and ("add", Column, after); after: None last, "" first, else behind it.
+    Steps are of the kinds in ``row_steps``. The columns of an alter or a rename: one Keep or Add for each column of the
+    definition after it, in order, or none of both where rows stay as they are.
     """
 
     action: str
@@ -58,7 +65,7 @@ class DefinitionChange:
             "action": self.action,
             "columns": self.schema and self.schema.to_json(),
             "primary_key": self.schema and list(self.schema.primary_key),
-            "steps": json.dumps([_step_to_json(step) for step in self.steps], ensure_ascii=False),
+            "steps": json.dumps([step_to_plain(step) for step in self.steps], ensure_ascii=False),
             "refusal": self.code,
             "reason": self.reason,
         }
@@ -70,18 +77,10 @@ class DefinitionChange:
             row["database"],
             row["table"],
             row["columns"] and TableSchema.from_json(row["columns"]),
-            tuple(_step_from_json(step) for step in json.loads(row["steps"] or "[]")),
+            tuple(map(step_from_plain, json.loads(row["steps"] or "[]"))),
             row["refusal"],
             row["reason"],
         )
-
-
-def _step_to_json(step: tuple) -> list:
-    return [part.to_dict() if isinstance(part, Column) else part for part in step]
-
-
-def _step_from_json(step: list) -> tuple:
-    return tuple(Column.from_dict(part) if isinstance(part, dict) else part for part in step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +169,10 @@ def _charset(change: DefinitionChange) -> str | None:
 _APPLY = {
     "create": Definitions._put,
     "alter": Definitions._put,
+    "rename": Definitions._put,
+    "moved": Definitions._drop,
+    "truncate": Definitions._put,
+    "exchange": Definitions._put,
     "drop": Definitions._drop,
     "refuse": Definitions._refuse,
     "table_map": Definitions._note_map,

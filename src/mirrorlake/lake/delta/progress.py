@@ -10,8 +10,9 @@ Two kinds of commits:
   writers that read the same progress exactly one commits, whatever range of the log they hold and whenever they come;
   two in flight together meet Delta's conflict check, a late one is dropped. With an lsn as txnVersion a late writer
   that holds a longer range would be accepted and its rows doubled. ``bench/commit_forms.py`` compares the costs.
-- ``run_statement`` and ``append_once`` do planned work at most once: txnVersion is the lsn at which the plan's step
-  ends, so the step that already ran is dropped. They are safe for steps that were planned by an ``append_from``.
+- ``run_statement``, ``append_once`` and ``overwrite_once`` do planned work at most once: txnVersion is the lsn at which
+  the plan's step ends, so the step that already ran is dropped. They are safe for steps that were planned by an
+  ``append_from``.
 
 Delta drops a commit silently. What really happened is then looked up by the commit's own id in the table's history.
 """
@@ -160,6 +161,21 @@ def append_once(
     note = new_note(payload, lsn, app_id, lsn)
     with _refusing_a_lost_race(session, table, note):
         _append(rows, table, note)
+    return _committed(session, table, note)
+
+
+def overwrite_once(
+    session: SparkSession, table: str, query: str, *, app_id: str, lsn: int, payload: Mapping[str, Any]
+) -> StepCommit:
+    """Replace all rows and columns by a query's, otherwise as ``append_once``. The query may read the table itself.
+
+    Properties and history stay.
+    """
+    note = new_note(payload, lsn, app_id, lsn)
+    with _refusing_a_lost_race(session, table, note):
+        writer = session.sql(query).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer = writer.option("txnAppId", app_id).option("txnVersion", str(lsn))
+        writer.option("userMetadata", json.dumps(note)).saveAsTable(table)
     return _committed(session, table, note)
 
 

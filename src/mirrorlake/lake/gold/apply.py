@@ -20,13 +20,14 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import claim_source, read_progress, refuse_restored
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold import barriers
-from mirrorlake.lake.gold.barriers import Barrier
+from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.evolve import evolve
+from mirrorlake.lake.gold.evolve import left_out
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import DROPPED, MIRROR_CHANGED, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
@@ -62,7 +63,7 @@ class ApplyHop:
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
-        self._register = TableRegister.read(lake)
+        self._register = TableRegister.read(lake, before=self._log.open)
         self._definitions: dict[int, TableSchema] = {}
         self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
@@ -100,10 +101,13 @@ class ApplyHop:
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
         lsn_to = reader.epoch_end(lsn_from, fence, self._epoch_changes)
-        first = min((changes.first_lsn for changes in reader.summary(lsn_from, lsn_to)), default=lsn_to)
+        found = reader.summary(lsn_from, lsn_to)
+        ahead = [barrier for barrier in ahead if barrier.lsn <= lsn_to]
+        ahead = with_effect(ahead, self._register, self._is_wanted, {changes.name for changes in found})
+        first = min((changes.first_lsn for changes in found), default=lsn_to)
         adjacent = [b for b in ahead if b.lsn <= first]
         if adjacent:
-            names = dict.fromkeys((b.change.database, b.change.table) for b in adjacent)
+            names = dict.fromkeys(name for barrier in adjacent for name in barrier.names)
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         if ahead:
             lsn_to = min(lsn_to, ahead[0].lsn - 1)
@@ -145,7 +149,7 @@ class ApplyHop:
         for changes in summary:
             entry = self._register.get(changes.name)
             if changes.name not in planned and not self._is_wanted(*changes.name):
-                refused += _left_out(entry, changes.first_lsn)
+                refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:
                 unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
                 refused.append(unknown.refused(unknown.lsn, "needs-first-copy", "its CREATE TABLE is not in the log"))
@@ -207,35 +211,16 @@ class ApplyHop:
         return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
-        lake = self._lake
-        todo = barriers.read(lake, epoch.lsn_from, epoch.lsn_to)
-        barriers.record(lake, todo, "prepared", epoch)
-        entries: list[TableEntry] = []
-        for barrier in todo:
-            name = (barrier.change.database, barrier.change.table)
-            known = next((e for e in reversed(entries) if e.name == name), None) or self._register.get(name)
-            if self._is_wanted(*name):
-                entries += self._evolve(barrier, known)
-            else:
-                entries += _left_out(known, barrier.lsn)
-        self._register.commit(lake, entries, epoch.number)
-        self._versions.clear()
-        done = self._planned([(t.database, t.table) for t in epoch.tables])
-        barriers.record(lake, todo, "executed", Epoch(epoch.number, DDL, epoch.lsn_from, epoch.lsn_to, done))
-        self._log.finish(done)
-        return AppliedEpoch(epoch, 0, tuple(e for e in entries if e.state == REFUSED))
-
-    def _evolve(self, barrier: Barrier, known: TableEntry | None) -> list[TableEntry]:
-        try:
-            return evolve(self._session(), self._lake, barrier.lsn, barrier.change, known)
-        except AnalysisException:
-            if (
-                known is None
-                or known.mirror_id is None
-                or table_exists(self._session(), self._lake.names.mirror(known.mirror_id))
-            ):
-                raise
-            return [_changed(known, barrier.lsn, "the mirror table is gone")]
+        lake, work = self._lake, carry_out_epoch(self._session(), self._lake, epoch, self._register, self._is_wanted)
+        self._register.commit(lake, work.entries, epoch.number)
+        for identity in work.touched:
+            self._versions.pop(identity, None)
+        names = dict.fromkeys(name for *_, named in work.executed for name in named)
+        done = {(table.database, table.table): table for table in self._planned(list(names))}
+        executed = [LedgerRow(lsn, kind, tuple(done[name] for name in named)) for lsn, kind, named in work.executed]
+        barriers.record(lake, executed, epoch.number)
+        self._log.finish(tuple(done.values()))
+        return AppliedEpoch(epoch, 0, tuple(e for e in work.entries if e.state == REFUSED))
 
     def _session(self):
         if not hasattr(self._sessions, "session"):
@@ -244,11 +229,4 @@ class ApplyHop:
 
 
 def _changed(entry: TableEntry, lsn: int, reason: str) -> TableEntry:
-    return TableEntry(lsn, *entry.name, REFUSED, entry.mirror_id, entry.schema, "mirror-changed", reason)
-
-
-def _left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
-    """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
-    if entry is None or entry.state != STREAMING:
-        return []
-    return [entry.refused(lsn, "needs-first-copy", "changes were left out by --tables")]
+    return entry.refused(lsn, MIRROR_CHANGED, reason)

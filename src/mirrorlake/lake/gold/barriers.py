@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -12,12 +13,13 @@ from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_once
-from mirrorlake.lake.gold.epoch import TABLE_STRUCT, Epoch, EpochTable
+from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.epoch import TABLE_STRUCT, EpochTable
 from mirrorlake.lake.gold.table import BARRIERS_COLUMNS
 
 HOP = "apply/barriers"
-_ACTIONS = ("create", "alter", "drop", "refuse")
-_PHASES = ("prepared", "executed")
+PREPARED, EXECUTED = "prepared", "executed"
+_ACTIONS = ("create", "alter", "rename", "moved", "truncate", "exchange", "drop", "refuse")
 _ROW_SCHEMA = pa.schema(
     [
         ("lsn", pa.int64()),
@@ -31,20 +33,33 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """A DDL with effect on one table. A statement that changes several tables is several barriers of one lsn."""
+    """One DDL statement; changes: what it does to each table that it names."""
 
     lsn: int
-    change: DefinitionChange
+    changes: tuple[DefinitionChange, ...]
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        return [(change.database, change.table) for change in self.changes]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One DDL in one phase; tables: each with its mirror's Delta version before (prepared) or after it (executed)."""
+
+    lsn: int
+    ddl_class: DdlClass
+    tables: tuple[EpochTable, ...]
 
 
 def read(lake: Lake, lsn_from: int, lsn_to: int) -> list[Barrier]:
     """Barriers with lsn_from < lsn <= lsn_to, in log order."""
     rows = lake.spark.table(lake.names.silver_table_schemas).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
-    found = {}
+    found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
     for row in rows.where(F.col("action").isin(*_ACTIONS)).collect():
-        change = DefinitionChange.from_row(row.asDict())
-        found.setdefault((row.lsn, row.database, row.table, row.action), Barrier(row.lsn, change))
-    return sorted(found.values(), key=lambda barrier: (barrier.lsn, barrier.change.action != "drop"))
+        changes = found.setdefault(row.lsn, {})
+        changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
+    return [Barrier(lsn, tuple(changes[name] for name in sorted(changes))) for lsn, changes in sorted(found.items())]
 
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:
@@ -55,23 +70,33 @@ def read_definitions(lake: Lake) -> dict[int, TableSchema]:
     return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
 
 
-def record(lake: Lake, barriers: list[Barrier], phase: str, epoch: Epoch) -> None:
-    """Write the ledger rows of an epoch's barriers, once; the tables' versions are those of ``epoch``."""
-    if not barriers:
-        return
-    by_lsn: dict[int, list[EpochTable]] = {}
-    versions = {(t.database, t.table): t for t in epoch.tables}
-    for barrier in barriers:
-        name = (barrier.change.database, barrier.change.table)
-        by_lsn.setdefault(barrier.lsn, []).append(versions.get(name) or EpochTable(*name, None))
+def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
+    """Mirror id -> the Delta version that a self-inverse DDL reads, by its ``prepared`` row, which is written once.
+
+    row: as the versions are now, for when there is no such row yet.
+    """
+    _append(lake, PREPARED, [row], app_id=lake.app_id(f"{HOP}/{PREPARED}"), txn_version=row.lsn)
+    ledger = lake.spark.table(lake.names.control_barriers).where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
+    return {table.mirror_id: table.version for table in ledger.first().tables}
+
+
+def record(lake: Lake, rows: Sequence[LedgerRow], epoch: int) -> None:
+    """Write what an epoch has executed, in one commit, once."""
+    if rows:
+        _append(lake, EXECUTED, rows, app_id=lake.app_id(HOP), txn_version=epoch)
+
+
+def _append(lake: Lake, phase: str, rows: Iterable[LedgerRow], *, app_id: str, txn_version: int) -> None:
     now = dt.datetime.now(dt.timezone.utc)
     cells = [
-        {"lsn": lsn, "kind": "ddl", "phase": phase, "at": now, "tables": [asdict(table) for table in tables]}
-        for lsn, tables in by_lsn.items()
-    ]
-    rows = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), BARRIERS_COLUMNS)
+        {
+            "lsn": row.lsn, "kind": row.ddl_class.value, "phase": phase, "at": now,
+            "tables": [asdict(table) for table in row.tables],
+        }
+        for row in rows
+    ]  # fmt: skip
+    frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), BARRIERS_COLUMNS)
     append_once(
-        lake.spark, lake.names.control_barriers, rows, app_id=lake.app_id(HOP),
-        lsn=2 * epoch.number + _PHASES.index(phase),
-        payload=lake.payload(HOP, epoch=epoch.number, phase=phase),
+        lake.spark, lake.names.control_barriers, frame, app_id=app_id, lsn=txn_version,
+        payload=lake.payload(HOP, phase=phase),
     )  # fmt: skip

@@ -1,86 +1,177 @@
-"""DDL on the mirrors: what a change of definition does to a mirror table and to its register entry.
+"""What one DDL does to the mirrors and the register, decided before anything is done.
 
-Every step is repeatable: a table is created if it is not there; an ALTER's commit carries the DDL's lsn and step, and
-is looked up in the table's own history before it runs; a drop only changes the register (the files stay for time
-travel until maintenance removes them).
+All changes of a statement see the register as it is before the statement; each has one outcome, or none where
+neither a mirror nor an entry would change. Outcomes follow from the register alone, so they are the same when an epoch
+is repeated.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.row_steps import Exchange, From, Remove
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
-from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote, remove_unborn
-from mirrorlake.lake.delta.notes import read_notes
-from mirrorlake.lake.delta.progress import run_ddl
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, mirror_id
-from mirrorlake.lake.gold.table import create_mirror_statement, mirror_types
+from mirrorlake.lake.gold.conversions import NotDerivable
+from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.layout import new_layout
+from mirrorlake.lake.gold.mirror_steps import Check, Create, Delete, ExchangeRows, Work
+from mirrorlake.lake.gold.partition_rows import rows_in
+from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister, mirror_id
 
-HOP = "apply/ddl"
+_FIRST_COPY = "needs-first-copy"
+_RESYNC = "needs-resync"
 
 
-def evolve(
-    session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry | None
-) -> list[TableEntry]:
-    """Carry one change out on its mirror; the table's new entry, none when nothing is mirrored and nothing begins."""
-    name = (change.database, change.table)
-    if change.action == "create":
-        return [_create(session, lake, lsn, change)]
-    if change.action == "drop":
-        return [TableEntry(lsn, *name, DROPPED)] if entry else []
-    if change.action == "refuse":
-        kept = (entry.mirror_id, entry.schema) if entry else (None, None)
-        return [TableEntry(lsn, *name, REFUSED, *kept, change.code, change.reason)]
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """entry: the table's next; None where it stays. work: on the mirror, before the entry holds."""
+
+    entry: TableEntry | None = None
+    work: Work | None = None
+    is_rename: bool = False
+
+    @property
+    def ddl_class(self) -> DdlClass:
+        if self.work:
+            return self.work.ddl_class
+        is_registered = self.is_rename or (self.entry and self.entry.state != STREAMING)
+        return DdlClass.REGISTERED if is_registered else DdlClass.DEFINITION
+
+    def stopped(self, reason: str) -> TableEntry:
+        """The entry instead, when the work could not be done."""
+        assert self.entry, "only work that has an entry has checks"
+        return self.entry.refused(self.entry.lsn, _RESYNC, reason)
+
+
+IsWanted = Callable[[str, str], bool]
+
+
+def outcomes(
+    lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, is_wanted: IsWanted
+) -> list[Outcome]:
+    """changes: of one statement. is_wanted(database, table): the table filter."""
+    return [
+        found
+        for change in changes
+        if (found := _Statement(lsn, register, is_wanted).outcome(change)) and (found.entry or found.work)
+    ]
+
+
+def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
+    """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
     if entry is None or entry.state != STREAMING:
         return []
-    return [_alter(session, lake, lsn, change, entry)]
+    return [entry.refused(lsn, _FIRST_COPY, "changes were left out by --tables")]
 
 
-def _create(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange) -> TableEntry:
-    refusal = why_not_mirrored(change.schema)
-    if refusal:
-        return TableEntry(lsn, change.database, change.table, REFUSED, None, change.schema, *refusal)
-    identity = mirror_id(change.database, change.table, lsn)
-    remove_unborn(lake.names.mirror(identity))
-    statement = create_mirror_statement(lake.names.mirror(identity), change.schema)
-    run_ddl(session, statement, lake.payload(HOP, ddl_lsn=lsn, step="create"), lsn=lsn)
-    return TableEntry(lsn, change.database, change.table, STREAMING, identity, change.schema)
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    lsn: int
+    register: TableRegister
+    is_wanted: IsWanted
+
+    def outcome(self, change: DefinitionChange) -> Outcome | None:
+        entry = self.register.get((change.database, change.table))
+        if change.action in ("drop", "moved"):
+            return self._end(change, entry)
+        if not self.is_wanted(change.database, change.table):
+            return Outcome(next(iter(left_out(entry, self.lsn)), None))
+        return getattr(self, f"_{change.action}")(change, entry)
+
+    def _end(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if entry is None or entry.state == DROPPED:
+            return None
+        return Outcome(TableEntry(self.lsn, *entry.name, DROPPED), is_rename=change.action == "moved")
+
+    def _create(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
+        refusal = why_not_mirrored(change.schema)
+        if refusal:
+            return self._refused(change, refusal, None)
+        identity = mirror_id(change.database, change.table, self.lsn)
+        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
+
+    def _refuse(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if entry is not None and entry.state == REFUSED:
+            return None
+        return self._refused(change, (change.code, change.reason), entry)
+
+    def _alter(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if entry is None or entry.state != STREAMING:
+            return None
+        return self._changed(change, entry)
+
+    def _rename(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
+        source = next(step for step in change.steps if isinstance(step, From))
+        moved = self.register.get((source.database, source.table))
+        if moved is None or moved.state == DROPPED:
+            reason = f"it was renamed from {source.database}.{source.table}, which is not mirrored"
+            return self._refused(change, (_FIRST_COPY, reason), None)
+        if moved.state == REFUSED:
+            return self._refused(change, (moved.code, moved.reason), moved)
+        return self._changed(change, moved)
+
+    def _truncate(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if entry is None or entry.state != STREAMING:
+            return None
+        return Outcome(work=Work(entry.mirror_id, (Delete(),)))
+
+    def _exchange(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if entry is None or entry.state != STREAMING:
+            return None
+        step = next(step for step in change.steps if isinstance(step, Exchange))
+        other = self.register.get((step.other_database, step.other_table))
+        if other is None or other.state != STREAMING or not self.is_wanted(*other.name):
+            reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
+            return self._refused(change, (_RESYNC, reason), entry)
+        partitioned = entry if step.is_partitioned else other
+        try:
+            rows = rows_in(step.partitioning, (step.name,), partitioned.schema)
+        except NotDerivable as stop:
+            return self._refused(change, (_RESYNC, str(stop)), entry)
+        names = tuple(
+            (mine.name, theirs.name) for mine, theirs in zip(entry.schema.columns, other.schema.columns, strict=True)
+        )
+        if rows.unclear:
+            reason = f"which rows are in a partition by {step.partitioning.method}"
+            return self._refused(change, (_RESYNC, reason), entry)
+        exchange = ExchangeRows(other.mirror_id, names, rows.where, step.is_partitioned)
+        same = TableEntry(self.lsn, *entry.name, STREAMING, entry.mirror_id, entry.schema)
+        return Outcome(same, Work(entry.mirror_id, (exchange,)))
+
+    def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
+        refusal = why_not_mirrored(change.schema)
+        if refusal:
+            return self._refused(change, refusal, entry)
+        try:
+            work = _work(change, entry)
+        except NotDerivable as stop:
+            return self._refused(change, (_RESYNC, str(stop)), entry)
+        is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
+        return Outcome(
+            None if is_same and not (work and work.checks) else self._streaming(change, entry.mirror_id),
+            work, is_rename=change.action == "rename",
+        )  # fmt: skip
+
+    def _streaming(self, change: DefinitionChange, identity: str) -> TableEntry:
+        return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema)
+
+    def _refused(self, change: DefinitionChange, refusal: tuple[str, str], entry: TableEntry | None) -> Outcome:
+        kept = (entry.mirror_id, entry.schema) if entry else (None, change.schema)
+        return Outcome(TableEntry(self.lsn, change.database, change.table, REFUSED, *kept, *refusal))
 
 
-def _alter(session: SparkSession, lake: Lake, lsn: int, change: DefinitionChange, entry: TableEntry) -> TableEntry:
-    refusal = why_not_mirrored(change.schema)
-    if refusal:
-        return entry.refused(lsn, *refusal)
-    mirror = lake.names.mirror(entry.mirror_id)
-    done = {
-        note["payload"].get("step") for note, _ in read_notes(session, mirror) if note["payload"].get("ddl_lsn") == lsn
-    }
-    for step, clause in _clauses(change, entry.schema):
-        if step not in done:
-            payload = lake.payload(HOP, ddl_lsn=lsn, step=step)
-            run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
-    return TableEntry(lsn, *entry.name, STREAMING, entry.mirror_id, change.schema)
+def _work(change: DefinitionChange, entry: TableEntry) -> Work | None:
+    remove = next((step for step in change.steps if isinstance(step, Remove)), None)
+    if remove:
+        rows = rows_in(remove.partitioning, remove.names, entry.schema)
+        checks = (Check(rows.unclear, "a row may be in one partition or another"),) if rows.unclear else ()
+        return Work(entry.mirror_id, (Delete(rows.where),), checks)
+    steps, checks = new_layout(entry.schema, change.schema, change.steps)
+    return Work(entry.mirror_id, steps, checks) if steps or checks else None
 
 
-def _clauses(change: DefinitionChange, old: TableSchema) -> list[tuple[str, str]]:
-    """At most one DROP COLUMNS and one ADD COLUMNS, each a single commit; columns end up in the source's order."""
-    new = change.schema
-    dropped = [step[1] for step in change.steps if step[0] == "drop"]
-    known = [
-        column.name.casefold()
-        for column in old.columns
-        if column.name.casefold() not in {d.casefold() for d in dropped}
-    ]
-    clauses = []
-    if dropped:
-        clauses.append(("drop", f"DROP COLUMNS ({', '.join(map(quote, dropped))})"))
-    types, adds = mirror_types(new), []
-    for i, column in enumerate(new.columns):
-        if column.name.casefold() not in known:
-            place = f"AFTER {quote(new.columns[i - 1].name)}" if i else "FIRST"
-            adds.append(f"{quote(column.name)} {types[column.name]} {place}")
-    if adds:
-        clauses.append(("add", f"ADD COLUMNS ({', '.join(adds)})"))
-    return clauses
+def _shows(new: TableSchema, old: TableSchema) -> bool:
+    """Whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
+    return (new.columns, new.primary_key) != (old.columns, old.primary_key)

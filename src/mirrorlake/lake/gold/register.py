@@ -10,9 +10,11 @@ import pyarrow as pa
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_once
+from mirrorlake.lake.gold.epoch import Epoch
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
+MIRROR_CHANGED = "mirror-changed"
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(
@@ -59,12 +61,17 @@ class TableRegister:
 
     def __init__(self, entries: Iterable[TableEntry] = ()):
         self._entries: dict[tuple[str, str], TableEntry] = {}
-        self._take(entries)
+        self.put(entries)
 
     @classmethod
-    def read(cls, lake: Lake) -> TableRegister:
-        rows = lake.spark.table(lake.names.control_tables).collect()
-        return cls(TableEntry.from_row(row) for row in rows)
+    def read(cls, lake: Lake, before: Epoch | None = None) -> TableRegister:
+        """before: as the register was before this epoch, which may have been carried out in part."""
+        rows = lake.spark.table(lake.names.control_tables)
+        rows = rows.where(f"lsn <= {before.lsn_from}") if before else rows
+        return cls(TableEntry.from_row(row) for row in rows.collect())
+
+    def copy(self) -> TableRegister:
+        return TableRegister(self._entries.values())
 
     def get(self, name: tuple[str, str]) -> TableEntry | None:
         return self._entries.get(name)
@@ -73,19 +80,20 @@ class TableRegister:
         return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int) -> None:
-        """Record entries in one commit; once for each epoch."""
+        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds."""
         if not entries:
             return
+        newest = {(e.lsn, *e.name): e for e in entries}
         rows = lake.spark.createDataFrame(
-            pa.Table.from_pylist([e.to_row() for e in entries], schema=_ROW_SCHEMA), TABLES_COLUMNS
+            pa.Table.from_pylist([e.to_row() for e in newest.values()], schema=_ROW_SCHEMA), TABLES_COLUMNS
         )
         append_once(
             lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(HOP), lsn=epoch,
             payload=lake.payload(HOP, epoch=epoch),
         )  # fmt: skip
-        self._take(entries)
+        self.put(entries)
 
-    def _take(self, entries: Iterable[TableEntry]) -> None:
+    def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:
             known = self._entries.get(entry.name)
             if known is None or known.lsn <= entry.lsn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.register import TableEntry
@@ -20,14 +21,16 @@ def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
 
 
 def _ends(entries: Iterable[TableEntry]) -> dict[str, int | None]:
-    """Mirror id -> lsn of the DDL that ended it, None while it goes on. entries: of the register, in log order."""
+    """Mirror id -> lsn of the DDL that ended it, None while it goes on. entries: of the register, in log order.
+
+    A mirror goes on as long as any name has it: a RENAME takes it from one name to another.
+    """
     ends: dict[str, int | None] = {}
     newest: dict[tuple[str, str], str | None] = {}
-    for entry in entries:
-        before = newest.get(entry.name)
-        if before and entry.mirror_id != before:
-            ends[before] = entry.lsn
-        if entry.mirror_id:
-            ends[entry.mirror_id] = None
-        newest[entry.name] = entry.mirror_id
+    for lsn, together in groupby(entries, key=lambda entry: entry.lsn):
+        now = {entry.name: entry.mirror_id for entry in together}
+        before = {newest[name] for name in now if newest.get(name)}
+        newest |= now
+        ends |= dict.fromkeys(filter(None, now.values()))
+        ends |= dict.fromkeys(before.difference(newest.values()), lsn)
     return ends

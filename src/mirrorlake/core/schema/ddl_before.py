@@ -1,0 +1,35 @@
+"""What holds before a statement, as far as its effect depends on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.ddl_definition import Dialect
+from mirrorlake.core.schema.ddl_evolve import Moment
+from mirrorlake.core.schema.ddl_tokens import TableName
+from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.tables import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """server_charset: what a database gets when its CREATE names none."""
+
+    definitions: Definitions
+    flavor: str
+    server_version: int
+    server_charset: str | None
+    explicit_timestamps: bool
+    moment: Moment
+
+    def dialect(self, database: str) -> Dialect:
+        home = self.definitions.database(database)
+        charset = home.charset if home else None
+        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset)
+
+    def known(self, name: TableName) -> TableSchema | Refused | Absent | None:
+        return self.definitions.get(name.database, name.table)
+
+
+def refuse(name: TableName, code: str, reason: str, schema: TableSchema | None = None) -> DefinitionChange:
+    return DefinitionChange("refuse", name.database, name.table, schema, code=code, reason=reason)

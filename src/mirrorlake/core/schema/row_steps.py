@@ -1,0 +1,92 @@
+"""What a DDL does to rows that exist, as values: the steps of a DefinitionChange. The server logs none of it.
+
+Keep        a column goes on, maybe under another name, at another place or with another type
+Add         a new column, and what rows that exist get in it
+From        the name that a renamed table had
+Remove      the rows of some partitions go
+Exchange    the rows of a partition and those of another table change places
+ServerMode  what a conversion of values depends on besides the types
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.partitions import Partitioning
+from mirrorlake.core.schema.plain import from_plain, to_plain
+from mirrorlake.core.schema.tables import Column, Default
+
+NOW, ZERO = "now", "zero"
+"""Kinds of an Add's value besides those of a Default: the statement's moment (ISO, UTC), and the zero of the type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """name: after the statement. old: the column before it."""
+
+    name: str
+    old: Column
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """value None: rows that exist get NULL. needs_empty: what they get cannot be derived; fine where there are none."""
+
+    name: str
+    value: Default | None = None
+    needs_empty: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    database: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """names: of partitions of the partitioning that held before the statement."""
+
+    partitioning: Partitioning
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """partitioning: of the partitioned table, in the change of both tables. other: the table on the other side.
+
+    is_partitioned: this change is the partitioned table's.
+    """
+
+    partitioning: Partitioning
+    name: str
+    other_database: str
+    other_table: str
+    is_partitioned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMode:
+    """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session."""
+
+    flavor: str
+    is_strict: bool
+    time_zone: str | None = None
+    truncates_fractions: bool = False
+    pads_char: bool = False
+
+
+Step = Keep | Add | From | Remove | Exchange | ServerMode
+_KINDS: dict[str, type] = {
+    "keep": Keep, "add": Add, "from": From, "remove": Remove, "exchange": Exchange, "mode": ServerMode,
+}  # fmt: skip
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def step_to_plain(step: Step | tuple) -> list:
+    return [_NAMES[type(step)], to_plain(step)] if type(step) in _NAMES else list(step)
+
+
+def step_from_plain(plain: list) -> Step | tuple:
+    kind = _KINDS.get(plain[0])
+    return from_plain(kind, plain[1]) if kind else tuple(plain)

@@ -1,0 +1,128 @@
+"""What rows that exist get in a new column, as a Spark literal: the column's default, or its type's zero."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
+from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.types import STRINGS
+from mirrorlake.lake.delta.names import literal
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.time_zones import from_utc, to_utc
+
+_NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?")
+_INTEGER = re.compile(r"[+-]?\d{1,20}")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.]\d{1,6})?")
+_BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
+_NO_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
+
+
+def value_of(default: Default, column: Column, mode: ServerMode) -> str:
+    """Raises NotDerivable."""
+    found = _VALUES[default.kind](default.text, column, mode) if default.kind in _VALUES else None
+    if found is None:
+        raise NotDerivable(f"column {column.name}: its default as a value of {column.type.sql()}")
+    return found
+
+
+def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
+    kind = column.type
+    if kind.name == "enum":
+        return literal(kind.labels[0])
+    if kind.name == "binary":
+        return f"X'{'00' * kind.length}'"
+    zeros = {"integer": "0", "decimal": "0", "float": "0", "year": "0", "bit": "0", "text": "''", "set": "''"}
+    zeros |= {"binary": "X''", "date": "NULL", "datetime": "NULL", "timestamp": "NULL"}  # a zero date is NULL here
+    return zeros.get(family(kind))
+
+
+def _string(text: str, column: Column, mode: ServerMode) -> str | None:
+    kind, group = column.type, family(column.type)
+    if group in ("integer", "year", "bit", "decimal", "float"):
+        return _number(text.strip(" "), column, mode)
+    if group == "text":
+        return literal(text.rstrip(" ") if kind.name == "char" else text)
+    if group == "enum":
+        return _label(text, kind.labels)
+    if group == "set":
+        chosen = [_label(part, kind.labels) for part in text.split(",")] if text else []
+        return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
+    if group == "binary" and text.isascii():
+        return _bytes(text.encode(), column)
+    return _moment(text, column, mode)
+
+
+def _label(text: str, labels: tuple[str, ...]) -> str | None:
+    exact = [label for label in labels if label == text] or [lb for lb in labels if lb.casefold() == text.casefold()]
+    return literal(exact[0]) if len(exact) == 1 else None
+
+
+def _number(text: str, column: Column, mode: ServerMode) -> str | None:
+    group = family(column.type)
+    if group in ("integer", "bit", "year"):
+        is_year = group != "year" or len(text) == 4 or text.strip("0") == ""
+        return text if _INTEGER.fullmatch(text) and is_year else None
+    if group == "decimal" and _NUMBER.fullmatch(text):
+        return f"CAST({literal(text)} AS {spark_type(column.type)})"
+    if group == "float" and _NUMBER.fullmatch(text) and not column.display:
+        return f"CAST({literal(text)} AS double)"
+    if group == "text" and _INTEGER.fullmatch(text) and not text.startswith("+"):
+        return literal(text)
+    return None
+
+
+def _bits(text: str, column: Column, mode: ServerMode) -> str | None:
+    found = _BIT_LITERAL.fullmatch(text)
+    if not found:
+        return None
+    binary, digits = found[1] or found[2], found[3] or found[4]
+    number = int(binary, 2) if binary else int(digits or "0", 16)
+    if family(column.type) in ("integer", "bit"):
+        return str(number)
+    if digits is not None and len(digits) % 2 == 0:
+        raw = bytes.fromhex(digits)
+        if family(column.type) == "binary":
+            return _bytes(raw, column)
+        if column.type.name in STRINGS and raw.isascii():
+            return literal(raw.decode())
+    return None
+
+
+def _bytes(raw: bytes, column: Column) -> str:
+    padded = raw.ljust(column.type.length, b"\0") if column.type.name == "binary" else raw
+    return f"X'{padded.hex()}'"
+
+
+def _moment(text: str, column: Column, mode: ServerMode) -> str | None:
+    kind = column.type.name
+    if kind in ("date", "datetime", "timestamp") and _NO_DATE.fullmatch(text):
+        return "NULL"
+    if kind == "date" and _DATE.fullmatch(text):
+        return f"DATE'{text}'"
+    if kind not in ("datetime", "timestamp") or not (_MOMENT.fullmatch(text) or _DATE.fullmatch(text)):
+        return None
+    if len(text.partition(".")[2]) > (column.type.fraction_digits or 0):
+        return None
+    local = f"TIMESTAMP_NTZ'{text}'"
+    return local if kind == "datetime" else to_utc(local, mode.time_zone)
+
+
+def _now(text: str, column: Column, mode: ServerMode) -> str | None:
+    """text: the statement's moment, UTC, with microseconds. The column keeps as many digits as it has."""
+    digits = column.type.fraction_digits or 0
+    moment = datetime.fromisoformat(text)
+    kept = moment.replace(microsecond=moment.microsecond - moment.microsecond % 10 ** (6 - digits))
+    sql = f"TIMESTAMP'{kept.isoformat(sep=' ')}'"
+    if column.type.name == "timestamp":
+        return sql
+    local = from_utc(sql, mode.time_zone)
+    if column.type.name == "datetime":
+        return local
+    return local and f"CAST({local} AS date)" if column.type.name == "date" else None
+
+
+_VALUES = {"string": _string, "number": _number, "bits": _bits, NOW: _now, ZERO: _zero}

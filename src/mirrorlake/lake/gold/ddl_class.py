@@ -1,0 +1,29 @@
+"""Every DDL that is replayed has a class, and the class says how it takes effect exactly once.
+
+    class         statements                                       made repeatable by
+    DEFINITION    index, comment, foreign key, default, engine,    nothing touches a mirror; the register's row, if the
+                  layout of partitions, a key                      definition shows, is committed once for each epoch
+    COMPARED      CREATE TABLE; columns added, dropped, renamed,   each ALTER's commit carries (lsn, step); the mirror's
+                  moved, widened in place                          own history says which steps are done
+    REBUILT       DEFAULT for old rows, conversions of values      one overwrite that carries the transaction id
+    DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id
+    SELF_INVERSE  EXCHANGE PARTITION                               both outputs are computed from the versions that the
+                                                                   ledger's ``prepared`` row pins; each is one overwrite
+                                                                   that carries the transaction id
+    REGISTERED    RENAME TABLE, also in circles; DROP TABLE        no mirror is touched: one commit of the register
+
+The register's commit ends an epoch's work: an epoch whose rows are in the register is not carried out again.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class DdlClass(Enum):
+    DEFINITION = "definition"
+    REGISTERED = "registered"
+    COMPARED = "compared"
+    REBUILT = "rebuilt"
+    DESTRUCTIVE = "destructive"
+    SELF_INVERSE = "self-inverse"

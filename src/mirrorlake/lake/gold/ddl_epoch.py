@@ -1,0 +1,88 @@
+"""An epoch of DDL: statement by statement its commits on the mirrors, then the register, then the ledger.
+
+    1. plan row          control_epochs, before anything else
+    2. prepared row      of an EXCHANGE PARTITION only: pins the Delta versions that both outputs are computed from
+    3. mirror commits    each carries the DDL's lsn and its step; those that are there are not made again
+    4. register commit   every table's next entry, all names of a RENAME at once; once for the epoch
+    5. executed rows     of all its DDL, one commit
+    6. done row          with the next plan
+
+A process may be killed between any two. It then starts again from the plan row with the register as it was before the
+epoch, comes to the same outcomes, and makes those commits that are not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold import barriers
+from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
+from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.epoch import Epoch, EpochTable
+from mirrorlake.lake.gold.evolve import IsWanted, Outcome, outcomes
+from mirrorlake.lake.gold.mirror_steps import carry_out
+from mirrorlake.lake.gold.register import TableEntry, TableRegister
+from mirrorlake.lake.gold.versions import newest_version
+
+
+def with_effect(
+    ahead: list[Barrier], register: TableRegister, is_wanted: IsWanted, changed: Collection[tuple[str, str]]
+) -> list[Barrier]:
+    """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
+
+    changed: tables with rows ahead; one that the register does not know will have an entry when it comes to its DDL.
+    """
+    register, found = register.copy(), []
+    for barrier in ahead:
+        effect = outcomes(barrier.lsn, barrier.changes, register, is_wanted)
+        is_open = any(name in changed and register.get(name) is None for name in barrier.names)
+        register.put(outcome.entry for outcome in effect if outcome.entry)
+        if effect or is_open:
+            found.append(barrier)
+    return found
+
+
+@dataclass(slots=True)
+class DdlWork:
+    """entries: what the register is to gain. executed: of each DDL lsn, class and names. touched: mirrors changed."""
+
+    entries: list[TableEntry] = field(default_factory=list)
+    executed: list[tuple[int, DdlClass, list[tuple[str, str]]]] = field(default_factory=list)
+    touched: set[str] = field(default_factory=set)
+
+
+def carry_out_epoch(
+    session: SparkSession, lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: IsWanted
+) -> DdlWork:
+    """Steps 2 and 3. register: as it is before the epoch; it is left so."""
+    now, done = register.copy(), DdlWork()
+    for barrier in barriers.read(lake, epoch.lsn_from, epoch.lsn_to):
+        effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted)
+        if effect:
+            strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
+            pinned = _pin(session, lake, barrier, now) if strongest is DdlClass.SELF_INVERSE else {}
+            entries = [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
+            now.put(entries)
+            done.entries += entries
+            done.executed.append((barrier.lsn, strongest, barrier.names))
+            done.touched |= {outcome.work.mirror_id for outcome in effect if outcome.work}
+    return done
+
+
+def _execute(
+    session: SparkSession, lake: Lake, barrier: Barrier, outcome: Outcome, pinned: dict[str, int]
+) -> TableEntry | None:
+    reason = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else None
+    return outcome.stopped(reason) if reason else outcome.entry
+
+
+def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int]:
+    tables = []
+    for name in barrier.names:
+        identity = now.get(name).mirror_id
+        tables.append(EpochTable(*name, identity, newest_version(session, lake.names.mirror(identity))))
+    return barriers.pin(lake, LedgerRow(barrier.lsn, DdlClass.SELF_INVERSE, tuple(tables)))

@@ -1,0 +1,109 @@
+"""An ALTER's columns before and after -> the commits that give a mirror its new columns.
+
+Where no value changes the mirror is altered in place, else it is overwritten in one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.column_values import value_of
+from mirrorlake.lake.gold.conversions import Conversion, conversion
+from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
+from mirrorlake.lake.gold.widening import widens_in_place
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one."""
+
+    name: str
+    type: str
+    old: str | None
+    old_type: str | None
+    sql: str
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def is_in_place(self) -> bool:
+        if self.old is None:
+            return self.sql == "NULL"
+        if self.sql != quote(self.old) and self.sql != f"CAST({quote(self.old)} AS {self.type})":
+            return False
+        return self.old_type == self.type or widens_in_place(self.old_type, self.type)
+
+
+def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
+    """The steps, and the checks before them. Raises NotDerivable when what the server did to the rows is not known."""
+    mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
+    columns = [step for step in steps if isinstance(step, (Keep, Add))]
+    places = [_place(column, step, mode) for column, step in zip(new.columns, columns, strict=bool(columns))]
+    checks = tuple(check for place in places for check in place.checks)
+    if all(place.is_in_place for place in places):
+        return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
+    return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
+
+
+def _place(column: Column, step: Keep | Add, mode: ServerMode) -> _Place:
+    kind = spark_type(column.type)
+    if isinstance(step, Add):
+        checks = (Check("true", f"column {column.name}: {step.needs_empty}"),) if step.needs_empty else ()
+        sql = "NULL" if step.value is None or step.needs_empty else value_of(step.value, column, mode)
+        return _Place(column.name, kind, None, None, sql, checks)
+    found: Conversion = conversion(step.old, column, mode)
+    name = quote(step.old.name)
+    checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
+    return _Place(column.name, kind, step.old.name, spark_type(step.old.type), found.sql.replace("{}", name), checks)
+
+
+def _clauses(before: list[str], places: list[_Place]) -> list[str]:
+    kept = {place.old: place for place in places if place.old is not None}
+    dropped = [name for name in before if name not in kept]
+    order = [name for name in before if name in kept]
+    clauses = [f"DROP COLUMNS ({', '.join(map(quote, dropped))})"] if dropped else []
+    clauses += _renames({old: place.name for old, place in kept.items() if old != place.name}, order)
+    clauses += [
+        f"ALTER COLUMN {quote(place.name)} TYPE {place.type}" for place in kept.values() if place.type != place.old_type
+    ]
+    clauses += _moves([kept[name].name for name in order], [place.name for place in places if place.old is not None])
+    added = [
+        f"{quote(place.name)} {place.type} " + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
+        for i, place in enumerate(places)
+        if place.old is None
+    ]
+    return clauses + ([f"ADD COLUMNS ({', '.join(added)})"] if added else [])
+
+
+def _renames(names: dict[str, str], present: list[str]) -> list[str]:
+    """Old name -> new name. By way of a name of its own where the new one is still taken, as in a swap."""
+    taken = {name.casefold() for name in present}
+    detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if new.casefold() in taken}
+    first = [_rename(old, detours.get(old, new)) for old, new in names.items()]
+    return first + [_rename(detour, names[old]) for old, detour in detours.items()]
+
+
+def _rename(old: str, new: str) -> str:
+    return f"RENAME COLUMN {quote(old)} TO {quote(new)}"
+
+
+def _moves(now: list[str], wanted: list[str]) -> list[str]:
+    """The columns outside the longest run that is in order already, each behind the one before it."""
+    stay = set(_longest_increasing([wanted.index(name) for name in now]))
+    return [
+        f"ALTER COLUMN {quote(name)} " + (f"AFTER {quote(wanted[i - 1])}" if i else "FIRST")
+        for i, name in enumerate(wanted)
+        if i not in stay
+    ]
+
+
+def _longest_increasing(numbers: list[int]) -> list[int]:
+    best: list[list[int]] = []
+    for number in numbers:
+        before = max((run for run in best if run[-1] < number), key=len, default=[])
+        best.append([*before, number])
+    return max(best, key=len, default=[])

@@ -1,0 +1,179 @@
+"""The commits by which a DDL changes one mirror, and carrying them out once.
+
+Every commit's note says which step of which DDL it is. A mirror's commits are made in log order, so its newest note
+says how far it is: a step at or before that is not taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException as SparkException
+from pyspark.sql import SparkSession
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import quote, remove_unborn
+from mirrorlake.lake.delta.notes import read_notes
+from mirrorlake.lake.delta.progress import overwrite_once, run_ddl, run_statement
+from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
+
+HOP = "apply/ddl"
+_IMPOSSIBLE_VALUES = (
+    "CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE",
+    "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    schema: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """clause: what stands behind ALTER TABLE and the name."""
+
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """where None: every row."""
+
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """columns: name -> expression over the mirror's own columns."""
+
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRows:
+    """in_partition: of the partitioned mirror's rows. columns: this mirror's names and theirs, place by place.
+
+    is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
+    partitioned mirror's rows inside the partition.
+    """
+
+    other_id: str
+    columns: tuple[tuple[str, str], ...]
+    in_partition: str
+    is_partitioned: bool
+
+
+MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows
+_CLASSES: dict[type, DdlClass] = {
+    Create: DdlClass.COMPARED,
+    Alter: DdlClass.COMPARED,
+    Overwrite: DdlClass.REBUILT,
+    Delete: DdlClass.DESTRUCTIVE,
+    ExchangeRows: DdlClass.SELF_INVERSE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one DDL does to one mirror. More than one step: all of them ALTERs."""
+
+    mirror_id: str
+    steps: tuple[MirrorStep, ...]
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def ddl_class(self) -> DdlClass:
+        return _CLASSES[type(self.steps[0])]
+
+
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> str | None:
+    """Take the steps that are not taken yet; why none was taken, when a check says so.
+
+    pinned: Delta version of each mirror that an exchange reads.
+    """
+    done = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
+    if done == 0:
+        reason = _failed_check(session, lake, work, pinned)
+        if reason:
+            return reason
+    for number, step in enumerate(work.steps, 1):
+        if done is not None and number > done:
+            payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
+            try:
+                _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+            except SparkException as error:  # an overwrite is one commit: nothing was written
+                if isinstance(step, Overwrite) and error.getCondition() in _IMPOSSIBLE_VALUES:
+                    return "a value of an existing row does not fit its new type"
+                raise
+    return None
+
+
+def _steps_done(session: SparkSession, mirror: str, lsn: int) -> int | None:
+    """How many steps of this DDL the mirror has; None: all, for it is beyond the DDL."""
+    for note, is_undone in read_notes(session, mirror):
+        if note["lsn"] is not None and not is_undone:
+            if note["lsn"] == lsn:
+                return note["payload"].get("step")
+            return None if note["lsn"] > lsn else 0
+    return 0
+
+
+def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> str | None:
+    for check in work.checks:
+        if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
+            return check.reason
+    step = work.steps[0] if work.steps else None
+    if isinstance(step, ExchangeRows) and step.is_partitioned:
+        strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
+        if session.sql(strangers).collect():
+            return "rows came into a partition that they are not of (WITHOUT VALIDATION)"
+    return None
+
+
+def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, payload: dict, pinned: Mapping[str, int]):
+    mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
+    match step:
+        case Create(schema):
+            remove_unborn(mirror)
+            run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
+        case Alter(clause):
+            run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
+        case Delete(where):
+            statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
+            run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
+        case Overwrite(columns):
+            rows = f"SELECT {_selected(columns)} FROM {mirror}"
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        case ExchangeRows():
+            rows = _exchanged(lake, mirror_id, step, pinned)
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+
+
+def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
+    if not step.is_partitioned:
+        return f"{_theirs(lake, step, pinned)} WHERE {step.in_partition}"
+    kept = _selected(tuple((name, quote(name)) for name, _ in step.columns))
+    own = f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
+    return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
+
+
+def _theirs(lake: Lake, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
+    """The other mirror's rows under this one's names."""
+    taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
+    return f"SELECT {taken} FROM {lake.names.mirror(step.other_id)} VERSION AS OF {pinned[step.other_id]}"
+
+
+def _selected(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join([*(f"{expression} AS {quote(name)}" for name, expression in columns), LSN_COLUMN])

@@ -1,0 +1,122 @@
+"""A partition function's expression or bound, MySQL's SQL -> Spark's, for the functions whose values are the same.
+
+    sum       term, then + or - and a term, any number of times
+    term      factor, then * % MOD DIV and a factor, any number of times
+    factor    - factor, (sum), a number, NULL, a column, or one of the functions below
+
+Everything else is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.ddl_lexer import Kind, LexError
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.lake.gold.conversions import NotDerivable, family
+
+_DAY_NUMBER_OF_EPOCH = 719528  # TO_DAYS('1970-01-01')
+_OF_A_DATE = {
+    "TO_DAYS": f"(datediff({{}}, DATE'1970-01-01') + {_DAY_NUMBER_OF_EPOCH})",
+    "YEAR": "year({})", "MONTH": "month({})", "DAY": "day({})", "DAYOFMONTH": "day({})", "QUARTER": "quarter({})",
+    "DAYOFYEAR": "dayofyear({})", "DAYOFWEEK": "dayofweek({})", "WEEKDAY": "weekday({})",
+}  # fmt: skip
+_NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkExpression:
+    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value."""
+
+    sql: str
+    unclear: str | None = None
+
+
+def spark_expression(text: str, schema: TableSchema) -> SparkExpression:
+    """Raises NotDerivable."""
+    reader = _Reader(text, schema)
+    try:
+        sql = reader.read()
+    except (LexError, ParseError):
+        raise NotDerivable(f"which rows are in a partition by {text}") from None
+    return SparkExpression(sql, " OR ".join(f"{name} IS NULL" for name in reader.dates) or None)
+
+
+class _Reader:
+    """dates: the date columns met so far."""
+
+    def __init__(self, text: str, schema: TableSchema):
+        self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
+        self._schema = schema
+        self.dates: list[str] = []
+
+    def read(self) -> str:
+        sql = self._sum()
+        if not self._tokens.at_end:
+            raise self._tokens.unexpected()
+        return sql
+
+    def _sum(self) -> str:
+        sql = self._term()
+        while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
+            sql = f"({sql} {operator} {self._term()})"
+        return sql
+
+    def _term(self) -> str:
+        sql = self._factor()
+        while operator := next((o for o in ("*", "%", "MOD", "DIV") if self._tokens.accept(o)), None):
+            sql = f"({sql} {'%' if operator == 'MOD' else operator} {self._factor()})"
+        return sql
+
+    def _factor(self) -> str:
+        tokens = self._tokens
+        if tokens.accept("-"):
+            return f"(-{self._factor()})"
+        if tokens.accept("("):
+            return self._closed(self._sum())
+        if tokens.peek().kind is Kind.NUMBER:
+            return str(tokens.number())
+        if tokens.peek().kind is Kind.STRING:
+            return literal(tokens.string())
+        if tokens.accept("NULL"):
+            return "NULL"
+        if tokens.peek(1).is_symbol("("):
+            return self._function(tokens.name().upper())
+        return self._column((*_NUMBERS, *_DATES))
+
+    def _function(self, name: str) -> str:
+        self._tokens.expect("(")
+        if name in ("ABS", "MOD"):
+            first = self._sum()
+            if name == "ABS":
+                return self._closed(f"abs({first})")
+            self._tokens.expect(",")
+            return self._closed(f"({first} % {self._sum()})")
+        if name in _OF_A_DATE:
+            return self._closed(_OF_A_DATE[name].format(self._date()))
+        if name == "UNIX_TIMESTAMP":
+            self.dates.append(self._column(("timestamp",)))
+            return self._closed(f"unix_seconds({self.dates[-1]})")
+        raise self._tokens.unexpected()
+
+    def _date(self) -> str:
+        if self._tokens.peek().kind is Kind.STRING:
+            return f"CAST({literal(self._tokens.string())} AS date)"
+        self.dates.append(self._column(_DATES))
+        return f"CAST({self.dates[-1]} AS date)"
+
+    def _closed(self, sql: str) -> str:
+        self._tokens.expect(")")
+        return sql
+
+    def _column(self, families: tuple[str, ...]) -> str:
+        name = self._tokens.name()
+        at = self._schema.position(name)
+        column = None if at is None else self._schema.columns[at]
+        if column is None or family(column.type) not in families:
+            raise self._tokens.unexpected()
+        if column.type.name == "bigint" and column.type.unsigned:
+            raise self._tokens.unexpected()  # the server's arithmetic on large values is unsigned
+        return quote(column.name)

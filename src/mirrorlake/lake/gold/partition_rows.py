@@ -1,0 +1,136 @@
+"""Which rows of a mirror are in a partition of the source: the partition function as a Spark condition.
+
+RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH. Not KEY, whose function is
+the server's own hash, and not columns of text, which compare by a collation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.partitions import Partition, Partitioning
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.partition_expressions import spark_expression
+
+MAXVALUE = "MAXVALUE"
+_NULL_HASH = 2**63  # the absolute value of the number that the server hashes for NULL
+_COMPARABLE = ("integer", "year", "date", "datetime")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRows:
+    """where: a condition that is never NULL; None: every row. unclear: true for a row that may be anywhere."""
+
+    where: str | None
+    unclear: str | None = None
+
+
+def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchema) -> PartitionRows:
+    """names: of partitions; none for all. Raises NotDerivable."""
+    if not names:
+        return PartitionRows(None)
+    known = [partition.name.casefold() for partition in partitioning.partitions]
+    if not known and partitioning.count:
+        known = [f"p{i}" for i in range(partitioning.count)]
+    wanted = [known.index(name.casefold()) if name.casefold() in known else None for name in names]
+    test = _METHODS.get(partitioning.method)
+    if test is None or None in wanted:
+        raise NotDerivable(f"which rows are in a partition by {partitioning.method}")
+    return test(partitioning, [i for i in wanted if i is not None], schema)
+
+
+def _any_of(conditions: Sequence[str]) -> str:
+    return "(" + " OR ".join(f"({condition})" for condition in conditions) + ")"
+
+
+def _range(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    value = spark_expression(partitioning.expression or "", schema)
+    return PartitionRows(_any_of([_between(partitioning.partitions, i, [value.sql], schema) for i in wanted]))
+
+
+def _range_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    values = _column_values(partitioning, schema)
+    return PartitionRows(_any_of([_between(partitioning.partitions, i, values, schema) for i in wanted]))
+
+
+def _between(partitions: Sequence[Partition], i: int, values: list[str], schema: TableSchema) -> str:
+    below = _less(values, partitions[i], schema)
+    return f"{below} AND NOT {_less(values, partitions[i - 1], schema)}" if i else below
+
+
+def _less(values: list[str], partition: Partition, schema: TableSchema) -> str:
+    """Column by column; NULL is less than anything, MAXVALUE more."""
+    if partition.kind != "less than":
+        raise NotDerivable("which rows are in a partition without a bound")
+    condition = "false"
+    for value, bound in reversed(list(zip(values, partition.bounds[0].values, strict=True))):
+        if bound.upper() == MAXVALUE:
+            condition = "true"
+        else:
+            limit = spark_expression(bound, schema).sql
+            condition = f"({value} IS NULL OR {value} < {limit} OR ({value} = {limit} AND {condition}))"
+    return condition
+
+
+def _list(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    value = spark_expression(partitioning.expression or "", schema)
+    return PartitionRows(_in_lists(partitioning, wanted, [value.sql], schema), value.unclear)
+
+
+def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    values = _column_values(partitioning, schema)
+    dates = [c for c in partitioning.columns if family(_column(c, schema).type) in ("date", "datetime")]
+    unclear = " OR ".join(f"{spark_expression(f'`{name}`', schema).sql} IS NULL" for name in dates) or None
+    return PartitionRows(_in_lists(partitioning, wanted, values, schema), unclear)
+
+
+def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[str], schema: TableSchema) -> str:
+    conditions = []
+    for i in wanted:
+        partition = partitioning.partitions[i]
+        if partition.kind == "default":
+            others = [_listed(p, values, schema) for p in partitioning.partitions if p.kind == "in"]
+            conditions.append(f"NOT {_any_of(others)}" if others else "true")
+        else:
+            conditions.append(_listed(partition, values, schema))
+    return _any_of(conditions)
+
+
+def _listed(partition: Partition, values: list[str], schema: TableSchema) -> str:
+    rows = []
+    for bound in partition.bounds:
+        limits = [spark_expression(text, schema).sql for text in bound.values]
+        rows.append(" AND ".join(f"{value} <=> {limit}" for value, limit in zip(values, limits, strict=True)))
+    return _any_of(rows)
+
+
+def _hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    value = spark_expression(partitioning.expression or "", schema)
+    n = partitioning.count
+    number = f"coalesce(abs(CAST({value.sql} AS bigint) % {n}), {_NULL_HASH % n})"
+    return PartitionRows(f"({number} IN ({', '.join(map(str, wanted))}))", value.unclear)
+
+
+def _column_values(partitioning: Partitioning, schema: TableSchema) -> list[str]:
+    for name in partitioning.columns:
+        if family(_column(name, schema).type) not in _COMPARABLE:
+            raise NotDerivable(f"which rows are in a partition by column {name}")
+    return [spark_expression(f"`{name}`", schema).sql for name in partitioning.columns]
+
+
+def _column(name: str, schema: TableSchema):
+    at = schema.position(name)
+    if at is None:
+        raise NotDerivable(f"which rows are in a partition by column {name}")
+    return schema.columns[at]
+
+
+_METHODS = {
+    "RANGE": _range,
+    "LIST": _list,
+    "RANGE COLUMNS": _range_columns,
+    "LIST COLUMNS": _list_columns,
+    "HASH": _hash,
+}

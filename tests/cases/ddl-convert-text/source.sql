@@ -1,0 +1,13 @@
+CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20), b CHAR(9), c TEXT, d VARCHAR(9), e ENUM('small','big'), f SET('a','b','c'), g VARCHAR(9), h VARCHAR(9), i VARCHAR(9), j TEXT CHARACTER SET latin1);
+CREATE TABLE b (id INT PRIMARY KEY, a VARBINARY(9), b BINARY(4), c BLOB, d VARCHAR(9));
+CREATE TABLE u (id INT PRIMARY KEY, a VARCHAR(9) CHARACTER SET latin1, b TEXT CHARACTER SET latin1, c ENUM('e','f') CHARACTER SET latin1, d CHAR(3) CHARACTER SET ascii) CHARACTER SET latin1;
+INSERT INTO t VALUES (1, 'ab   ', 'c  ', 'é€😀', 'x', 'big', 'a,c', '-12', '12.345', 'small', 'ü'), (2, '', '', '', '', 'small', '', '0', '-0.005', 'big', ''), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO b VALUES (1, 'ab', 'cd', X'00FF', 'tä'), (2, '', '', '', ''), (3, NULL, NULL, NULL, NULL);
+INSERT INTO u VALUES (1, 'é€', 'Ünï', 'e', 'abc'), (2, NULL, NULL, NULL, NULL);
+ALTER TABLE t MODIFY a CHAR(10), MODIFY b VARCHAR(5), MODIFY c VARCHAR(30), MODIFY d TINYTEXT, MODIFY e ENUM('big','huge','small'), MODIFY f SET('c','b','a','z'), MODIFY g INT, MODIFY h DECIMAL(6,2), MODIFY i ENUM('small','big'), MODIFY j TEXT CHARACTER SET utf8mb4;
+ALTER TABLE b MODIFY a BINARY(5), MODIFY b VARBINARY(9), MODIFY c VARBINARY(20), MODIFY d VARBINARY(20);
+ALTER TABLE u CONVERT TO CHARACTER SET utf8mb4;
+INSERT INTO t VALUES (4, 'new', 'new', '😀', REPEAT('y', 250), 'huge', 'z,a', 4, 4.44, 'big', '😀');
+INSERT INTO b VALUES (4, 'n', 'n ', 'n', X'FF');
+INSERT INTO u VALUES (3, '😀', '😀', 'f', '😀');
+ALTER TABLE t MODIFY e VARCHAR(9), MODIFY f TEXT, ADD KEY (g), COMMENT 'x';
