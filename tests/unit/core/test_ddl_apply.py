@@ -173,7 +173,9 @@ EFFECTS = {
         ("alter", "d.t", "id int, c int, a varchar(5), b int", ["id = id int", "+c", "a = a varchar(5)", "b = b int"]),
     ],
     "alter table t add (c int, d int unique, key (c))": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c int, d int", ["id = id int", "a = a varchar(5)", "b = b int", "+c", "+d"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c int, d int", [
+            "id = id int", "a = a varchar(5)", "b = b int", "+c", "+d",
+        ]),
     ],
     "alter table t drop B": [
         ("alter", "d.t", "id int, a varchar(5)", ["id = id int", "a = a varchar(5)"]),
@@ -186,7 +188,9 @@ EFFECTS = {
     ],
     "alter table t default charset utf8mb4": [("alter", "d.t", T, [])],
     "alter table d.t add c timestamp null": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c timestamp", ["id = id int", "a = a varchar(5)", "b = b int", "+c"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c timestamp", [
+            "id = id int", "a = a varchar(5)", "b = b int", "+c",
+        ]),
     ],
     # alter: no effect
     "alter table t default charset latin1": [],
@@ -208,19 +212,31 @@ EFFECTS = {
     "alter view v as select 1": [],
     # alter: refused
     "alter table t add c int default 5": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c number 5"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c int", [
+            "id = id int", "a = a varchar(5)", "b = b int", "+c number 5",
+        ]),
     ],
     "alter table t add c int not null": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c zero "]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c int", [
+            "id = id int", "a = a varchar(5)", "b = b int", "+c zero ",
+        ]),
     ],
     "alter table t add c timestamp": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c timestamp", ["id = id int", "a = a varchar(5)", "b = b int", "+c rows that exist get what explicit_defaults_for_timestamp says"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c timestamp", [
+            "id = id int", "a = a varchar(5)", "b = b int",
+            "+c rows that exist get what explicit_defaults_for_timestamp says",
+        ]),
     ],
     "alter table t add c serial": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c bigint unsigned", ["id = id int", "a = a varchar(5)", "b = b int", "+c rows that exist get numbers in an order that the log does not have"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c bigint unsigned", [
+            "id = id int", "a = a varchar(5)", "b = b int",
+            "+c rows that exist get numbers in an order that the log does not have",
+        ]),
     ],
     "alter table t add c int as (b + 1)": [
-        ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c rows that exist get what an expression gives"]),
+        ("alter", "d.t", "id int, a varchar(5), b int, c int", [
+            "id = id int", "a = a varchar(5)", "b = b int", "+c rows that exist get what an expression gives",
+        ]),
     ],
     "alter table t add c foo": [refused("t", "column c has type foo", "column-type")],
     "alter table t add c int references u (x) on delete cascade": [
