@@ -15,11 +15,11 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.epoch import TABLE_STRUCT, EpochTable
+from mirrorlake.lake.gold.evolve import ACTIONS
 from mirrorlake.lake.gold.table import BARRIERS_COLUMNS
 
 HOP = "apply/barriers"
 PREPARED, EXECUTED = "prepared", "executed"
-_ACTIONS = ("create", "alter", "rename", "moved", "truncate", "exchange", "drop", "refuse")
 _ROW_SCHEMA = pa.schema(
     [
         ("lsn", pa.int64()),
@@ -56,7 +56,7 @@ def read(lake: Lake, lsn_from: int, lsn_to: int) -> list[Barrier]:
     """Barriers with lsn_from < lsn <= lsn_to, in log order."""
     rows = lake.spark.table(lake.names.silver_table_schemas).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
     found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
-    for row in rows.where(F.col("action").isin(*_ACTIONS)).collect():
+    for row in rows.where(F.col("action").isin(*ACTIONS)).collect():
         changes = found.setdefault(row.lsn, {})
         changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
     return [Barrier(lsn, tuple(changes[name] for name in sorted(changes))) for lsn, changes in sorted(found.items())]

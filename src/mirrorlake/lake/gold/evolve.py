@@ -78,7 +78,7 @@ class _Statement:
             return self._end(change, entry)
         if not self.is_wanted(change.database, change.table):
             return Outcome(next(iter(left_out(entry, self.lsn)), None))
-        return getattr(self, f"_{change.action}")(change, entry)
+        return _OUTCOMES[change.action](self, change, entry)
 
     def _end(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state == DROPPED:
@@ -175,3 +175,15 @@ def _work(change: DefinitionChange, entry: TableEntry) -> Work | None:
 def _shows(new: TableSchema, old: TableSchema) -> bool:
     """Whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
     return (new.columns, new.primary_key) != (old.columns, old.primary_key)
+
+
+_OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {
+    "create": _Statement._create,
+    "alter": _Statement._alter,
+    "rename": _Statement._rename,
+    "truncate": _Statement._truncate,
+    "exchange": _Statement._exchange,
+    "refuse": _Statement._refuse,
+}
+ACTIONS = (*_OUTCOMES, "drop", "moved")
+"""Of the changes that concern gold."""

@@ -1,0 +1,126 @@
+"""Statements of the log -> what they do to mirrors and register, decided without touching either."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
+from mirrorlake.lake.gold.mirror_steps import Alter, Create, Delete, ExchangeRows, Overwrite
+from mirrorlake.lake.gold.register import TableRegister
+
+SHOP = (
+    "create database d charset utf8mb4",
+    "create table t (id int primary key, a varchar(5), b int)",
+    "create table p (id int primary key, b int) partition by range (id) (partition x values less than (10),"
+    " partition y values less than maxvalue)",
+    "create table q (id int primary key, b int)",
+    "create table hidden (id int primary key)",
+    "create table bad (id int)",
+)
+
+
+def is_wanted(database: str, table: str) -> bool:
+    return not table.startswith("hidden")
+
+
+class Replay:
+    """Statements one after another, on definitions and a register that follow them."""
+
+    def __init__(self, *statements: str):
+        self.definitions, self.register, self.lsn = Definitions(), TableRegister(), 0
+        for sql in statements:
+            self.run(sql)
+
+    def run(self, sql: str) -> list[Outcome]:
+        self.lsn += 1
+        changes = interpret(
+            sql, database="d", sql_mode=1 << 21, flavor="mysql", default_charset="utf8mb4",
+            definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
+        )  # fmt: skip
+        self.definitions.apply(changes)
+        found = outcomes(self.lsn, [c for c in changes if c.action in ACTIONS], self.register, is_wanted)
+        self.register.put(outcome.entry for outcome in found if outcome.entry)
+        return found
+
+
+def brief(outcome: Outcome) -> tuple:
+    entry, work = outcome.entry, outcome.work
+    state = entry and " ".join([entry.table, entry.state, entry.mirror_id or "-", *filter(None, [entry.code])])
+    if work is None:
+        return outcome.ddl_class.value, state
+    steps = [_STEPS[type(step)](step) for step in work.steps]
+    return (outcome.ddl_class.value, state, *steps, *(f"unless {check.where}" for check in work.checks))
+
+
+_STEPS = {
+    Create: lambda step: "CREATE",
+    Alter: lambda step: step.clause,
+    Delete: lambda step: f"DELETE {step.where or 'all'}",
+    Overwrite: lambda step: ", ".join(f"{name} = {sql}" for name, sql in step.columns),
+    ExchangeRows: lambda step: f"{'outside' if step.is_partitioned else 'inside'} {step.in_partition}",
+}
+LOW = "((`id` IS NULL OR `id` < 10 OR (`id` = 10 AND false)))"
+T, P, Q = "d__t__2", "d__p__3", "d__q__4"
+OUTCOMES = {
+    # the definition only
+    "alter table t add index (a), comment 'x', alter b set default 4": [],
+    "alter table p add check (b > 0), remove partitioning": [],
+    "alter table t convert to character set latin1": [("definition", f"t streaming {T}")],
+    "alter table t modify a varchar(50)": [("definition", f"t streaming {T}")],
+    "alter table t drop primary key, add primary key (b)": [("definition", f"t streaming {T}")],
+    # in place
+    "create table n like t": [("compared", "n streaming d__n__7", "CREATE")],
+    "alter table t drop b, add c int first": [
+        ("compared", f"t streaming {T}", "DROP COLUMNS (`b`)", "ADD COLUMNS (`c` int FIRST)")
+    ],
+    "alter table t modify b bigint first, rename column a to A": [
+        ("compared", f"t streaming {T}", "RENAME COLUMN `a` TO `_renamed_0`", "RENAME COLUMN `_renamed_0` TO `A`",
+         "ALTER COLUMN `b` TYPE bigint", "ALTER COLUMN `b` FIRST"),
+    ],
+    # overwritten
+    "alter table t drop a, add c datetime default now()": [
+        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), b = CAST(`b` AS int), c = CAST(CAST(from_utc_timestamp("
+         "TIMESTAMP'2026-01-02 03:04:05', '+01:00') AS timestamp_ntz) AS timestamp_ntz)"),
+    ],
+    "alter table t add c int not null, drop a, drop b": [
+        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), c = CAST(0 AS int)")
+    ],
+    # rows go
+    "truncate t": [("destructive", None, "DELETE all")],
+    "alter table p drop partition x": [("destructive", None, f"DELETE ({LOW})")],
+    "alter table p truncate partition all": [("destructive", None, "DELETE all")],
+    "alter table p exchange partition x with table q": [
+        ("self-inverse", f"p streaming {P}", f"outside ({LOW})"),
+        ("self-inverse", f"q streaming {Q}", f"inside ({LOW})"),
+    ],
+    # names
+    "rename table t to n, q to t, n to q": [("registered", f"t streaming {Q}"), ("registered", f"q streaming {T}")],
+    "alter table t rename to n, add c int": [
+        ("compared", f"n streaming {T}", "ADD COLUMNS (`c` int AFTER `b`)"), ("registered", "t dropped -"),
+    ],
+    "drop table t, hidden, bad": [("registered", "t dropped -"), ("registered", "bad dropped -")],
+    # the table filter
+    "rename table t to hidden2": [("registered", "t dropped -")],
+    "rename table hidden to n": [("registered", "n refused - needs-first-copy")],
+    "alter table p exchange partition x with table hidden": [("registered", f"p refused {P} needs-resync")],
+    "rename table bad to worse": [
+        ("registered", "worse refused - no-primary-key"), ("registered", "bad dropped -"),
+    ],
+    # not derivable
+    "alter table t add c int as (b + 1)": [
+        ("compared", f"t streaming {T}", "ADD COLUMNS (`c` int AFTER `b`)", "unless true")
+    ],
+    "alter table t modify a double": [("registered", f"t refused {T} needs-resync")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", OUTCOMES)
+def test_outcome(sql):
+    assert [brief(outcome) for outcome in Replay(*SHOP).run(sql)] == OUTCOMES[sql]
+
+
+def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():
+    replay = Replay(*SHOP, "alter table t import tablespace", "drop table q")
+    assert [replay.run(sql) for sql in ("alter table t discard tablespace", "alter table bad add c int")] == [[], []]
