@@ -81,8 +81,8 @@ OUTCOMES = {
     ],
     # overwritten
     "alter table t drop a, add c datetime default now()": [
-        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), b = CAST(`b` AS int), c = CAST(CAST(from_utc_timestamp("
-         "TIMESTAMP'2026-01-02 03:04:05', '+01:00') AS timestamp_ntz) AS timestamp_ntz)"),
+        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), b = CAST(`b` AS int), c = CAST(CAST("
+         "from_utc_timestamp(TIMESTAMP'2026-01-02 03:04:05', '+01:00') AS timestamp_ntz) AS timestamp_ntz)"),
     ],
     "alter table t add c int not null, drop a, drop b": [
         ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), c = CAST(0 AS int)")
