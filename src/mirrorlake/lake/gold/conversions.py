@@ -33,6 +33,7 @@ from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TEXT_BYTES = dict(zip(TEXTS, (255, 65535, 2**24 - 1, 2**32 - 1), strict=True))
+_FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP'2038-01-19 03:14:07'"
 _UTF8 = ("utf8mb4", "utf8mb3", "ascii")
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
 """Character set -> those whose every character it has."""
@@ -63,6 +64,8 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
         if convert is None:
             raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
         found = convert(old, new, mode)
+    if new.is_auto_increment and not old.is_auto_increment:
+        found = replace(found, fails=_any(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
     return _without_nulls(found, new) if old.nullable and not new.nullable and not mode.is_strict else found
 
 
@@ -224,7 +227,9 @@ def _to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
     digits = new.type.fraction_digits or 0
     if digits < (old.type.fraction_digits or 0):
         sql = _fewer_digits(sql, digits, new, mode)
-    return Conversion(sql)
+    if new.type.name != "timestamp" or old.type.name == "timestamp" or mode.is_strict:
+        return Conversion(sql)
+    return Conversion(sql, f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}")
 
 
 def _local(sql: str, old: Column, mode: ServerMode) -> str:

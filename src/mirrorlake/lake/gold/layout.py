@@ -13,7 +13,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.column_values import value_of
-from mirrorlake.lake.gold.conversions import Conversion, conversion
+from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.widening import widens_in_place
 
@@ -41,12 +41,22 @@ class _Place:
 def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
     """The steps, and the checks before them. Raises NotDerivable when what the server did to the rows is not known."""
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
-    columns = [step for step in steps if isinstance(step, (Keep, Add))]
+    columns = [step for step in steps if isinstance(step, Keep | Add)]
+    _refuse_computed_values(new, columns)
     places = [_place(column, step, mode) for column, step in zip(new.columns, columns, strict=bool(columns))]
     checks = tuple(check for place in places for check in place.checks)
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
+
+
+def _refuse_computed_values(new: TableSchema, columns: Sequence[Keep | Add]) -> None:
+    """The server computes generated columns anew from converted ones."""
+    types = {column.name: column.type for column in new.columns}
+    converts = any(isinstance(step, Keep) and step.old.type != types[step.name] for step in columns)
+    computed = next((column.name for column in new.columns if column.generated is not None), None)
+    if converts and computed:
+        raise NotDerivable(f"column {computed} is computed anew from a converted one")
 
 
 def _place(column: Column, step: Keep | Add, mode: ServerMode) -> _Place:
