@@ -37,7 +37,10 @@ _FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP
 _UTF8 = ("utf8mb4", "utf8mb3", "ascii")
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
 """Character set -> those whose every character it has."""
-_ZEROS = {"integer": "0", "year": "0", "bit": "0", "decimal": "0", "float": "0", "text": "''", "set": "''"}
+_ZEROS = {
+    **dict.fromkeys(("integer", "year", "bit", "decimal", "float"), "0"),
+    **dict.fromkeys(("text", "set", "enum"), "''"),
+}
 
 
 class NotDerivable(Exception):
@@ -85,8 +88,8 @@ def _value_type(column: Column) -> tuple:
 
 
 def _without_nulls(found: Conversion, new: Column) -> Conversion:
-    """Outside strict mode NULL becomes the type's zero."""
-    zero = _ZEROS.get(family(new.type)) or (literal(new.type.labels[0]) if new.type.name == "enum" else None)
+    """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on."""
+    zero = _ZEROS.get(family(new.type))
     if zero is None:
         return replace(found, fails=_any(found.fails, "{} IS NULL"))
     return replace(found, sql=f"coalesce({found.sql}, {zero})")
