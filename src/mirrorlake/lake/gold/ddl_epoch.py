@@ -76,8 +76,8 @@ def carry_out_epoch(
 def _execute(
     session: SparkSession, lake: Lake, barrier: Barrier, outcome: Outcome, pinned: dict[str, int]
 ) -> TableEntry | None:
-    reason = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else None
-    return outcome.stopped(reason) if reason else outcome.entry
+    stop = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else None
+    return outcome.stopped(barrier.lsn, stop) if stop else outcome.entry
 
 
 def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int]:

@@ -16,20 +16,28 @@ from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.lake.gold.conversions import NotDerivable
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
-from mirrorlake.lake.gold.mirror_steps import Check, Create, Delete, ExchangeRows, Work
+from mirrorlake.lake.gold.mirror_steps import Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition_rows import rows_in
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister, mirror_id
+from mirrorlake.lake.gold.register import (
+    DROPPED,
+    NEEDS_RESYNC,
+    REFUSED,
+    STREAMING,
+    TableEntry,
+    TableRegister,
+    mirror_id,
+)
 
 _FIRST_COPY = "needs-first-copy"
-_RESYNC = "needs-resync"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """entry: the table's next; None where it stays. work: on the mirror, before the entry holds."""
+    """entry: the table's next; None where it stays as ``mirrored``. work: on the mirror, before the entry holds."""
 
     entry: TableEntry | None = None
     work: Work | None = None
+    mirrored: TableEntry | None = None
     is_rename: bool = False
 
     @property
@@ -39,10 +47,11 @@ class Outcome:
         is_registered = self.is_rename or (self.entry and self.entry.state != STREAMING)
         return DdlClass.REGISTERED if is_registered else DdlClass.DEFINITION
 
-    def stopped(self, reason: str) -> TableEntry:
-        """The entry instead, when the work could not be done."""
-        assert self.entry, "only work that has an entry has checks"
-        return self.entry.refused(self.entry.lsn, _RESYNC, reason)
+    def stopped(self, lsn: int, stop: Stop) -> TableEntry:
+        """The entry when the work could not be done."""
+        mirrored = self.entry or self.mirrored
+        assert mirrored, "work is on the mirror of a table"
+        return mirrored.refused(lsn, stop.code, stop.reason)
 
 
 IsWanted = Callable[[str, str], bool]
@@ -115,7 +124,7 @@ class _Statement:
     def _truncate(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state != STREAMING:
             return None
-        return Outcome(work=Work(entry.mirror_id, (Delete(),)))
+        return Outcome(None, Work(entry.mirror_id, (Delete(),)), entry)
 
     def _exchange(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state != STREAMING:
@@ -124,21 +133,20 @@ class _Statement:
         other = self.register.get((step.other_database, step.other_table))
         if other is None or other.state != STREAMING or not self.is_wanted(*other.name):
             reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
-            return self._refused(change, (_RESYNC, reason), entry)
+            return self._refused(change, (NEEDS_RESYNC, reason), entry)
         partitioned = entry if step.is_partitioned else other
         try:
             rows = rows_in(step.partitioning, (step.name,), partitioned.schema)
         except NotDerivable as stop:
-            return self._refused(change, (_RESYNC, str(stop)), entry)
+            return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         names = tuple(
             (mine.name, theirs.name) for mine, theirs in zip(entry.schema.columns, other.schema.columns, strict=True)
         )
         if rows.unclear:
             reason = f"which rows are in a partition by {step.partitioning.method}"
-            return self._refused(change, (_RESYNC, reason), entry)
+            return self._refused(change, (NEEDS_RESYNC, reason), entry)
         exchange = ExchangeRows(other.mirror_id, names, rows.where, step.is_partitioned)
-        same = TableEntry(self.lsn, *entry.name, STREAMING, entry.mirror_id, entry.schema)
-        return Outcome(same, Work(entry.mirror_id, (exchange,)))
+        return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
         refusal = why_not_mirrored(change.schema)
@@ -147,12 +155,10 @@ class _Statement:
         try:
             work = _work(change, entry)
         except NotDerivable as stop:
-            return self._refused(change, (_RESYNC, str(stop)), entry)
+            return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
-        return Outcome(
-            None if is_same and not (work and work.checks) else self._streaming(change, entry.mirror_id),
-            work, is_rename=change.action == "rename",
-        )  # fmt: skip
+        after = None if is_same else self._streaming(change, entry.mirror_id)
+        return Outcome(after, work, entry, is_rename=change.action == "rename")
 
     def _streaming(self, change: DefinitionChange, identity: str) -> TableEntry:
         return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema)

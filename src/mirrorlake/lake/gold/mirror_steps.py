@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException as SparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote, remove_unborn
-from mirrorlake.lake.delta.notes import read_notes
-from mirrorlake.lake.delta.progress import overwrite_once, run_ddl, run_statement
+from mirrorlake.lake.delta.names import quote, remove_unborn, table_exists
+from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.delta.progress import HARMLESS, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
 
 HOP = "apply/ddl"
@@ -98,36 +99,60 @@ class Work:
         return _CLASSES[type(self.steps[0])]
 
 
-def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> str | None:
-    """Take the steps that are not taken yet; why none was taken, when a check says so.
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written."""
+
+    code: str
+    reason: str
+
+
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+    """Take the steps that are not taken yet.
 
     pinned: Delta version of each mirror that an exchange reads.
     """
-    done = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
+    mirror = lake.names.mirror(work.mirror_id)
+    try:
+        return _carry_out(session, lake, lsn, work, pinned)
+    except AnalysisException:
+        if isinstance(work.steps[0], Create) or table_exists(session, mirror):
+            raise
+        return Stop(MIRROR_CHANGED, "the mirror table is gone")
+
+
+def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+    done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
+    if changed_by:
+        return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
+    if done is None:
+        return None
     if done == 0:
         reason = _failed_check(session, lake, work, pinned)
         if reason:
-            return reason
-    for number, step in enumerate(work.steps, 1):
-        if done is not None and number > done:
-            payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
-            try:
-                _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
-            except SparkException as error:  # an overwrite is one commit: nothing was written
-                if isinstance(step, Overwrite) and error.getCondition() in _IMPOSSIBLE_VALUES:
-                    return "a value of an existing row does not fit its new type"
-                raise
+            return Stop(NEEDS_RESYNC, reason)
+    for number, step in enumerate(work.steps[done:], done + 1):
+        payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
+        try:
+            _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+        except PySparkException as error:  # an overwrite is one commit: nothing was written
+            if isinstance(step, Overwrite) and error.getCondition() in _IMPOSSIBLE_VALUES:
+                return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
+            raise
     return None
 
 
-def _steps_done(session: SparkSession, mirror: str, lsn: int) -> int | None:
-    """How many steps of this DDL the mirror has; None: all, for it is beyond the DDL."""
-    for note, is_undone in read_notes(session, mirror):
-        if note["lsn"] is not None and not is_undone:
-            if note["lsn"] == lsn:
-                return note["payload"].get("step")
-            return None if note["lsn"] > lsn else 0
-    return 0
+def _steps_done(session: SparkSession, mirror: str, lsn: int) -> tuple[int | None, list[str]]:
+    """(how many steps of this DDL the mirror has, None: all, for it is beyond the DDL; what others did to it since)."""
+    changed_by = []
+    for commit in read_commits(session, mirror):
+        if commit.note is None:
+            changed_by += [commit.operation] if commit.operation not in HARMLESS else []
+        elif commit.note["lsn"] is not None and not commit.is_undone:
+            if commit.note["lsn"] == lsn:
+                return commit.note["payload"].get("step"), changed_by
+            return None if commit.note["lsn"] > lsn else 0, changed_by
+    return 0, changed_by
 
 
 def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> str | None:

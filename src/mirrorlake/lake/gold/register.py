@@ -14,7 +14,7 @@ from mirrorlake.lake.gold.epoch import Epoch
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
-MIRROR_CHANGED = "mirror-changed"
+MIRROR_CHANGED, NEEDS_RESYNC = "mirror-changed", "needs-resync"
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(

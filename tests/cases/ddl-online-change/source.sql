@@ -1,0 +1,10 @@
+CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(5) DEFAULT 'w');
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b');
+CREATE TABLE _t_gho LIKE t;
+ALTER TABLE _t_gho ADD COLUMN x INT NOT NULL DEFAULT 3, MODIFY v BIGINT;
+INSERT IGNORE INTO _t_gho (id, v, w) VALUES (1, 1, 'a'), (2, 2, 'b');
+UPDATE t SET v = 20 WHERE id = 2;
+REPLACE INTO _t_gho (id, v, w) VALUES (2, 20, 'b');
+RENAME TABLE t TO _t_del, _t_gho TO t;
+INSERT INTO t VALUES (3, 9223372036854775807, 'c', 4);
+DROP TABLE _t_del;
