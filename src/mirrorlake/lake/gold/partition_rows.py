@@ -32,8 +32,6 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     if not names:
         return PartitionRows(None)
     known = [partition.name.casefold() for partition in partitioning.partitions]
-    if not known and partitioning.count:
-        known = [f"p{i}" for i in range(partitioning.count)]
     wanted = [known.index(name.casefold()) if name.casefold() in known else None for name in names]
     test = _METHODS.get(partitioning.method)
     if test is None or None in wanted:
@@ -108,7 +106,7 @@ def _listed(partition: Partition, values: list[str], schema: TableSchema) -> str
 
 def _hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     value = spark_expression(partitioning.expression or "", schema)
-    n = partitioning.count
+    n = len(partitioning.partitions)
     number = f"coalesce(abs(CAST({value.sql} AS bigint) % {n}), {_NULL_HASH % n})"
     return PartitionRows(f"({number} IN ({', '.join(map(str, wanted))}))", value.unclear)
 
