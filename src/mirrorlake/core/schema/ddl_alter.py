@@ -78,7 +78,7 @@ def _option_clauses(options: TableOptions) -> list[Clause]:
 
 
 def _skip_clause(tokens: Tokens) -> list[Clause]:
-    while not (tokens.at_end or tokens.sees(",")):
+    while not (tokens.at_end or tokens.sees(",") or tokens.sees("PARTITION", "BY")):
         if tokens.sees("("):
             tokens.skip_parentheses()
         else:
