@@ -101,7 +101,7 @@ def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
     assert Counter(row.kind for row in ledger if row.phase == "prepared") == {DdlClass.SELF_INVERSE.value: 2}
     assert len({(row.lsn, row.phase) for row in ledger}) == len(ledger)
     made = [step for entry in mirrors(run) for step in ddl_steps(run, entry)]
-    assert len(set(made)) == len(made) == 14
+    assert len(set(made)) == len(made) == 15
     assert kills > len(made)
 
 
