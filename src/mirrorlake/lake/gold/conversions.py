@@ -114,7 +114,11 @@ def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
-    return Conversion(f"least(greatest(CAST({rounded} AS decimal(38,0)), {low}), {high})")
+    return Conversion(_unless_null(f"least(greatest(CAST({rounded} AS decimal(38,0)), {low}), {high})"))
+
+
+def _unless_null(sql: str) -> str:
+    return f"IF({{}} IS NULL, NULL, {sql})"
 
 
 def _integer_range(kind: ColumnType) -> tuple[int, int] | None:
@@ -193,7 +197,7 @@ def _to_set(old: Column, new: Column, mode: ServerMode) -> Conversion:
         return Conversion()
     members = "split({}, ',')"
     return Conversion(
-        f"array_join(filter({_labels(new)}, l -> array_contains({members}, l)), ',')",
+        _unless_null(f"array_join(filter({_labels(new)}, l -> array_contains({members}, l)), ',')"),
         f"exists({members}, m -> m <> '' AND NOT array_contains({_labels(new)}, m))",
     )
 
