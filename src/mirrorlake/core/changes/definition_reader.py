@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timezone
 
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog.events import parse_format_description, parse_query
+from mirrorlake.core.binlog.events import Query, parse_format_description, parse_query
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
@@ -88,6 +89,7 @@ class DefinitionReader:
                 default_charset=charset_of_collation_id(charset_id, self._flavor) if charset_id else None,
                 definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
+                now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
             )  # fmt: skip
             for change in changes:
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
@@ -107,3 +109,9 @@ class DefinitionReader:
             self._mapped.add((table.map.database, table.map.table))
             if table.schema is not None and table.schema_id not in self.definitions.schema_ids:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, table.map.database, table.map.table, table.schema)
+
+
+def _moment(query: Query, seconds: int) -> str:
+    """When a statement ran: ISO, UTC. seconds: of its event's header."""
+    moment = datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=query.microseconds, tzinfo=None)
+    return moment.isoformat(sep=" ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.keys import (
@@ -72,29 +72,35 @@ def accept_index_word(tokens: Tokens) -> str | None:
 
 
 def _read_key(tokens: Tokens, kind: str, constraint_name: str, if_not_exists: bool) -> Constraint:
-    name, exists = _read_key_name(tokens)
+    name, exists, uses_hash = _read_key_name(tokens)
     key = read_key_parts(tokens, kind, name or constraint_name)
-    _skip_key_options(tokens)
-    return Constraint(key, if_not_exists=exists or if_not_exists)
+    uses_hash |= read_key_options(tokens)
+    return Constraint(replace(key, uses_hash=uses_hash), if_not_exists=exists or if_not_exists)
 
 
-def _read_key_name(tokens: Tokens) -> tuple[str, bool]:
+def _read_key_name(tokens: Tokens) -> tuple[str, bool, bool]:
+    """(name or "", IF NOT EXISTS, USING HASH)"""
     if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), ""
     if not (tokens.sees("(") or tokens.sees("USING") or tokens.sees("TYPE")):
         name = tokens.name()
-    skip_index_type(tokens)
-    return name, if_not_exists
+    return name, if_not_exists, read_index_type(tokens)
 
 
-def skip_index_type(tokens: Tokens) -> None:
-    """USING BTREE."""
+def read_index_type(tokens: Tokens) -> bool:
+    """USING BTREE, if it comes. Whether it is HASH."""
+    is_hash = False
     while tokens.accept("USING") or tokens.accept("TYPE"):
-        tokens.name()
+        is_hash = tokens.name().upper() == "HASH"
+    return is_hash
 
 
-def _skip_key_options(tokens: Tokens) -> None:
+def read_key_options(tokens: Tokens) -> bool:
+    """What follows the columns of a key. Whether it has USING HASH."""
+    uses_hash = False
     while not (tokens.at_end or tokens.sees(",") or tokens.sees(")") or tokens.sees("PARTITION", "BY")):
+        uses_hash |= tokens.sees("USING", "HASH") or tokens.sees("TYPE", "HASH")
         tokens.next()
+    return uses_hash
 
 
 def read_key_parts(tokens: Tokens, kind: str, name: str) -> Key:
@@ -125,7 +131,7 @@ def _read_key_part(tokens: Tokens) -> KeyPart:
 
 def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool) -> Constraint:
     """The key that the server makes for it has the constraint's name, else the index's."""
-    name, exists = _read_key_name(tokens)
+    name, exists, _ = _read_key_name(tokens)
     key = read_key_parts(tokens, PLAIN, constraint_name or name)
     tokens.expect("REFERENCES")
     found = read_reference(tokens, constraint_name or name or None, key.columns)
