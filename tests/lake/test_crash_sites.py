@@ -5,6 +5,8 @@ After each failure no recorded progress is ahead of what is committed, and at la
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from mirrorlake.lake.delta.progress import Progress, read_progress
@@ -16,6 +18,8 @@ from tests.support.crash_sites import CrashSites
 from tests.support.histories import History
 from tests.support.history_generator import Generator
 from tests.support.lake_runs import LakeRun, expected_gold
+
+SHARE = 0.2
 
 
 def small_history(seed: int) -> tuple[History, list[int]]:
@@ -74,9 +78,11 @@ class Steps:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_every_call_between_reading_and_committing_fails_in_turn(spark, tmp_path, seed, monkeypatch, when):
+def test_every_call_between_reading_and_committing_fails_in_turn(spark, tmp_path, seed, is_long, monkeypatch, when):
+    """The short form takes a share of the calls, chosen by the seed."""
     steps = Steps(spark, tmp_path, seed)
-    run, sites, done = steps.run, CrashSites(monkeypatch, when), 0
+    sites = CrashSites(monkeypatch, when, lambda site: is_long or Random(f"{seed} {site}").random() < SHARE)
+    run, done = steps.run, 0
     for cut in steps.cuts:
         until = steps.places.get(cut, "current")
         for hop, check in (

@@ -53,7 +53,8 @@ class UnheardOf(Exception):
 class CrashSites:
     """failed: the sites that have failed, in order."""
 
-    def __init__(self, monkeypatch: MonkeyPatch, when: Literal["before", "after"]):
+    def __init__(self, monkeypatch: MonkeyPatch, when: Literal["before", "after"], is_chosen: Callable[[Site], bool]):
+        self._is_chosen = is_chosen
         self.failed: dict[Site, None] = {}
         self._when, self._armed, self._lock = when, False, threading.Lock()
         own = [_resolve(name) for name in OWN] if when == "before" else []
@@ -90,6 +91,8 @@ class CrashSites:
             if not self._armed or site is None or site in self.failed:
                 return False
             if self._when == "after" and not site[0].startswith("lake/delta/progress.py"):
+                return False
+            if not self._is_chosen(site):
                 return False
             self.failed[site] = None
             self._armed = False  # the others of this attempt go on, as threads do
