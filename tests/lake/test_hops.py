@@ -96,7 +96,10 @@ def expected_silver(history: History) -> list[tuple]:
 
 
 def check_epochs(run: LakeRun) -> None:
-    """One plan and one done row for each epoch, in order; the ranges follow each other and cut no transaction."""
+    """One plan and one done row for each epoch, in order; the ranges follow each other and cut no transaction.
+
+    An edge at the event that opens a transaction leaves all its row changes together.
+    """
     rows = run.spark.table(run.lake.names.control_epochs).collect()
     plans, dones = ({row.epoch: row for row in rows if row.phase == phase} for phase in ("plan", "done"))
     numbers = list(range(1, len(plans) + 1))
@@ -108,7 +111,7 @@ def check_epochs(run: LakeRun) -> None:
         assert [(phase[n].lsn_from, phase[n].lsn_to) for n in numbers] == list(zip(edges, edges[1:], strict=False))
     changes = run.spark.table(run.lake.names.silver_changes)
     spans = changes.where("op IN ('BEGIN', 'COMMIT')").groupBy("tx_lsn").agg({"lsn": "max"}).collect()
-    assert [(first, last, edge) for first, last in spans for edge in edges if first <= edge < last] == []
+    assert [(first, last, edge) for first, last in spans for edge in edges if first < edge < last] == []
     newest = run.versions()
     for n in numbers:
         for table in dones[n].tables:

@@ -383,7 +383,7 @@ def test_tls_is_used_or_refused(server):
 
 def test_preflight_passes_on_a_right_server(server):
     checks = run_preflight(ServerConnection(login(server)))
-    assert all(check.ok for check in checks) and len(checks) == 12
+    assert all(check.ok for check in checks) and len(checks) == 11
     refuse_failed(checks)
 
 

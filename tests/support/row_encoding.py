@@ -50,11 +50,14 @@ def wire_type(column_type: ColumnType) -> WireType:
 
 
 def encode_text(value: str | bytes, charset: str) -> bytes:
-    """Text in a MySQL charset; its latin1 is cp1252 with the five unused codes passed through."""
+    """Text in a MySQL charset; its latin1 is cp1252 with the five unused codes passed through, and in sjis the servers
+    write a backslash as the double-width one."""
     if isinstance(value, bytes):
         return value
     if charset == "latin1":
         return b"".join(_latin1(character) for character in value)
+    if charset == "sjis":
+        return b"\x81\x5f".join(part.encode(_CODECS[charset]) for part in value.split("\\"))
     return value.encode(_CODECS[charset])
 
 

@@ -99,7 +99,7 @@ def test_an_insert_alone_is_its_own_net_effect(tmp_path):
         inserts = logged.filter(pc.equal(logged["op"], "INSERT")).to_batches()
         for batch in inserts:
             rows = [batch.slice(i, 1) for i in range(len(batch))]
-            assert inserted_rows(batch, types).to_pylist() == [
+            assert inserted_rows(batch, types, schema.primary_key).to_pylist() == [
                 row for one in rows for net in net_effect([one], types, schema.primary_key) for row in net.to_pylist()
             ]
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.values.variant_columns import decode_images
+from mirrorlake.core.values.variant_columns import decode_images, decode_keys
 
 LSN, REMOVED = "_lsn", "_removed"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
@@ -54,10 +54,11 @@ def net_effect(
         first += len(keyed)
 
 
-def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType]) -> pa.RecordBatch:
+def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType], key: Sequence[str]) -> pa.RecordBatch:
     """The net effect of INSERTs alone: nothing took a key away, so no key is there twice."""
     rows = pc.indices_nonzero(pc.equal(batch.column("op"), "INSERT")).to_numpy().astype(np.int64)
     marks = [batch.column("lsn").take(pa.array(rows)), pa.repeat(False, len(rows))]
+    decode_keys(batch.column("after"), {name: columns[name] for name in key}, rows)
     arrays = decode_images(batch.column("after"), columns, rows)
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
@@ -80,7 +81,7 @@ def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, pa.DataType]) ->
 
 
 def _keys(images: pa.StructArray, rows: np.ndarray, key_types: dict[str, pa.DataType]) -> list[pa.Array]:
-    arrays = decode_images(images, key_types, rows)
+    arrays = decode_keys(images, key_types, rows)
     return [
         pc.add(array, pa.scalar(0, array.type)) if pa.types.is_floating(array.type) else array  # -0.0 is 0.0
         for array in arrays

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import MARKS
 from mirrorlake.core.memory import kernel
-from mirrorlake.core.values.variant_columns import decode_images, locate_fields, read_fields
+from mirrorlake.core.values.variant_columns import decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError
 
 TOLD = "_told"
@@ -57,8 +57,8 @@ def partial_net_effect(
     op = pc.index_in(batch.column("op"), pa.array(["INSERT", "UPDATE", "DELETE"])).to_numpy().astype(np.int64)
     puts, removes = np.flatnonzero(op != _DELETE), np.flatnonzero(op != _INSERT)
     key_types = {name: columns[name] for name in key}
-    new_keys = decode_images(batch.column("after"), key_types, puts)
-    old_keys = decode_images(batch.column("before"), key_types, removes)
+    new_keys = decode_keys(batch.column("after"), key_types, puts)
+    old_keys = decode_keys(batch.column("before"), key_types, removes)
     ids = _key_ids([pa.concat_arrays(pair) for pair in zip(new_keys, old_keys, strict=True)])
     n = len(batch)
     after_id, before_id = np.full(n, -1), np.full(n, -1)

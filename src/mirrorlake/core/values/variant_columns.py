@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
-from mirrorlake.core.values.variant import decode_metadata
-from mirrorlake.errors import InternalError
+from mirrorlake.core.values.variant import BINARY, decode_metadata
+from mirrorlake.errors import InternalError, RefusedError
 
 _SHORT_STRING = 1
 
@@ -116,7 +116,7 @@ def _read_decimals(buf, pos, header, out):
 def _read_lengths(buf, pos, header, is_text, starts, ends):
     """Where the bytes of each STRING (is_text) or BINARY begin, and the running sum of their lengths.
 
-    A BINARY where a STRING is expected is text that was invalid in the source: a wrong value.
+    A BINARY where a STRING is expected, or the other way round, is a wrong value.
     """
     long_header = 64 if is_text else 60
     n_wrong = 0
@@ -162,6 +162,19 @@ def decode_images(
     return read_fields(buf, pos, columns, invalid)
 
 
+def decode_keys(images: pa.StructArray, key_types: dict[str, pa.DataType], rows: np.ndarray) -> list[pa.Array]:
+    """``decode_images`` for the columns by which rows are told apart.
+
+    Raises RefusedError ``invalid-key`` for a value that has no meaning: it would be told from no other.
+    """
+    invalid: Counter[str] = Counter()
+    arrays = decode_images(images, key_types, rows, invalid)
+    for name, n in invalid.items():
+        if n:
+            raise RefusedError("invalid-key", f"key column {name} has a value that has no meaning")
+    return arrays
+
+
 def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(bytes, ``pos``): where in the bytes each named field of each row image begins; -1: the image does not have it.
 
@@ -196,13 +209,19 @@ def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[
     return dictionary, field_ids
 
 
+def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
+    """Which values are there, but say that the source's has no meaning: a text for a date, bytes for a text."""
+    if pa.types.is_temporal(kind):
+        return header & 3 == _SHORT_STRING
+    return (header == BINARY << 2) & pa.types.is_string(kind)
+
+
 def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None) -> pa.Array:
     n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
-    if pa.types.is_temporal(kind):
-        is_invalid = header & 3 == _SHORT_STRING
-        header[is_invalid] = 0
-        if invalid is not None:
-            invalid[name] += int(is_invalid.sum())
+    is_invalid = _is_invalid(header, kind)
+    header[is_invalid] = 0
+    if invalid is not None:
+        invalid[name] += int(is_invalid.sum())
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         starts, ends = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
         wrong = _read_lengths(buf, pos, header, pa.types.is_string(kind), starts, ends)

@@ -6,6 +6,7 @@ between two of them is one epoch of its own. A transaction is never cut, except 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,7 @@ from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
 MAX_THREADS = 4
+_INVALID_KEY = re.compile("invalid-key: (key column .* has a value that has no meaning)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ class ApplyHop:
         self, epoch: Epoch, reader: ChangeReader, planned: dict[tuple[str, str], EpochTable], changes: TableChanges,
         entry: TableEntry,
     ) -> EpochTable | TableEntry:  # fmt: skip
-        """The table's step, or why the table is not mirrored any more: someone else changed it or took it away."""
+        """The table's step, or why it is mirrored no more: someone else changed the mirror, or a key has no meaning."""
         mirror = self._lake.names.mirror(entry.mirror_id)
         try:
             done, changed_by = self._apply_table(epoch, reader, planned.get(changes.name), changes, entry)
@@ -189,6 +191,11 @@ class ApplyHop:
             if table_exists(self._session(), mirror):
                 raise
             return _changed(entry, changes.first_lsn, "the mirror table is gone")
+        except Exception as error:  # of a Spark worker only the text comes back
+            found = _INVALID_KEY.search(str(error))
+            if found is None:
+                raise
+            return entry.refused(changes.first_lsn, "invalid-key", found[1])
         if changed_by:
             return _changed(entry, changes.first_lsn, f"others changed the mirror table: {', '.join(changed_by)}")
         return done

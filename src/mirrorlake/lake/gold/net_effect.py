@@ -75,7 +75,7 @@ def _by_workers(
 ) -> DataFrame:
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield inserted_rows(batch, types)
+            yield inserted_rows(batch, types, key)
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with SpilledBatches(batches) as held:
