@@ -35,7 +35,9 @@ _PID_FILES = {f: "run/mariadbd.pid" if f.startswith("mariadb") else "run/mysqld.
 _UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56"),
              "mariadb118": ("MIRRORLAKE_MARIADB118_ROOT", "mariadb118")}  # fmt: skip
 _PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld", "mariadb118": "root/usr/sbin/mariadbd"}
-_FAST = ("--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M")
+_FAST = (
+    "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M", "--max-connections=1000",
+)  # fmt: skip
 _FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(
     ("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF")
 )
