@@ -17,7 +17,7 @@ from tests.support.histories import random_history
 from tests.support.lake_runs import QUIET, LakeRun
 
 HISTORY = random_history(11, items=8, tables=1)
-FILES = encode_logs(HISTORY.log("mysql"), 3_000)
+FILES = encode_logs(HISTORY.log("mysql"), 1_500)
 LAST = FILES[-1]
 
 
