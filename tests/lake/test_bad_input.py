@@ -17,7 +17,8 @@ from tests.support.histories import random_history
 from tests.support.lake_runs import QUIET, LakeRun
 
 HISTORY = random_history(11, items=8, tables=1)
-FILES = encode_logs(HISTORY.log("mysql"), 1_500)
+FILE_BYTES = 1_500
+FILES = encode_logs(HISTORY.log("mysql"), FILE_BYTES)
 LAST = FILES[-1]
 
 
@@ -110,7 +111,7 @@ def test_a_damaged_log_is_refused_and_the_lake_is_as_it_was(run, logs, what):
     ids=["incident", "unknown event", "encryption"],
 )
 def test_a_log_that_cannot_be_followed_is_refused_and_the_lake_is_as_it_was(run, tmp_path, items, code):
-    logs = bring(tmp_path / "logs", encode_logs(Log("mysql", [*HISTORY.items, Restart(), *items]), 3_000))
+    logs = bring(tmp_path / "logs", encode_logs(Log("mysql", [*HISTORY.items, Restart(), *items]), FILE_BYTES))
     before = run.versions()
     check_refusal(attempt(run, logs), code)
     assert run.versions() == before
@@ -119,7 +120,7 @@ def test_a_log_that_cannot_be_followed_is_refused_and_the_lake_is_as_it_was(run,
 @pytest.mark.parametrize("other", [{"server_id": 8}, {"basename": "master-bin"}, {"flavor": "mariadb"}], ids=str)
 def test_a_lake_of_another_source_is_refused(run, tmp_path, other):
     log = HISTORY.log(**{"flavor": "mysql", **other})
-    logs = bring(tmp_path / "logs", encode_logs(log, 3_000))
+    logs = bring(tmp_path / "logs", encode_logs(log, FILE_BYTES))
     before = run.versions()
     check_refusal(attempt(run, logs), "lake-source")
     assert run.versions() == before
