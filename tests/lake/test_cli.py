@@ -163,9 +163,9 @@ def test_status_tells_where_every_hop_is(demo):
     assert (found["bronze"]["lag_s"], found["bronze"]["lag_bytes"]) == (None, None)
     assert (found["gold"]["epoch"], found["gold"]["open_epoch"]) == (9, None)
     assert found["tables"] == {"streaming": 6, "refused": 1, "dropped": 1}
-    assert [(r["table"], r["code"]) for r in found["refused"]] == [("opening_hours", "column-type")]
+    assert [(r["table"], r["code"]) for r in found["refused"]] == [("opening_hours", "no-primary-key")]
     shown = mirrorlake_cli("status", "--lake", demo.lakes["mysql"]).stdout
-    assert all(word in shown for word in ("bronze", "silver", "gold", "6 streaming", "column-type"))
+    assert all(word in shown for word in ("bronze", "silver", "gold", "6 streaming", "no-primary-key"))
 
 
 def test_tables_are_listed_with_their_columns(demo):
@@ -200,9 +200,9 @@ def test_tables_are_listed_with_their_columns(demo):
         "refused",
         None,
         None,
-        "column-type",
+        "no-primary-key",
     )
-    assert (refused["columns"], refused["reason"]) == ([], "column opens has type time")
+    assert (refused["columns"], refused["reason"]) == ([], "the table has no primary key")
 
 
 # --- sql
@@ -267,8 +267,8 @@ def test_all_tables_are_shown_and_nothing_is_left_behind(sql, spark):
 @pytest.mark.parametrize("query", ["SELECT * FROM shop.opening_hours", "SELECT 1 FROM customers, opening_hours"])
 def test_a_refused_table_says_why(sql, query):
     exit_code, code, message = complaint(sql(query))
-    assert (exit_code, code) == (3, "column-type")
-    assert message == "this table is not mirrored: column opens has type time (table shop.opening_hours)"
+    assert (exit_code, code) == (3, "no-primary-key")
+    assert message == "this table is not mirrored: the table has no primary key (table shop.opening_hours)"
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def test_the_report_follows_a_transaction_from_the_mirror_to_raw_events(demo):
 
 
 def test_the_report_names_the_refused_table_and_what_to_do(demo):
-    assert demo.report.count("refused   shop.opening_hours: column-type: ") == 2
-    assert demo.report.count(REFUSALS["column-type"]) == 2
+    assert demo.report.count("refused   shop.opening_hours: no-primary-key: ") == 2
+    assert demo.report.count(REFUSALS["no-primary-key"]) == 2
 
 
 def test_a_folder_that_the_demo_has_not_made_is_left_alone(tmp_path):
