@@ -202,7 +202,14 @@ def test_tables_are_listed_with_their_columns(demo):
         None,
         "no-primary-key",
     )
-    assert (refused["columns"], refused["reason"]) == ([], "the table has no primary key")
+    assert (refused["columns"], refused["reason"]) == (
+        [
+            {"name": "weekday", "source_type": "tinyint unsigned", "spark_type": "smallint"},
+            {"name": "opens", "source_type": "time", "spark_type": "string"},
+            {"name": "closes", "source_type": "time", "spark_type": "string"},
+        ],
+        "the table has no primary key",
+    )
 
 
 # --- sql
