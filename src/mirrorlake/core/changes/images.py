@@ -12,13 +12,14 @@ images are decoded, and the whole row of the last ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.values.variant_columns import decode_images, decode_keys
+from mirrorlake.core.values.variant_columns import decode_images, decode_keys, require_valid_keys
 
 LSN, REMOVED = "_lsn", "_removed"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
@@ -58,8 +59,9 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType], key: S
     """The net effect of INSERTs alone: nothing took a key away, so no key is there twice."""
     rows = pc.indices_nonzero(pc.equal(batch.column("op"), "INSERT")).to_numpy().astype(np.int64)
     marks = [batch.column("lsn").take(pa.array(rows)), pa.repeat(False, len(rows))]
-    decode_keys(batch.column("after"), {name: columns[name] for name in key}, rows)
-    arrays = decode_images(batch.column("after"), columns, rows)
+    invalid: Counter[str] = Counter()
+    arrays = decode_images(batch.column("after"), columns, rows, invalid)
+    require_valid_keys(invalid, key)
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 

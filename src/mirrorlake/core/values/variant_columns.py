@@ -7,6 +7,7 @@ the primitive null, or the object has no such field), and return the number of v
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -151,8 +152,9 @@ def decode_images(
 ) -> list[pa.Array]:
     """The named fields of row images, one array of each asked type. A field that an image does not have is NULL.
 
-    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. A date that no
-    calendar has, which is a string where a date or time is asked, becomes NULL and adds to ``invalid``, by column.
+    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. A value that has
+    no meaning (a string where a date or time is asked: a date that no calendar has; bytes where text is asked: not of
+    its character set) becomes NULL and adds to ``invalid``, by column.
     Raises InternalError when a value has another type than its column.
     """
     rows = np.arange(len(images)) if rows is None else rows
@@ -169,10 +171,15 @@ def decode_keys(images: pa.StructArray, key_types: dict[str, pa.DataType], rows:
     """
     invalid: Counter[str] = Counter()
     arrays = decode_images(images, key_types, rows, invalid)
-    for name, n in invalid.items():
-        if n:
-            raise RefusedError("invalid-key", f"key column {name} has a value that has no meaning")
+    require_valid_keys(invalid, key_types)
     return arrays
+
+
+def require_valid_keys(invalid: Counter[str], key: Iterable[str]) -> None:
+    """Raises RefusedError ``invalid-key`` when one of the columns has been counted in ``invalid``."""
+    for name in key:
+        if invalid[name]:
+            raise RefusedError("invalid-key", f"key column {name} has a value that has no meaning")
 
 
 def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
