@@ -7,8 +7,9 @@ import numpy as np
 from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.memory import kernel, peek_u16, peek_u32
 from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.core.xxh64 import xxh64
 
 TABLE_MAP = 19
 _HEADER_BYTES = 19
@@ -17,25 +18,19 @@ _ERA_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def _identify(buf, offset, length, trailer, event_type, table_id, body_hash):
-    """Table id of TABLE_MAP and rows events (-1: neither), and a 64-bit FNV-1a style hash of each TABLE_MAP body."""
+    """Table id of TABLE_MAP and rows events (-1: neither), and the XXH64 of each TABLE_MAP body.
+
+    buf: an address, to which ``offset`` is relative.
+    """
     for i in range(offset.shape[0]):
         kind, start = event_type[i], offset[i]
         end = start + length[i] - trailer[i]
         table_id[i] = -1
         if not (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32) or end < start + 19 + 8:
             continue
-        table_id[i] = np.int64(load_u32(buf, start + 19)) | np.int64(load_u16(buf, start + 23)) << 32
+        table_id[i] = np.int64(peek_u32(buf + start + 19)) | np.int64(peek_u16(buf + start + 23)) << 32
         if kind == 19:
-            value = np.uint64(0xCBF29CE484222325)
-            p = start + 19
-            while p + 8 <= end:
-                value = (value ^ load_u64(buf, p)) * np.uint64(0x100000001B3)
-                value ^= value >> np.uint64(29)
-                p += 8
-            while p < end:
-                value = (value ^ np.uint64(load_u8(buf, p))) * np.uint64(0x100000001B3)
-                p += 1
-            body_hash[i] = value
+            body_hash[i] = xxh64(np.uint64(0), buf + start + 19, buf + end)
 
 
 @kernel
@@ -69,7 +64,7 @@ class TableSlots:
         """
         n = len(offset)
         table_id, body_hash = np.empty(n, np.int64), np.zeros(n, np.uint64)
-        _identify(buf, offset, length, trailer, event_type, table_id, body_hash)
+        _identify(buf.ctypes.data, offset, length, trailer, event_type, table_id, body_hash)
         slot_of_map = np.full(n, -1, np.int32)
         maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
         if len(maps):
