@@ -241,7 +241,7 @@ def parse_tagged_gtid(body: bytes) -> MysqlGtid:
     """Layout: ``tagged_gtid``."""
     buf, uuid = np.frombuffer(body + b"\0", np.uint8), np.zeros(16, np.uint8)
     start = buf.ctypes.data
-    number, tag, tag_bytes, commit_us = read_tagged_gtid(start, start + len(body), uuid)
+    number, tag, tag_bytes, commit_us = read_tagged_gtid(start, start + len(body), uuid.ctypes.data)
     if number < 1:
         raise RefusedError("log-event", "malformed GTID_TAGGED event")
     text = body[tag - start : tag - start + tag_bytes].decode("ascii", "replace")

@@ -113,7 +113,7 @@ class ChangeArrays(NamedTuple):
 def _commit_time_us(start, end, event_type, timestamp):
     """MySQL 8 logs microseconds behind the 42 fixed bytes of a GTID event (low 55 bits); else the header's second."""
     if event_type == 42:
-        return read_tagged_gtid(start + 19, end, np.zeros(16, np.uint8))[3]
+        return read_tagged_gtid(start + 19, end, np.int64(0))[3]
     if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
         at = start + 19 + 42
         middle, high = np.uint64(peek_u16(at + 4)), np.uint64(peek_u8(at + 6) & np.uint8(0x7F))
@@ -271,10 +271,9 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
             if kind == 162 and end >= start + 32 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
                 _emit_begin(state, rows, i)
         elif kind == 2:
-            if query_text_start(start, end) < 0:
-                return MALFORMED_EVENT
-            if not _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows):
-                return ROLLED_BACK
+            status = _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows)
+            if status != DONE:
+                return status
         elif kind == 29 or kind == 160:
             state[NOTE] = i
         elif kind == 16 or kind == 38:
@@ -289,8 +288,10 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
 
 @kernel
 def _put_query(start, end, i, timestamp, state, rows):
-    """False: a transaction that changed rows is rolled back."""
+    """DONE, ROLLED_BACK or MALFORMED_EVENT."""
     text = query_text_start(start, end)
+    if text < 0:
+        return MALFORMED_EVENT
     what = query_kind(text, end)
     if state[COMMIT_US] == 0:
         state[COMMIT_US] = timestamp * 1000000
@@ -298,10 +299,10 @@ def _put_query(start, end, i, timestamp, state, rows):
         _emit_begin(state, rows, i)
     elif what == 2 and state[IN_TRANSACTION]:
         if peek_u8(text) == np.uint8(82) and state[ORDINAL] > 0:
-            return False
+            return ROLLED_BACK
         _emit_commit(state, rows, i)
     elif what == 0:
         _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0)
         if state[IN_TRANSACTION] == 0:
             state[COMMIT_US] = 0
-    return True
+    return DONE

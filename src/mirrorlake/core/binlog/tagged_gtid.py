@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8
+from mirrorlake.core.memory import kernel, peek_u8, poke_u8
 
 MAX_TAG_BYTES = 32
 
@@ -48,7 +48,7 @@ def _signed(value):
 
 @kernel
 def read_tagged_gtid(start, end, uuid):
-    """Read the body at addresses start..end; ``uuid``: uint8[16], filled.
+    """Read the body at addresses start..end; ``uuid``: address of 16 bytes, filled; 0: not wanted.
 
     Returns (transaction number, -1 when the bytes do not add up; address of the tag; its bytes; commit time in
     microseconds).
@@ -69,8 +69,8 @@ def read_tagged_gtid(start, end, uuid):
             break
         for k in range(16 if last_field == 1 else 1):
             p, value = _varying(p, end)
-            if last_field == 1:
-                uuid[k] = np.uint8(value & np.uint64(255))
+            if last_field == 1 and uuid != 0:
+                poke_u8(uuid + k, np.uint8(value & np.uint64(255)))
         if last_field == 2:
             number = _signed(value)
         elif last_field == 3:

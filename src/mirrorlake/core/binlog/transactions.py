@@ -212,12 +212,12 @@ def _put_mysql_gtid(out, p, body):
 
 
 @kernel
-def _put_tagged_gtid(out, p, body, end, uuid, uuid_address):
-    """-> ``uuid:tag:number``; -1 when the bytes do not add up."""
+def _put_tagged_gtid(out, p, body, end, uuid):
+    """-> ``uuid:tag:number``; -1 when the bytes do not add up. uuid: address of 16 bytes to use."""
     number, tag, tag_bytes, _ = read_tagged_gtid(body, end, uuid)
     if number < 1:
         return np.int64(-1)
-    p = _put_uuid(out, p, uuid_address)
+    p = _put_uuid(out, p, uuid)
     for k in range(tag_bytes):
         out[p + k] = peek_u8(tag + k)
     if tag_bytes:
@@ -240,7 +240,7 @@ def _put_mariadb_gtid(out, p, buf, event):
 @kernel
 def _assign(
     buf, address, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
-    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event, uuid, uuid_address,
+    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event, uuid,
 ):  # fmt: skip
     """Returns (error, event, state, tx_lsn, gtid, number of gtids)."""
     n_gtids = first_gtid
@@ -271,7 +271,7 @@ def _assign(
                 if event_type[i] == 33:
                     p = _put_mysql_gtid(gtid_text, p, address + start + 19)
                 elif event_type[i] == 42:
-                    p = _put_tagged_gtid(gtid_text, p, address + start + 19, address + end, uuid, uuid_address)
+                    p = _put_tagged_gtid(gtid_text, p, address + start + 19, address + end, uuid)
                     if p < 0:
                         return 4, i, state, tx_lsn, gtid, n_gtids
                 state = 1
@@ -358,7 +358,7 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
         block.buf, block.buf.ctypes.data, events.offset, events.event_type, events.length, events.flags,
         block.trailer_bytes, EVENT_ROLES, lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
-        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event, uuid, uuid.ctypes.data,
+        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event, uuid.ctypes.data,
     )  # fmt: skip
     if error:
         raise _refusal(error, block, int(i))
