@@ -48,12 +48,16 @@ CHANGE_SCHEMA = pa.schema(
         ("partial", pa.bool_()),
     ]
 )
-"""One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and
-the XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the
-start, as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE
-whose ``after`` lacks columns, which keep their values."""
+"""One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
+XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
+as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE whose ``after`` lacks columns, which
+keep their values."""
 
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
+_LOG_REFUSALS = {
+    rows.ROLLED_BACK: "a rolled back transaction logs row changes",
+    rows.MALFORMED_EVENT: "an event is shorter than its fields",
+}
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
@@ -105,16 +109,8 @@ class Assembler:
             out = ChangeArrays.empty(n_rows, image_bytes)
             state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
             status = self._decode(arrays, out)
-            if status == rows.ROLLED_BACK:
-                raise RefusedError(
-                    "log-event",
-                    "a rolled back transaction logs row changes",
-                    position=events.position(int(state[rows.NEXT])),
-                )
-            if status == rows.MALFORMED_EVENT:
-                raise RefusedError(
-                    "log-event", "an event is shorter than its fields", position=events.position(int(state[rows.NEXT]))
-                )
+            if status in _LOG_REFUSALS:
+                raise RefusedError("log-event", _LOG_REFUSALS[status], position=events.position(int(state[rows.NEXT])))
             n = int(state[rows.N_ROWS])
             if n:
                 yield self._record_batch(events, out, n)
