@@ -88,13 +88,15 @@ def _skip_clause(tokens: Tokens) -> list[Clause]:
 
 def _skip_order(tokens: Tokens) -> list[Clause]:
     """A list of columns with commas between them."""
-    while True:
+    tokens.separated(lambda: _skip_ordered(tokens))
+    return []
+
+
+def _skip_ordered(tokens: Tokens) -> None:
+    tokens.name()
+    while tokens.accept("."):
         tokens.name()
-        while tokens.accept("."):
-            tokens.name()
-        tokens.accept_any("ASC", "DESC")
-        if not tokens.accept(","):
-            return []
+    tokens.accept_any("ASC", "DESC")
 
 
 def _nothing(tokens: Tokens) -> list[Clause]:
@@ -143,19 +145,21 @@ def _read_added_constraint(tokens: Tokens) -> list[Clause] | None:
 
 def _read_add_column(tokens: Tokens) -> list[Clause]:
     if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
-    if not tokens.accept("("):
+    if not tokens.sees("("):
         column = read_column(tokens)
         return _with_keys(column, AddColumn(column, _read_place(tokens), if_not_exists), if_not_exists)
-    clauses: list[Clause] = []
-    while True:
-        found = [AddPeriod(read_period(tokens))] if tokens.accept("PERIOD", "FOR") else _read_added_constraint(tokens)
-        if found is None:
-            column = read_column(tokens)
-            found = _with_keys(column, AddColumn(column, None, if_not_exists), if_not_exists)
-        clauses += found
-        if tokens.accept(")"):
-            return clauses
-        tokens.expect(",")
+    return [clause for item in tokens.enclosed(lambda: _read_added_item(tokens, if_not_exists)) for clause in item]
+
+
+def _read_added_item(tokens: Tokens, if_not_exists: bool) -> list[Clause]:
+    """One of the parenthesised ones behind ADD."""
+    if tokens.accept("PERIOD", "FOR"):
+        return [AddPeriod(read_period(tokens))]
+    found = _read_added_constraint(tokens)
+    if found is not None:
+        return found
+    column = read_column(tokens)
+    return _with_keys(column, AddColumn(column, None, if_not_exists), if_not_exists)
 
 
 def _with_keys(column: ColumnSpec, clause: Clause, is_optional: bool = False) -> list[Clause]:

@@ -55,11 +55,7 @@ def skip_wait(tokens: Tokens) -> None:
 
 
 def _read_items(tokens: Tokens, table: CreateTable) -> None:
-    tokens.expect("(")
-    _read_item(tokens, table)
-    while tokens.accept(","):
-        _read_item(tokens, table)
-    tokens.expect(")")
+    tokens.enclosed(lambda: _read_item(tokens, table))
 
 
 def _read_item(tokens: Tokens, table: CreateTable) -> None:

@@ -105,28 +105,24 @@ def read_key_options(tokens: Tokens) -> bool:
 
 def read_key_parts(tokens: Tokens, kind: str, name: str) -> Key:
     """The parenthesised columns and expressions."""
-    parts, period = [], None
-    tokens.expect("(")
-    while True:
-        part = _read_key_part(tokens)
-        if tokens.accept("WITHOUT", "OVERLAPS"):
-            period = part.column
-        else:
-            parts.append(part)
-        tokens.accept_any("ASC", "DESC")
-        if tokens.accept(")"):
-            return Key(name, kind, tuple(parts), period=period)
-        tokens.expect(",")
+    found = tokens.enclosed(lambda: _read_key_part(tokens))
+    period = next((part.column for part, is_period in found if is_period), None)
+    return Key(name, kind, tuple(part for part, is_period in found if not is_period), period=period)
 
 
-def _read_key_part(tokens: Tokens) -> KeyPart:
+def _read_key_part(tokens: Tokens) -> tuple[KeyPart, bool]:
+    """With whether it is a period WITHOUT OVERLAPS."""
     if tokens.sees("("):
-        return KeyPart(expression=tokens.parenthesised())
-    column, length = tokens.name(), None
-    if tokens.accept("("):
-        length = tokens.number()
-        tokens.expect(")")
-    return KeyPart(column, length)
+        part = KeyPart(expression=tokens.parenthesised())
+    else:
+        column, length = tokens.name(), None
+        if tokens.accept("("):
+            length = tokens.number()
+            tokens.expect(")")
+        part = KeyPart(column, length)
+    is_period = tokens.accept("WITHOUT", "OVERLAPS")
+    tokens.accept_any("ASC", "DESC")
+    return part, is_period
 
 
 def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool) -> Constraint:

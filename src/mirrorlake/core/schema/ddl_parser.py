@@ -127,10 +127,7 @@ def _read_drop(tokens: Tokens) -> Statement:
         return NoEffect()
     if tokens.accept_any("TABLE", "TABLES", "SEQUENCE"):
         if_exists = tokens.accept("IF", "EXISTS")
-        names = [tokens.table_name()]
-        while tokens.accept(","):
-            names.append(tokens.table_name())
-        return DropTables(tuple(names), if_exists)
+        return DropTables(tokens.separated(tokens.table_name), if_exists)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         tokens.accept("IF", "EXISTS")
         return DropDatabase(tokens.name())
@@ -149,10 +146,7 @@ def _read_rename(tokens: Tokens) -> Statement:
     if not tokens.accept_any("TABLE", "TABLES"):
         return _other_object(tokens)
     if_exists = tokens.accept("IF", "EXISTS")
-    pairs = [_read_renamed(tokens)]
-    while tokens.accept(","):
-        pairs.append(_read_renamed(tokens))
-    return RenameTables(tuple(pairs), if_exists)
+    return RenameTables(tokens.separated(lambda: _read_renamed(tokens)), if_exists)
 
 
 def _read_renamed(tokens: Tokens) -> tuple[TableName, TableName]:

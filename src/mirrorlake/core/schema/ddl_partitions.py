@@ -87,12 +87,7 @@ def _sees_partitions(tokens: Tokens) -> bool:
 
 def read_partitions(tokens: Tokens) -> tuple[Partition, ...]:
     """``(PARTITION name .., ..)``; MariaDB can do without the word."""
-    tokens.expect("(")
-    found = [read_partition(tokens)]
-    while tokens.accept(","):
-        found.append(read_partition(tokens))
-    tokens.expect(")")
-    return tuple(found)
+    return tokens.enclosed(lambda: read_partition(tokens))
 
 
 def read_partition(tokens: Tokens) -> Partition:
@@ -101,16 +96,15 @@ def read_partition(tokens: Tokens) -> Partition:
     name = tokens.name()
     kind, bounds = _read_bounds(tokens)
     _skip_options(tokens)
-    subpartitions: list[str] = []
-    if tokens.accept("("):
-        while True:
-            tokens.expect("SUBPARTITION")
-            subpartitions.append(tokens.next().text if tokens.peek().kind is Kind.STRING else tokens.name())
-            _skip_options(tokens)
-            if tokens.accept(")"):
-                break
-            tokens.expect(",")
-    return Partition(name, kind, bounds, tuple(subpartitions))
+    subpartitions = tokens.enclosed(lambda: _read_subpartition(tokens)) if tokens.sees("(") else ()
+    return Partition(name, kind, bounds, subpartitions)
+
+
+def _read_subpartition(tokens: Tokens) -> str:
+    tokens.expect("SUBPARTITION")
+    name = tokens.next().text if tokens.peek().kind is Kind.STRING else tokens.name()
+    _skip_options(tokens)
+    return name
 
 
 def _read_bounds(tokens: Tokens) -> tuple[str | None, tuple[Bound, ...]]:
@@ -123,22 +117,11 @@ def _read_bounds(tokens: Tokens) -> tuple[str | None, tuple[Bound, ...]]:
             return "less than", (Bound(("MAXVALUE",)),)
         return "less than", (Bound(_read_values(tokens)),)
     tokens.expect("IN")
-    tokens.expect("(")
-    bounds = []
-    while True:
-        bounds.append(Bound(_read_values(tokens)) if tokens.sees("(") else Bound((_read_value(tokens),)))
-        if tokens.accept(")"):
-            return "in", tuple(bounds)
-        tokens.expect(",")
+    return "in", tokens.enclosed(lambda: Bound(_read_values(tokens) if tokens.sees("(") else (_read_value(tokens),)))
 
 
 def _read_values(tokens: Tokens) -> tuple[str, ...]:
-    tokens.expect("(")
-    found = [_read_value(tokens)]
-    while tokens.accept(","):
-        found.append(_read_value(tokens))
-    tokens.expect(")")
-    return tuple(found)
+    return tokens.enclosed(lambda: _read_value(tokens))
 
 
 def _read_value(tokens: Tokens) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, Token, tokenize
+
+T = TypeVar("T")
 
 _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
 """The servers' names are utf8mb3: they make a question mark of such a character."""
@@ -109,10 +113,21 @@ class Tokens:
 
     def names(self) -> tuple[str, ...]:
         """Identifiers with commas between them."""
-        found = [self.name()]
+        return self.separated(self.name)
+
+    def separated(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """What ``read`` reads, once or more, with commas between."""
+        found = [read()]
         while self.accept(","):
-            found.append(self.name())
+            found.append(read())
         return tuple(found)
+
+    def enclosed(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """``separated`` between parentheses."""
+        self.expect("(")
+        found = self.separated(read)
+        self.expect(")")
+        return found
 
     def string(self) -> str:
         if self.peek().kind is not Kind.STRING:

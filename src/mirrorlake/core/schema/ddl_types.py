@@ -130,20 +130,17 @@ def _sql_mode_name(tokens: Tokens, name: str, sql_mode: int) -> str:
 
 
 def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    if not tokens.accept("("):
+    if not tokens.sees("("):
         return (), ()
-    if tokens.peek().kind in (Kind.STRING, Kind.BITS):
-        labels = [_read_label(tokens)]
-        while tokens.accept(","):
-            labels.append(_read_label(tokens))
-        tokens.expect(")")
-        return (), tuple(labels)
-    numbers = [tokens.number()]
+    if tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
+        return (), tokens.enclosed(lambda: _read_label(tokens))
+    return tokens.enclosed(lambda: _read_size(tokens)), ()
+
+
+def _read_size(tokens: Tokens) -> int:
+    size = tokens.number()
     tokens.accept_any("CHAR", "BYTE")  # Oracle mode: VARCHAR2(10 CHAR)
-    while tokens.accept(","):
-        numbers.append(tokens.number())
-    tokens.expect(")")
-    return tuple(numbers), ()
+    return size
 
 
 def _read_label(tokens: Tokens) -> str:
