@@ -11,7 +11,7 @@ PATH=$PATH:/usr/sbin
 verb=${1:?usage: mariadb.sh install|start|stop|client [DIR] ...}
 shift
 
-unavailable() { echo "mariadb.sh: $*" >&2; exit 3; }
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 install() {
   command -v mariadbd >/dev/null && return
@@ -31,31 +31,22 @@ install() {
 }
 
 start() {
-  local port=${1:?PORT}
+  begin "$@"
   shift
-  mkdir -p "$dir/run" "$dir/tmp"
-  local common=(--no-defaults --datadir="$dir/data" --tmpdir="$dir/tmp" --user="$(id -un)")
-  [ -d "$dir/data/mysql" ] ||
-    mariadb-install-db "${common[@]}" --auth-root-authentication-method=normal --skip-test-db >"$dir/init.log" 2>&1 ||
-    { tail -n 20 "$dir/init.log" >&2; exit 1; }
-  mariadbd "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" --pid-file="$dir/run/mariadbd.pid" \
-    --log-error="$dir/mariadbd.log" --server-id=10 --log-bin="$dir/data/binlog" --binlog-format=ROW \
-    --binlog-row-metadata=FULL --binlog-row-image=FULL "$@" </dev/null >/dev/null 2>&1 &
-  local server=$!
-  for _ in $(seq 300); do
-    admin ping >/dev/null 2>&1 && return
-    kill -0 $server 2>/dev/null || break
-    sleep 0.2
-  done
-  tail -n 20 "$dir/mariadbd.log" >&2
-  exit 1
+  [ -d "$dir/data/mysql" ] || initialise || failed "$dir/init.log"
+  mariadbd "${private[@]}" "${listening[@]}" --server-id=10 --binlog-row-metadata=FULL --binlog-row-image=FULL "$@" \
+    </dev/null >/dev/null 2>&1 &
+  await $! admin ping
+}
+
+initialise() {
+  mariadb-install-db "${private[@]}" --auth-root-authentication-method=normal --skip-test-db >"$dir/init.log" 2>&1
 }
 
 admin() { mariadb-admin --no-defaults -uroot --socket="$socket" "$@"; }
 
 if [ "$verb" = install ]; then install; exit; fi
-dir=$(mkdir -p "${1:?DIR}" && cd "$1" && pwd)
-socket=$dir/run/mysql.sock
+in_folder "${1:?DIR}"
 shift
 case $verb in
   start) start "$@" ;;

@@ -11,37 +11,25 @@
 # Several servers can share one unpacked folder: make DIR/root a link to it.
 set -euo pipefail
 verb=${1:?usage: mariadb118.sh install|start|stop DIR ...}
-dir=${2:-$(dirname "${BASH_SOURCE[0]}")/../../.cache/mariadb118}
-dir=$(mkdir -p "$dir" && cd "$dir" && pwd)
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/common.sh"
+in_folder "${2:-$here/../../.cache/mariadb118}"
 shift $(($# < 2 ? $# : 2))
-root=$dir/root
-pid_file=$dir/run/mariadbd.pid
-
-unavailable() { echo "mariadb118.sh: $*" >&2; exit 3; }
-source "$(dirname "${BASH_SOURCE[0]}")/debian_sid.sh"
+source "$here/debian_sid.sh"
 
 install() { [ -x "$root/usr/sbin/mariadbd" ] || unpack "$dir" mariadb-server-core; }
 
 start() {
-  local port=${1:?PORT}
+  begin "$@"
   shift
   install
-  mkdir -p "$dir/run" "$dir/tmp" "$dir/data"
-  local common=(--no-defaults --basedir="$root/usr" --datadir="$dir/data" --lc-messages-dir="$root/usr/share/mariadb"
-    --character-sets-dir="$root/usr/share/mariadb/charsets" --plugin-dir="$root/usr/lib/mysql/plugin"
-    --tmpdir="$dir/tmp" --user="$(id -un)")
-  [ -d "$dir/data/mysql" ] || initialise || { tail -n 20 "$dir/init.log" >&2; exit 1; }
-  (launch "$root" sbin/mariadbd "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$dir/run/mysql.sock" \
-    --pid-file="$pid_file" --log-error="$dir/mariadbd.log" --server-id=118 --log-bin="$dir/data/binlog" \
-    --binlog-format=ROW --binlog-row-metadata=FULL --binlog-row-image=FULL "$@") </dev/null >/dev/null 2>&1 &
-  local server=$!
-  for _ in $(seq 300); do
-    grep -q "ready for connections" "$dir/mariadbd.log" 2>/dev/null && return
-    kill -0 $server 2>/dev/null || break
-    sleep 0.2
-  done
-  tail -n 20 "$dir/mariadbd.log" >&2
-  exit 1
+  mkdir -p "$dir/data"
+  private+=(--basedir="$root/usr" --lc-messages-dir="$root/usr/share/mariadb"
+    --character-sets-dir="$root/usr/share/mariadb/charsets" --plugin-dir="$root/usr/lib/mysql/plugin")
+  [ -d "$dir/data/mysql" ] || initialise || failed "$dir/init.log"
+  (launch "$root" sbin/mariadbd "${private[@]}" "${listening[@]}" --server-id=118 --binlog-row-metadata=FULL \
+    --binlog-row-image=FULL "$@") </dev/null >/dev/null 2>&1 &
+  await $! says_ready
 }
 
 initialise() {
@@ -49,7 +37,7 @@ initialise() {
   local sql=$root/usr/share/mariadb
   { printf 'USE mysql;\nSET @auth_root_socket=NULL;\n'; cat "$sql/mariadb_system_tables.sql" "$sql/mariadb_performance_tables.sql" \
     "$sql/mariadb_system_tables_data.sql"; } |
-    (launch "$root" sbin/mariadbd "${common[@]}" --bootstrap --log-warnings=0 --enforce-storage-engine="") >"$dir/init.log" 2>&1
+    (launch "$root" sbin/mariadbd "${private[@]}" --bootstrap --log-warnings=0 --enforce-storage-engine="") >"$dir/init.log" 2>&1
 }
 
 case $verb in

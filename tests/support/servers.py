@@ -31,7 +31,6 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
 
 _SCRIPTS = {flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*FLAVORS, "mysql56", "mariadb118")}
-_PID_FILES = {f: "run/mariadbd.pid" if f.startswith("mariadb") else "run/mysqld.pid" for f in _SCRIPTS}
 _UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56"),
              "mariadb118": ("MIRRORLAKE_MARIADB118_ROOT", "mariadb118")}  # fmt: skip
 _PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld", "mariadb118": "root/usr/sbin/mariadbd"}
@@ -42,6 +41,7 @@ _FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(
     ("mysql", "mysql56"), (*_FAST, "--performance-schema=OFF")
 )
 _SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
+_PID_FILE = "run/server.pid"
 _STOP_S = 60
 
 
@@ -69,7 +69,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        return int((self.folder / _PID_FILES[self.flavor]).read_text())
+        return int((self.folder / _PID_FILE).read_text())
 
     def connect(self, **options) -> pymysql.Connection:
         """A new connection in autocommit mode; threads need one each."""
@@ -155,7 +155,7 @@ def running_server(flavor: str, *options: str) -> Iterator[Server]:
         try:
             yield server
         finally:
-            if (folder / _PID_FILES[flavor]).exists():
+            if (folder / _PID_FILE).exists():
                 server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
