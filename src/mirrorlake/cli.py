@@ -150,7 +150,7 @@ def status(
     from mirrorlake.jobs.status import read_status
     from mirrorlake.jobs.status_view import show_status
 
-    found = read_status(open_lake(options), options)
+    found = read_status(open_lake(options, brief=True), options)
     if as_json:
         print(json.dumps(found.to_json(), indent=1))
     else:
@@ -167,7 +167,7 @@ def tables(
     from mirrorlake.jobs.output import show_table
     from mirrorlake.jobs.tables import list_tables
 
-    found = list_tables(open_lake(options))
+    found = list_tables(open_lake(options, brief=True))
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return
@@ -190,7 +190,7 @@ def sql(
     from mirrorlake.jobs.output import write_rows
     from mirrorlake.jobs.sql import run_sql
 
-    write_rows(run_sql(open_lake(options), statement), form.value, sys.stdout)
+    write_rows(run_sql(open_lake(options, brief=True), statement), form.value, sys.stdout)
 
 
 @app.command()

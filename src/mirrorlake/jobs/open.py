@@ -60,12 +60,12 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     return lake
 
 
-def open_lake(options: Options, spark: SparkSession | None = None) -> Lake:
-    """A lake that some source was read into; whose it is, its bronze table tells.
+def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:
+    """A lake that some source was read into; whose it is, its bronze table tells. brief: see ``open_session``.
 
     Raises RefusedError ``lake-missing``.
     """
-    spark = spark or open_session()
+    spark = spark or open_session(brief=brief)
     names = LakeNames(options.lake)
     progress = read_progress(spark, names.bronze_events)
     if progress is None:
