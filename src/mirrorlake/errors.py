@@ -50,8 +50,8 @@ REFUSALS: dict[str, str] = {
     "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",
     # --- one table; the others go on
     "mirror-changed": "Only mirrorlake may write to a mirror table: this one is wrong now, copy the table again.",
+    "mirror-diverged": "The mirror is not what the source was, from an earlier moment on; copy the table again.",
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown; this table needs a first copy (snapshot).",
-    "no-primary-key": "Add a primary key to the table, then drop and create it again in the log.",
     "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",
     "column-charset": "This character set is not mirrored yet; the table's events are kept in bronze.",
     "column-name": "Rename the column: a mirror table reserves the name _lsn.",

@@ -13,7 +13,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta import progress
 from mirrorlake.lake.delta.notes import read_notes
 from mirrorlake.lake.gold.ddl_class import DdlClass
-from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.crash import SimulatedCrash
 from tests.support.lake_runs import LakeRun
@@ -24,6 +24,12 @@ COMMITS = ("append_from", "append_once", "overwrite_once", "run_statement", "run
 def table(name: str, *columns: str) -> TableSchema:
     numbers = tuple(Column(column, ColumnType("int"), nullable=column != "id") for column in columns)
     return TableSchema("shop", name, numbers, ("id",))
+
+
+K, K_WIDER = (
+    TableSchema("shop", "k", tuple(Column(name, ColumnType("int")) for name in names), ()) for names in ("v", "vw")
+)
+"""Without a key, before and after its ALTER."""
 
 
 def insert(into: TableSchema, *rows: tuple) -> Transaction:
@@ -42,10 +48,13 @@ ITEMS = (
     ddl("create table b (id int primary key, v int)"),
     ddl(f"create table p (id int primary key, v int) {PARTITIONS}"),
     ddl("create table x (id int primary key, v int)"),
+    ddl("create table k (v int)"),
     insert(table("a", "id", "v"), (1, 1), (2, 2)),
     insert(table("b", "id", "v"), (3, 3)),
     insert(table("p", "id", "v"), (4, 4), (14, 14)),
     insert(table("x", "id", "v"), (5, 5), (6, 6)),
+    insert(K, (1,), (1,), (1,), (2,)),
+    ddl("alter table k add w int default 5"),
     ddl("alter table a add w int default 5"),
     ddl("alter table a change v u int, drop w, add z int first"),
     ddl("rename table a to t, b to a, t to b"),
@@ -56,19 +65,22 @@ ITEMS = (
     insert(table("b", "z", "id", "u"), (7, 7, 7)),
     insert(table("a", "id", "v"), (8, 8)),
     insert(table("p", "id", "v"), (9, 9)),
+    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}]), Update(K_WIDER, [({"v": 2, "w": 5}, {"v": 1, "w": 5})])]),
     ddl("alter table p exchange partition low with table x"),
     ddl("drop table a"),
     ddl("create table a (id int primary key, n int)"),
     insert(table("a", "id", "n"), (1, 100)),
+    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}])]),
 )
 EXPECTED = {
     "a": [{"id": "1", "n": "100"}],
     "b": [{"id": "1", "u": "1", "z": None}, {"id": "2", "u": "2", "z": None}, {"id": "7", "u": "7", "z": "7"}],
+    "k": [{"v": "1", "w": "5"}] * 2,
     "p": [{"id": "4", "v": "4"}],
     "x": [{"id": "5", "v": "5"}, {"id": "6", "v": "6"}, {"id": "9", "v": "9"}],
 }
 EXECUTED = {  # class of each DDL that has an effect -> how many there are
-    DdlClass.COMPARED: 6, DdlClass.REBUILT: 1, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 2,
+    DdlClass.COMPARED: 7, DdlClass.REBUILT: 2, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 2,
     DdlClass.DESTRUCTIVE: 2,
 }  # fmt: skip
 
@@ -101,7 +113,7 @@ def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
     assert Counter(row.kind for row in ledger if row.phase == "prepared") == {DdlClass.SELF_INVERSE.value: 2}
     assert len({(row.lsn, row.phase) for row in ledger}) == len(ledger)
     made = [step for entry in mirrors(run) for step in ddl_steps(run, entry)]
-    assert len(set(made)) == len(made) == 15
+    assert len(set(made)) == len(made) == 17
     assert kills > len(made)
 
 

@@ -35,7 +35,7 @@ class Case:
 
     def __init__(self, seed: int, number: int, items: int = 12):
         self.random = Random(f"{seed} {number}")
-        self.history = random_history(seed + number, items=items, tables=2)
+        self.history = random_history(seed + number, items=items, tables=2, keyless=0.4)
         options = {"checksum": self.random.random() < 0.8, "compression": self.random.random() < 0.5}
         self.log = partial_log(self.history, self.random, FLAVORS[number % 2], **options)
         self.files = encode_logs(self.log, self.random.choice((None, 4_000, 15_000)))
@@ -158,7 +158,8 @@ def test_the_hops_of_one_process_hand_their_batches_on_in_memory(spark, tmp_path
 
 def test_an_epoch_too_large_for_the_driver_is_reduced_by_workers(spark, tmp_path, seed, history_number):
     """By one worker for each table, by several that part its changes by key, and by one where images lack columns."""
-    history, flavor = random_history(seed + 3000 + history_number, items=12, tables=2), FLAVORS[history_number % 2]
+    history = random_history(seed + 3000 + history_number, items=12, tables=2, keyless=0.4)
+    flavor = FLAVORS[history_number % 2]
     write_logs(tmp_path / "whole", history.log(flavor))
     write_logs(tmp_path / "partial", partial_log(history, Random(seed), flavor))
     for logs, per_task in (("whole", 1_000_000), ("whole", 7), ("partial", 7)):

@@ -54,10 +54,12 @@ class History:
 
 
 def random_history(
-    seed: int, *, items: int = 40, tables: int = 3, databases: Sequence[str] = ("shop", "crm")
-) -> History:
-    """items: transactions, DDLs and rotations together, after the tables were created."""
-    generator = Generator(seed, databases)
+    seed: int, *, items: int = 40, tables: int = 3, databases: Sequence[str] = ("shop", "crm"),
+    keyless: float = 0,
+) -> History:  # fmt: skip
+    """items: transactions, DDLs and rotations together, after the tables were created. keyless: share of the tables
+    without a key."""
+    generator = Generator(seed, databases, keyless)
     generator.create_tables(tables)
     generator.write(items)
     return History(seed, tuple(generator.items))

@@ -31,8 +31,9 @@ _WEIGHTS_BY_SHAPE = {"insert": 5, "update": 4, "delete": 2, "replace": 2, "delet
 class Generator:
     """Keeps the rows as they are while it writes, so that every change it makes is possible."""
 
-    def __init__(self, seed: int, databases: Sequence[str]):
-        self.random, self.databases = Random(seed), databases
+    def __init__(self, seed: int, databases: Sequence[str], keyless: float = 0):
+        """keyless: share of the tables without a key."""
+        self.random, self.databases, self.keyless = Random(seed), databases, keyless
         self.items: list[Item] = [Ddl(f"CREATE DATABASE {quoted(name)}", name) for name in databases]
         self.schemas: dict[TableName, TableSchema] = {}
         self.rows: dict[TableName, Rows] = {}
@@ -97,6 +98,8 @@ class Generator:
             self._add(Insert(table, [self._applied(table, None, self._row(table, identity(table.primary_key, row)))]))
 
     def _key_change(self, table: TableSchema) -> None:
+        if not table.primary_key:
+            return self._update(table)
         for row in self._some_rows(table, 1):
             key = _recased(identity(table.primary_key, row)) if self.random.random() < 0.3 else None
             key = key or self._free_key(table)
@@ -105,6 +108,8 @@ class Generator:
 
     def _key_swap(self, table: TableSchema) -> None:
         """Two rows exchange their keys by way of a third one, as SQL must do it."""
+        if not table.primary_key:
+            return self._update(table)
         rows, free = self._some_rows(table, 2), self._free_key(table)
         if len(rows) == 2 and free is not None:
             first, second = (identity(table.primary_key, row) for row in rows)
@@ -130,7 +135,7 @@ class Generator:
         """Some columns outside the key get new values; servers log nothing when all are as before."""
         others = [column for column in table.columns if column.name not in table.primary_key]
         chosen = self.random.sample(others, self.random.randint(1, len(others)))
-        new = {**row, **{column.name: self._value(column) for column in chosen}}
+        new = self._copy(table) or {**row, **{column.name: self._value(column) for column in chosen}}
         return [(row, self._applied(table, row, new))] if new != row else []
 
     def _add(self, *parts: RowsPart) -> None:
@@ -152,8 +157,13 @@ class Generator:
         rows = list(self.rows[table_name(table)].values())
         return self.random.sample(rows, min(len(rows), count or self.random.choice((1, 1, 2, 5))))
 
+    def _copy(self, table: TableSchema) -> Row | None:
+        """A row of a table without a key that may be there more than once."""
+        rows = list(self.rows[table_name(table)].values())
+        return dict(self.random.choice(rows)) if not table.primary_key and rows and self.random.random() < 0.6 else None
+
     def _row(self, table: TableSchema, key: Key) -> Row:
-        row = {column.name: self._value(column) for column in table.columns}
+        row = self._copy(table) or {column.name: self._value(column) for column in table.columns}
         return {**row, **dict(zip(table.primary_key, key, strict=True))}
 
     def _value(self, column: Column):
@@ -196,6 +206,8 @@ class Generator:
         free = [(d, t) for t in _TABLE_NAMES for d in self.databases if (d, t) not in self.schemas]
         name = self.random.choice(free)
         table = random_table(self.random, *name)
+        if self.keyless and self.random.random() < self.keyless:
+            table = replace(table, primary_key=())
         self.schemas[name], self.rows[name], self.gone[name] = table, {}, []
         self.items.append(TableDdl(create_table_sql(table), table.database, old=None, new=table))
 
@@ -232,7 +244,7 @@ class Generator:
         key = ", ".join(map(quoted, table.primary_key))
         index = f"ix{len(self.items)}"
         texts = (f"ALTER TABLE {where} COMMENT = 'it''s; \\'quoted\\''", f"CREATE INDEX {index} ON {where} ({key})")
-        self.items.append(Ddl(self.random.choice(texts), table.database))
+        self.items.append(Ddl(self.random.choice(texts if key else texts[:1]), table.database))
 
     def _alter(self, old: TableSchema, new: TableSchema, clause: str) -> None:
         name = table_name(old)

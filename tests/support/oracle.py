@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from mirrorlake.core.changes.row_change import DELETE, INSERT, UPDATE, Key, identity
 from mirrorlake.core.schema.tables import TableSchema
 from tests.support.binlog_spec import Ddl, Item, Row, RowsPart, Statement, Transaction, Update
+from tests.support.canonical import canonical_row
 
 TableName = tuple[str, str]
 Rows = dict[Key, Row]
@@ -84,12 +85,19 @@ def _replay_part(tables: dict[TableName, Rows], part: RowsPart) -> Iterable[Expe
 def replay_row(rows: Rows, table: TableSchema, before: Row | None, after: Row | None) -> None:
     names = [column.name for column in table.columns]
     if before is not None:
-        assert rows.pop(identity(table.primary_key, before), None) == before, "the before image is not the row"
+        assert rows.pop(_key(rows, table, before), None) == before, "the before image is not the row"
     if after is not None:
-        key = identity(table.primary_key, after)
+        key = identity(table.primary_key, after) or (max(rows, default=(0,))[0] + 1,)
         assert key not in rows, "the key is taken"
         assert sorted(after) == sorted(names), "the row has other columns than the table"
         rows[key] = after
+
+
+def _key(rows: Rows, table: TableSchema, row: Row) -> Key | None:
+    """Under which key the row is there. Rows of a table without a key have numbers: any that is equal will do."""
+    if table.primary_key:
+        return identity(table.primary_key, row)
+    return next((key for key, there in rows.items() if canonical_row(there) == canonical_row(row)), None)
 
 
 def _replay_ddl(tables: dict[TableName, Rows], ddl: TableDdl) -> None:

@@ -86,6 +86,7 @@ def column_sql(column: Column) -> str:
 
 def create_table_sql(table: TableSchema) -> str:
     lines = [column_sql(column) for column in table.columns]
-    lines.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
+    if table.primary_key:
+        lines.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
     body = ",\n  ".join(lines)
     return f"CREATE TABLE {quoted(table.database, table.table)} (\n  {body}\n) DEFAULT CHARSET={DATABASE_CHARSET}"

@@ -99,7 +99,6 @@ SIGNED = field(1, b"\0")
         (build(b"\x03", fields=names("id")), "row-metadata"),
         (build(b"\x0f", b"\x0a\0", names("id")), "row-metadata"),
         (build(b"\xfe", b"\xf7\x01", names("e") + field(11, b"\x08")), "row-metadata"),
-        (build(b"\x03", fields=SIGNED + names("id")), "no-primary-key"),
         (build(b"\x03", fields=SIGNED + names("_lsn") + KEY), "column-name"),
         (build(b"\x03\x63", b"", SIGNED + names("id", "x") + KEY), "column-type"),
         (build(b"\x03\x0f", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x11")), "column-charset"),

@@ -17,7 +17,7 @@ SHOP = (
     " partition y values less than maxvalue)",
     "create table q (id int primary key, b int)",
     "create table hidden (id int primary key)",
-    "create table bad (id int)",
+    "create table bad (id int, _lsn int)",
 )
 
 
@@ -70,6 +70,7 @@ OUTCOMES = {
     "alter table t convert to character set latin1": [("definition", f"t streaming {T}")],
     "alter table t modify a varchar(50)": [("definition", f"t streaming {T}")],
     "alter table t drop primary key, add primary key (b)": [("definition", f"t streaming {T}")],
+    "alter table t drop primary key": [("definition", f"t streaming {T}")],
     # in place
     "create table n like t": [("compared", "n streaming d__n__7", "CREATE")],
     "alter table t drop b, add c int first": [
@@ -106,7 +107,7 @@ OUTCOMES = {
     "rename table hidden to n": [("registered", "n refused - needs-first-copy")],
     "alter table p exchange partition x with table hidden": [("registered", f"p refused {P} needs-resync")],
     "rename table bad to worse": [
-        ("registered", "worse refused - no-primary-key"), ("registered", "bad dropped -"),
+        ("registered", "worse refused - column-name"), ("registered", "bad dropped -"),
     ],
     # not derivable
     "alter table t add c int as (b + 1)": [

@@ -89,7 +89,8 @@ class Period:
 @dataclass(frozen=True)
 class TableSchema:
     """primary_key: names in key order of the key by which the server itself tells rows apart: the PRIMARY KEY, else the
-    first UNIQUE key without nullable or partial columns (both servers promote it, and say so in their table maps).
+    first UNIQUE key without nullable or partial columns (both servers promote it, and say so in their table maps); none
+    where only the whole row tells it from others, if anything does.
 
     default_charset and what follows: what only DDL tells and later DDL needs. They say nothing about how a row is
     decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named.
@@ -153,7 +154,7 @@ def why_not_mirrored(schema: TableSchema) -> tuple[str, str] | None:
     hashed = next((key.name for key in schema.keys if key.is_hash), None)
     if hashed:
         return "ddl-unsupported", f"the UNIQUE key {hashed} is kept as a hash, in a column that only the log shows"
-    return None if schema.primary_key else ("no-primary-key", "the table has no primary key")
+    return None
 
 
 def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:

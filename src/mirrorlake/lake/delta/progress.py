@@ -37,6 +37,7 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
+CHECK_FAILED = "USER_RAISED_EXCEPTION"  # by raise_error: what a statement expects may be gone when another did its step
 RENEW_AFTER = timedelta(days=7)
 """Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit on top of it."""
 HARMLESS = {
@@ -200,6 +201,11 @@ def run_statement(
     return done
 
 
+def step_done(session: SparkSession, table: str, *, app_id: str, lsn: int) -> StepCommit | None:
+    """The commit that did a planned step before, for a step that cannot even be tried twice."""
+    return _committed(session, table, new_note({}, lsn, app_id, lsn))
+
+
 def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
     """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so repeating is the caller's care.
 
@@ -237,7 +243,8 @@ def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iter
     try:
         yield
     except Exception as error:
-        done = _committed(session, table, note) if CONFLICT in str(error) else None
+        may_be_lost = any(sign in str(error) for sign in (CONFLICT, CHECK_FAILED))
+        done = _committed(session, table, note) if may_be_lost else None
         if done is None:
             raise
         if not done.is_new:

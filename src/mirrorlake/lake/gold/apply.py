@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
-from mirrorlake.lake.delta.progress import claim_source, read_progress, refuse_restored
+from mirrorlake.lake.delta.progress import StepCommit, claim_source, read_progress, refuse_restored
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
@@ -26,6 +26,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.evolve import left_out
+from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
 from mirrorlake.lake.gold.register import DROPPED, MIRROR_CHANGED, REFUSED, STREAMING, TableEntry, TableRegister
@@ -33,7 +34,7 @@ from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
 MAX_THREADS = 4
-_INVALID_KEY = re.compile("invalid-key: (key column .* has a value that has no meaning)")
+_IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ class ApplyHop:
         self, epoch: Epoch, reader: ChangeReader, planned: dict[tuple[str, str], EpochTable], changes: TableChanges,
         entry: TableEntry,
     ) -> EpochTable | TableEntry:  # fmt: skip
-        """The table's step, or why it is mirrored no more: someone else changed the mirror, or a key has no meaning."""
+        """The table's step, or why it is mirrored no more: others changed the mirror, or the work found a refusal."""
         mirror = self._lake.names.mirror(entry.mirror_id)
         try:
             done, changed_by = self._apply_table(epoch, reader, planned.get(changes.name), changes, entry)
@@ -191,11 +192,11 @@ class ApplyHop:
             if table_exists(self._session(), mirror):
                 raise
             return _changed(entry, changes.first_lsn, "the mirror table is gone")
-        except Exception as error:  # of a Spark worker only the text comes back
-            found = _INVALID_KEY.search(str(error))
+        except Exception as error:  # of what Spark ran only the text comes back
+            found = _IN_SPARK.search(str(error))
             if found is None:
                 raise
-            return entry.refused(changes.first_lsn, "invalid-key", found[1])
+            return entry.refused(changes.first_lsn, found[1], found[2])
         if changed_by:
             return _changed(entry, changes.first_lsn, f"others changed the mirror table: {', '.join(changed_by)}")
         return done
@@ -209,11 +210,18 @@ class ApplyHop:
         types, key = mirror_types(entry.schema), entry.schema.primary_key
         payload = lake.payload("apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to)
         mirror = lake.names.mirror(entry.mirror_id)
+        if not key:
+            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, types, self._sizes)
+            step = write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
+            return self._done(entry, step)
         net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
         if changes.only_inserts or (planned and planned.version == 0):
             step = append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         else:
             step = merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
+        return self._done(entry, step)
+
+    def _done(self, entry: TableEntry, step: StepCommit) -> tuple[EpochTable, tuple[str, ...]]:
         self._versions[entry.mirror_id] = step.version
         return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
 

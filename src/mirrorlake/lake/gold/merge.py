@@ -62,11 +62,13 @@ def merge_statement(mirror: str, source: str, columns: list[str], key: tuple[str
 
 
 def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> str:
-    """Literal bounds of the first key column: Delta skips files by literals only."""
-    if local is None or not len(local) or not any(is_kind(local.schema.field(key[0]).type) for is_kind in _RANGED):
+    return literal_range(local[key[0]], key[0]) if local is not None else ""
+
+
+def literal_range(values: pa.ChunkedArray, column: str) -> str:
+    """Literal bounds of the values that a mirror's column must have: Delta skips files by literals only."""
+    if not len(values) or values.null_count or not any(is_kind(values.type) for is_kind in _RANGED):
         return ""
-    bounds = pc.min_max(local[key[0]]).as_py()
-    low, high = (
-        f"DATE'{v}'" if pa.types.is_date(local.schema.field(key[0]).type) else v for v in (bounds["min"], bounds["max"])
-    )
-    return f" AND t.{quote(key[0])} BETWEEN {low} AND {high}"
+    bounds = pc.min_max(values).as_py()
+    low, high = (f"DATE'{v}'" if pa.types.is_date(values.type) else v for v in (bounds["min"], bounds["max"]))
+    return f" AND t.{quote(column)} BETWEEN {low} AND {high}"

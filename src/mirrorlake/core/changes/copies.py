@@ -1,0 +1,70 @@
+"""Row changes of a table without a key -> how many copies of each row come and go.
+
+    change     copies
+    INSERT     after +1
+    UPDATE     before -1, after +1
+    DELETE     before -1
+
+Equal rows cannot be told apart, so the order of changes does not matter: the sum is the net effect. Rows are equal when
+all their values are, byte for byte: no collation, NULL equals NULL, and -0.0 is not 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mirrorlake.core.changes.images import LSN
+from mirrorlake.core.values.variant_columns import decode_images
+
+COPIES = "_copies"
+"""How many copies of the row come; below 0: how many go."""
+
+
+def place(i: int) -> str:
+    """What column i of the table is called in a net effect: the source may call it anything, ``COPIES`` too."""
+    return f"_{i}"
+
+
+def copies_schema(types: Iterable[pa.DataType]) -> pa.Schema:
+    columns = {place(i): kind for i, kind in enumerate(types)}
+    return pa.schema({**columns, LSN: pa.int64(), COPIES: pa.int64()})
+
+
+def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType]) -> pa.Table:
+    """Each row of which more copies come than go, or the other way round, once; ``_lsn`` is its last change's.
+
+    batches: ``CHANGE_COLUMNS`` of one table, in any order. Returns columns of ``copies_schema``.
+    """
+    schema, places = copies_schema(columns.values()), [place(i) for i in range(len(columns))]
+    images = pa.concat_tables([schema.empty_table(), *(_counted_images(batch, columns) for batch in batches)])
+    counted = pa.table([_comparable(column) for column in images.columns], names=schema.names)
+    summed = counted.group_by(places).aggregate([(LSN, "max"), (COPIES, "sum")])
+    changed = summed.filter(pc.not_equal(summed[f"{COPIES}_sum"], 0))
+    rows = [_typed(changed[name], schema.field(name).type) for name in places]
+    return pa.table([*rows, changed[f"{LSN}_max"], changed[f"{COPIES}_sum"]], schema=schema)
+
+
+def _counted_images(changes: pa.RecordBatch, columns: dict[str, pa.DataType]) -> pa.Table:
+    op = changes.column("op")
+    come = pc.indices_nonzero(pc.not_equal(op, "DELETE")).to_numpy().astype(np.int64)
+    go = pc.indices_nonzero(pc.not_equal(op, "INSERT")).to_numpy().astype(np.int64)
+    images = (decode_images(changes.column(side), columns, rows) for side, rows in (("after", come), ("before", go)))
+    lsn = changes.column("lsn").take(pa.array(np.concatenate([come, go])))
+    copies = pa.array(np.repeat([1, -1], [len(come), len(go)]))
+    arrays = [pa.concat_arrays(pair) for pair in zip(*images, strict=True)]
+    return pa.Table.from_arrays([*arrays, lsn, copies], schema=copies_schema(columns.values()))
+
+
+def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A float as its bits."""
+    if not pa.types.is_floating(column.type):
+        return column
+    return pa.chunked_array([chunk.view(f"int{column.type.bit_width}") for chunk in column.chunks])
+
+
+def _typed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind) if column.type != kind else column

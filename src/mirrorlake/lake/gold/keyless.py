@@ -1,0 +1,140 @@
+"""Mirrors of tables without a key: as many copies of each row as the source has.
+
+what the epoch holds for the table        statement
+no copy of any row goes                   append of the copies that come
+anything else                             MERGE by the whole row
+
+A MERGE deletes all rows that match. So where k of n equal rows go, its source has the row once, which deletes n, and
+n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies fails the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from mirrorlake.core.changes.copies import COPIES, net_copies, place
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
+from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.merge import literal_range
+from mirrorlake.lake.gold.net_effect import Sizes, arrow_type
+from mirrorlake.lake.gold.table import LSN_COLUMN
+
+DIVERGED = ("mirror-diverged", "the log takes away a row that the mirror does not have as often")
+_MARKS = f"{LSN_COLUMN} BIGINT, {COPIES} BIGINT"
+_EACH_COPY = f"explode(array_repeat(0, CAST({COPIES} AS INT)))"  # none for a number below 0
+
+
+@dataclass(frozen=True, slots=True)
+class NetCopies:
+    """rows: columns of ``copies_schema``, each row once. local: the same in memory, when it was made in the driver."""
+
+    rows: DataFrame
+    local: pa.Table | None
+    only_come: bool
+
+
+def net_copies_of(
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
+    types: dict[str, str], sizes: Sizes,
+) -> NetCopies:  # fmt: skip
+    """types: Spark types of the table's columns, in DDL spelling."""
+    arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
+    ddl = ", ".join([*(f"{place(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
+    batches = reader.in_memory(changes.name, lsn_from, lsn_to)
+    if batches is None:
+        rows = reader.stored(session, changes.name, lsn_from, lsn_to)
+        if changes.n_changes > sizes.local:
+            return _by_workers(rows, changes, arrow_types, types, ddl)
+        batches = rows.toArrow().to_batches()
+    local = net_copies(batches, arrow_types)
+    return NetCopies(session.createDataFrame(local, ddl), local, not len(_that_go(local)))
+
+
+def write_copies(
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, str], lsn: int, payload: dict
+) -> StepCommit:
+    """Raises what Spark raises for ``DIVERGED`` when the mirror lacks a copy that goes."""
+    mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
+    done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its copies are gone: it would fail
+    if done:
+        return StepCommit(done.version, False, done.changed_by)
+    if net.only_come:
+        columns = [f"{place(i)} AS {quote(name)}" for i, name in enumerate(types)]
+        rows = net.rows.selectExpr("*", f"{_EACH_COPY} AS _copy").selectExpr(*columns, LSN_COLUMN)
+        return append_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+    view = f"copies_{mirror_id}"
+    net.rows.createOrReplaceTempView(view)
+    try:
+        statement = merge_copies_statement(mirror, quote(view), types, _range(net.local, types))
+        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_range: str = "") -> str:
+    """net: a table or view of ``copies_schema``. row_range: see ``literal_range``, for the rows of which copies go."""
+    places = [place(i) for i in range(len(types))]
+    columns, kinds = ", ".join(places), list(types.values())
+    in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row{row_range}"
+    go = f"SELECT *, {_whole_row(places, kinds)} AS _row FROM {net} WHERE {COPIES} < 0"
+    held = (
+        f"SELECT s.*, t.{LSN_COLUMN} AS _held, count(t.{LSN_COLUMN}) OVER (PARTITION BY s._row) AS _n,"
+        f" row_number() OVER (PARTITION BY s._row ORDER BY t.{LSN_COLUMN}) AS _nth"
+        f" FROM ({go}) s LEFT JOIN {mirror} t ON {in_mirror}"
+    )
+    source = (
+        f"SELECT IF(_n < -{COPIES}, raise_error('{': '.join(DIVERGED)}'), IF(_nth = 1, _row, NULL)) AS _row, {columns},"
+        f" _held AS {LSN_COLUMN} FROM ({held}) WHERE _nth = 1 OR _nth > -{COPIES}"
+        f" UNION ALL SELECT NULL, {columns}, {LSN_COLUMN} FROM {net} LATERAL VIEW {_EACH_COPY} AS _copy"
+    )
+    written = ", ".join(map(quote, [*types, LSN_COLUMN]))
+    values = ", ".join(f"s.{name}" for name in [*places, LSN_COLUMN])
+    return (
+        f"MERGE INTO {mirror} t USING ({source}) s ON {in_mirror}"
+        f" WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s._row IS NULL THEN INSERT ({written}) VALUES ({values})"
+    )
+
+
+def _by_workers(
+    rows: DataFrame, changes: TableChanges, arrow_types: dict[str, pa.DataType], types: dict[str, str], ddl: str
+) -> NetCopies:
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from net_copies([batch], arrow_types).to_batches()
+
+    counted = rows.mapInArrow(count, ddl)
+    if changes.only_inserts:
+        return NetCopies(counted, None, only_come=True)
+    places = [place(i) for i in range(len(types))]
+    sums = [*(f"first({name}) AS {name}" for name in places), f"max({LSN_COLUMN}) AS {LSN_COLUMN}"]
+    grouped = counted.groupBy(F.expr(_whole_row(places, types.values()))).agg(
+        *map(F.expr, [*sums, f"sum({COPIES}) AS {COPIES}"])
+    )
+    return NetCopies(grouped.where(f"{COPIES} <> 0").select(*counted.columns), None, only_come=False)
+
+
+def _whole_row(columns: Sequence[str], kinds: Iterable[str]) -> str:
+    """A value that is equal for equal rows. Spark takes -0.0 for 0.0, but tells their texts apart."""
+    fields = (
+        f"'{place(i)}', " + (f"CAST({column} AS STRING)" if kind in ("float", "double") else column)
+        for i, (column, kind) in enumerate(zip(columns, kinds, strict=True))
+    )
+    return f"named_struct({', '.join(fields)})"
+
+
+def _that_go(local: pa.Table) -> pa.Table:
+    return local.filter(pc.less(local[COPIES], 0))
+
+
+def _range(local: pa.Table | None, types: Iterable[str]) -> str:
+    if local is None:
+        return ""
+    return "".join(literal_range(_that_go(local)[place(i)], name) for i, name in enumerate(types))

@@ -1,0 +1,8 @@
+-- only: mysql
+-- MariaDB stores no -0.0.
+CREATE TABLE t (d DOUBLE);
+INSERT INTO t VALUES (0e0), (-0e0), (-0e0), (1);
+UPDATE t SET d = 2 WHERE CAST(d AS CHAR) = '-0' LIMIT 1;
+DELETE FROM t WHERE CAST(d AS CHAR) = '0';
+INSERT INTO t VALUES (0e0), (0e0), (-0e0);
+DELETE FROM t WHERE CAST(d AS CHAR) = '-0' LIMIT 1;

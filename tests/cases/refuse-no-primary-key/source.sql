@@ -1,5 +1,0 @@
-CREATE TABLE good (id INT PRIMARY KEY, v INT);
-CREATE TABLE bad (id INT, v INT);
-INSERT INTO good VALUES (1, 1);
-INSERT INTO bad VALUES (1, 1), (1, 1);
-UPDATE good SET v = 10;
