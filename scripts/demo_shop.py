@@ -52,7 +52,8 @@ class Shop:
         self.execute("USE shop")
         for definition in table_definitions():
             self.execute(definition)
-        self.insert("opening_hours", [(day, "09:00:00", "18:30:00") for day in range(1, 7)])
+        self.insert("opening_hours", [(day, "09:00:00", "18:30:00") for day in range(1, 7) for _ in range(3)])
+        self.insert("visits", [(f"visitor {n}", OPENED) for n in range(20)])
         self.insert("products", [self.new_product(100 + n) for n in range(products)])
         self.insert("customers", [self.new_customer(1 + n) for n in range(customers)])
         self.connection.commit()
@@ -184,6 +185,15 @@ class Shop:
         self.execute("DELETE FROM carts WHERE cart_id BETWEEN 20 AND 160")
         self.connection.commit()
         self.execute("DROP TABLE carts")
+
+    def change_hours(self) -> None:
+        """Of the equal rows of three doors some go and some change."""
+        self.execute("DELETE FROM opening_hours WHERE weekday = 6 LIMIT 2")
+        self.execute("UPDATE opening_hours SET closes = '20:00:00' WHERE weekday >= 4 LIMIT 4")
+        self.connection.commit()
+
+    def number_visits(self) -> None:
+        self.execute("ALTER TABLE visits ADD visit_id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY FIRST")
 
     def introduce_coupons(self) -> None:
         self.execute("ALTER TABLE orders ADD COLUMN coupon VARCHAR(20) NULL")

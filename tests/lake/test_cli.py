@@ -162,10 +162,10 @@ def test_status_tells_where_every_hop_is(demo):
     assert [(found[hop]["lag_s"], found[hop]["lag_bytes"]) for hop in ("silver", "gold")] == [(0.0, 0)] * 2
     assert (found["bronze"]["lag_s"], found["bronze"]["lag_bytes"]) == (None, None)
     assert (found["gold"]["epoch"], found["gold"]["open_epoch"]) == (9, None)
-    assert found["tables"] == {"streaming": 6, "refused": 1, "dropped": 1}
-    assert [(r["table"], r["code"]) for r in found["refused"]] == [("opening_hours", "no-primary-key")]
+    assert found["tables"] == {"streaming": 7, "refused": 1, "dropped": 1}
+    assert [(r["table"], r["code"]) for r in found["refused"]] == [("visits", "needs-resync")]
     shown = mirrorlake_cli("status", "--lake", demo.lakes["mysql"]).stdout
-    assert all(word in shown for word in ("bronze", "silver", "gold", "6 streaming", "no-primary-key"))
+    assert all(word in shown for word in ("bronze", "silver", "gold", "7 streaming", "needs-resync"))
 
 
 def test_tables_are_listed_with_their_columns(demo):
@@ -180,6 +180,7 @@ def test_tables_are_listed_with_their_columns(demo):
         "payments",
         "products",
         "stock_moves",
+        "visits",
     ]
     lines = by_name["order_lines"]
     applied_lsn = json.loads(mirrorlake_cli("status", "--json", "--lake", lake).stdout)["gold"]["lsn"]
@@ -195,21 +196,17 @@ def test_tables_are_listed_with_their_columns(demo):
             {"name": "discount", "source_type": "float", "spark_type": "float"},
         ],
     }  # fmt: skip
-    refused = by_name["opening_hours"]
-    assert (refused["state"], refused["path"], refused["applied_lsn"], refused["code"]) == (
+    refused = by_name["visits"]
+    assert (refused["state"], refused["applied_lsn"], refused["code"], refused["reason"]) == (
         "refused",
         None,
-        None,
-        "no-primary-key",
+        "needs-resync",
+        "column visit_id: rows that exist get numbers in an order that the log does not have",
     )
-    assert (refused["columns"], refused["reason"]) == (
-        [
-            {"name": "weekday", "source_type": "tinyint unsigned", "spark_type": "smallint"},
-            {"name": "opens", "source_type": "time", "spark_type": "string"},
-            {"name": "closes", "source_type": "time", "spark_type": "string"},
-        ],
-        "the table has no primary key",
-    )
+    assert refused["columns"] == [
+        {"name": "visitor", "source_type": "varchar(40)", "spark_type": "string"},
+        {"name": "came_at", "source_type": "datetime", "spark_type": "timestamp_ntz"},
+    ]
 
 
 # --- sql
@@ -267,15 +264,16 @@ def test_what_the_hops_keep_is_queried_too(sql):
 
 def test_all_tables_are_shown_and_nothing_is_left_behind(sql, spark):
     shown = [row["tableName"] for row in json.loads(sql("SHOW TABLES IN shop").stdout) if row["namespace"] == "shop"]
-    assert shown == ["customers", "order_lines", "orders", "payments", "products", "stock_moves"]
+    assert shown == ["customers", "opening_hours", "order_lines", "orders", "payments", "products", "stock_moves"]
     assert [row.namespace for row in spark.sql("SHOW DATABASES").collect()] == ["default"]
 
 
-@pytest.mark.parametrize("query", ["SELECT * FROM shop.opening_hours", "SELECT 1 FROM customers, opening_hours"])
+@pytest.mark.parametrize("query", ["SELECT * FROM shop.visits", "SELECT 1 FROM customers, visits"])
 def test_a_refused_table_says_why(sql, query):
     exit_code, code, message = complaint(sql(query))
-    assert (exit_code, code) == (3, "no-primary-key")
-    assert message == "this table is not mirrored: the table has no primary key (table shop.opening_hours)"
+    assert (exit_code, code) == (3, "needs-resync")
+    reason = "column visit_id: rows that exist get numbers in an order that the log does not have"
+    assert message == f"this table is not mirrored: {reason} (table shop.visits)"
 
 
 @pytest.mark.parametrize(
