@@ -85,14 +85,15 @@ def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_
     columns, kinds = ", ".join(places), list(types.values())
     in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row{row_range}"
     go = f"SELECT *, {_whole_row(places, kinds)} AS _row FROM {net} WHERE {COPIES} < 0"
-    held = (
-        f"SELECT s.*, t.{LSN_COLUMN} AS _held, count(t.{LSN_COLUMN}) OVER (PARTITION BY s._row) AS _n,"
-        f" row_number() OVER (PARTITION BY s._row ORDER BY t.{LSN_COLUMN}) AS _nth"
-        f" FROM ({go}) s LEFT JOIN {mirror} t ON {in_mirror}"
+    held = f"SELECT s.*, t.{LSN_COLUMN} AS _held FROM {mirror} t JOIN ({go}) s ON {in_mirror}"
+    numbered = (  # 0: the row that deletes; from 1 on: the copies in the mirror
+        f"SELECT *, count(_held) OVER (PARTITION BY _row) AS _n,"
+        f" row_number() OVER (PARTITION BY _row ORDER BY _held NULLS FIRST) - 1 AS _nth"
+        f" FROM ({held} UNION ALL SELECT *, NULL FROM ({go}))"
     )
     source = (
-        f"SELECT IF(_n < -{COPIES}, raise_error('{': '.join(DIVERGED)}'), IF(_nth = 1, _row, NULL)) AS _row, {columns},"
-        f" _held AS {LSN_COLUMN} FROM ({held}) WHERE _nth = 1 OR _nth > -{COPIES}"
+        f"SELECT IF(_n < -{COPIES}, raise_error('{': '.join(DIVERGED)}'), IF(_nth = 0, _row, NULL)) AS _row, {columns},"
+        f" _held AS {LSN_COLUMN} FROM ({numbered}) WHERE _nth = 0 OR _nth > -{COPIES}"
         f" UNION ALL SELECT NULL, {columns}, {LSN_COLUMN} FROM {net} LATERAL VIEW {_EACH_COPY} AS _copy"
     )
     written = ", ".join(map(quote, [*types, LSN_COLUMN]))
