@@ -75,8 +75,8 @@ def run_shop(server: Server) -> None:
         shop.replace_customers(40)
         server.execute("FLUSH BINARY LOGS")
         shop.remove_shelves()
-        shop.change_hours()
         shop.number_visits()
+        shop.change_hours()
         shop.count_stock()
         shop.trade(285)
 

@@ -8,7 +8,7 @@ is repeated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Exchange, From, Remove
@@ -48,10 +48,11 @@ class Outcome:
         return DdlClass.REGISTERED if is_registered else DdlClass.DEFINITION
 
     def stopped(self, lsn: int, stop: Stop) -> TableEntry:
-        """The entry when the work could not be done."""
-        mirrored = self.entry or self.mirrored
-        assert mirrored, "work is on the mirror of a table"
-        return mirrored.refused(lsn, stop.code, stop.reason)
+        """The entry when the work could not be done: the mirror has the columns that it had."""
+        after = self.entry or self.mirrored
+        assert after, "work is on the mirror of a table"
+        schema = self.mirrored.schema if self.mirrored else after.schema
+        return replace(after, schema=schema).refused(lsn, stop.code, stop.reason)
 
 
 IsWanted = Callable[[str, str], bool]
