@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.register import REFUSED, STREAMING
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
+from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.lake_runs import LakeRun
 
 NAMES = ("t", "u", "v")
@@ -34,13 +37,18 @@ def test_a_mirror_that_lacks_a_row_that_goes_is_refused_and_the_others_go_on(spa
     assert [run.mirror(entry.mirror_id) for entry in entries] == [as_before, as_before, [canonical_row(TWO)]]
 
 
-def test_copies_that_stay_keep_their_lsn(spark, tmp_path):
+def test_copies_that_stay_keep_their_lsn(spark, tmp_path, monkeypatch):
+    """Also when the process ends behind the commit that takes one away, and the epoch is repeated."""
     insert, delete = Transaction([Insert(T, [ONE, TWO])]), Transaction([Delete(T, [ONE])])
     logged, found = list(CREATE), []
     for transaction in (insert, insert, delete):
         logged.append(transaction)
         write_logs(tmp_path / "logs", Log("mysql", logged, end="open"), 1)
         run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
+        if transaction is delete:
+            with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+                crash_at(patch, "mirrorlake.lake.delta.progress.run_statement", "after", 1)
+                run.all_hops()
         run.all_hops()
         mirror = spark.table(run.lake.names.mirror(run.register.get(("shop", "t")).mirror_id))
         found.append([(row.a, row._lsn) for row in mirror.orderBy("a", "_lsn").collect()])
