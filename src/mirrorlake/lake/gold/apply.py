@@ -226,7 +226,7 @@ class ApplyHop:
         return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
-        lake, work = self._lake, carry_out_epoch(self._session(), self._lake, epoch, self._register, self._is_wanted)
+        lake, work = self._lake, carry_out_epoch(self._session, self._lake, epoch, self._register, self._is_wanted)
         self._register.commit(lake, work.entries, epoch.number)
         for identity in work.touched:
             self._versions.pop(identity, None)

@@ -75,7 +75,8 @@ def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
 
     row: as the versions are now, for when there is no such row yet.
     """
-    _append(lake, PREPARED, [row], app_id=lake.app_id(f"{HOP}/{PREPARED}"), txn_version=row.lsn)
+    app_id = lake.app_id(f"{HOP}/{PREPARED}/{row.tables[0].mirror_id}")  # others may be prepared at the same time
+    _append(lake, PREPARED, [row], app_id=app_id, txn_version=row.lsn)
     ledger = lake.spark.table(lake.names.control_barriers).where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
     return {table.mirror_id: table.version for table in ledger.first().tables}
 

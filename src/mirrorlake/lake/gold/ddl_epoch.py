@@ -1,5 +1,7 @@
 """An epoch of DDL: statement by statement its commits on the mirrors, then the register, then the ledger.
 
+DDL on tables that have nothing to do with each other is carried out side by side.
+
     1. plan row          control_epochs, before anything else
     2. prepared row      of an EXCHANGE PARTITION only: pins the Delta versions that both outputs are computed from
     3. mirror commits    each carries the DDL's lsn and its step; those that are there are not made again
@@ -13,7 +15,8 @@ epoch, comes to the same outcomes, and makes those commits that are not there ye
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -27,6 +30,8 @@ from mirrorlake.lake.gold.evolve import IsWanted, Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.versions import newest_version
+
+MAX_THREADS = 4
 
 
 def with_effect(
@@ -56,11 +61,37 @@ class DdlWork:
 
 
 def carry_out_epoch(
-    session: SparkSession, lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: IsWanted
+    session: Callable[[], SparkSession], lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: IsWanted
 ) -> DdlWork:
-    """Steps 2 and 3. register: as it is before the epoch; it is left so."""
-    now, done = register.copy(), DdlWork()
-    for barrier in barriers.read(lake, epoch.lsn_from, epoch.lsn_to):
+    """Steps 2 and 3. session: the calling thread's own. register: as it is before the epoch; it is left so."""
+    groups = independent(barriers.read(lake, epoch.lsn_from, epoch.lsn_to))
+    with ThreadPoolExecutor(MAX_THREADS) as pool:
+        works = list(pool.map(lambda group: _carry_out(session(), lake, group, register.copy(), is_wanted), groups))
+    return DdlWork(
+        entries=sorted((entry for work in works for entry in work.entries), key=lambda entry: entry.lsn),
+        executed=sorted((ddl for work in works for ddl in work.executed), key=lambda ddl: ddl[0]),
+        touched={mirror_id for work in works for mirror_id in work.touched},
+    )
+
+
+def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
+    """The barriers in groups that name no table in common, each in the order of the log."""
+    groups: list[tuple[set[tuple[str, str]], list[Barrier]]] = []
+    for barrier in ahead:
+        names = set(barrier.names)
+        meets = [group for group in groups if not names.isdisjoint(group[0])]
+        groups = [group for group in groups if names.isdisjoint(group[0])]
+        joined = sorted((b for _, group in meets for b in group), key=lambda b: b.lsn)
+        groups.append((names.union(*(known for known, _ in meets)), [*joined, barrier]))
+    return [group for _, group in groups]
+
+
+def _carry_out(
+    session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, is_wanted: IsWanted
+) -> DdlWork:
+    """now: the register before the first of them; carried on."""
+    done = DdlWork()
+    for barrier in ahead:
         effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted)
         if effect:
             strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
