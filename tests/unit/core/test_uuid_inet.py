@@ -1,4 +1,4 @@
-"""MariaDB's UUID, INET6 and INET4: stored bytes -> the text that the server shows; cases hold the server's."""
+"""MariaDB's UUID, INET6 and INET4: stored bytes -> the text that the server shows."""
 
 from __future__ import annotations
 
