@@ -24,6 +24,7 @@ REFUSALS: dict[str, str] = {
     "log-starts-inside-transaction": "Start at an earlier position: the chosen one is not the start of a transaction.",
     "log-replaced": "RESET, a restored backup or other files: bring back the log that the lake was made from, or start a new lake.",
     "torn-transaction": "The server crashed while writing this transaction; start a new lake after it.",
+    "xa-not-prepared": "Its rows are in an older binlog file: start a new lake from that file, or one after this position.",
     # --- the server
     "server-unreachable": "Check host, port and network; the run can be repeated as it is.",
     "server-lost": "The connection broke; run again, it goes on from the last committed boundary.",
@@ -34,7 +35,7 @@ REFUSALS: dict[str, str] = {
     "binlog-off": "Start the server with log_bin enabled, then run preflight again.",
     "binlog-format": "SET GLOBAL binlog_format = 'ROW' and reconnect all clients.",
     "binlog-row-image": "SET GLOBAL binlog_row_image = 'FULL' and reconnect all clients.",
-    "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = ''.",
+    "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = ''; copy a table again that was refused for it.",
     "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
     "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
     # --- the lake

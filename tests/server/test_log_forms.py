@@ -17,7 +17,6 @@ from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerLogin
@@ -171,14 +170,3 @@ def test_a_live_stream_brings_the_bytes_of_the_files(with_full_metadata, tmp_pat
     assert found == expected
     inside = [int.from_bytes(raw[13:17], "little") for raw in expected["raw"].to_pylist() if raw[4] in (19, 23, 166)]
     assert {end == 0 for end in inside} == ({server.flavor == "mariadb118"} if files.flavor == "mariadb" else set())
-
-
-def test_a_prepared_xa_transaction_is_refused_by_name(with_full_metadata, tmp_path):
-    server = with_full_metadata
-    statements = [*STATEMENTS[:3], "XA START 'x'", STATEMENTS[3], "XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"]
-    for k, compression in enumerate(("OFF", "ON")):
-        form = {name: compression for name in FORMS[server.flavor] if "compress" in name and "len" not in name}
-        source = bring(tmp_path / str(k), logged(server, form, statements))
-        with pytest.raises(RefusedError, match="XA") as refused:
-            silver(source)
-        assert refused.value.code == "log-event" and refused.value.position

@@ -13,6 +13,7 @@ from random import Random
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.mysql.binlog_files import FileSource
@@ -66,7 +67,10 @@ def logged_rows(folder: Path, server, tables: list[TableSchema]) -> dict[str, di
     source = FileSource(folder)
     reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
     chunks = reader.read(source.read(source.earliest(), source.current()))
-    silver = Assembler(server.flavor).assemble(chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks)
+    events = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
+    definitions = DefinitionReader(server.flavor)
+    definitions.read(events)
+    silver = Assembler(server.flavor, definitions.timeline(-1, 2**62)).assemble(events)
     found: dict[str, dict[str, Counter]] = {table.table: {} for table in tables}
     for op, *rest in silver_rows(silver, {table.schema_id: table for table in tables}):
         if op in ("INSERT", "DELETE"):

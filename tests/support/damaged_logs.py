@@ -25,6 +25,8 @@ from mirrorlake.core.binlog.framing import SLACK_BYTES, EventBlock, index_events
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.xa import plan_xa
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.errors import RefusedError
 from tests.support.binlog_writer import encode_logs
@@ -219,6 +221,7 @@ def outcomes(arena: Arena, flavor: str, data: bytes, has_checksum: bool) -> Iter
         for batch in assembler.assemble(arena.guarded_raw(chunk) for chunk in chunks):
             batch.validate(full=True)
             yield from batch.column("op").to_pylist()
+        plan_xa(open_events(chunks), {})
     except RefusedError as error:
         yield error.code
     finally:

@@ -16,9 +16,10 @@ Expression = tuple[str, list[Any]]
 
 TYPES_OF = {
     "mysql": (ColumnType("json"), ColumnType("json"), ColumnType("json"), ColumnType("vector")),
-    "mariadb": (),
+    "mariadb": (ColumnType("uuid"), ColumnType("inet6"), ColumnType("inet4")),
 }
 """What one server has and the other has not."""
+_KEY_TYPES_OF = {"mysql": (), "mariadb": TYPES_OF["mariadb"]}
 _COMPRESSIBLE = {"varchar", "varbinary", *TEXTS, *BLOBS}
 _MAX_ROWS, _NULL_SHARE, _KEY_TRIES = 12, 0.1, 20
 
@@ -32,7 +33,10 @@ _INVALID = {
 
 def random_table_of(random: Random, database: str, name: str, flavor: str) -> TableSchema:
     types = COLUMN_TYPES + TYPES_OF[flavor] * 4
-    keys = [Column(f"k{n}", random.choice(KEY_TYPES), nullable=False) for n in range(random.choice((1, 1, 2)))]
+    keys = [
+        Column(f"k{n}", random.choice(KEY_TYPES + _KEY_TYPES_OF[flavor]), nullable=False)
+        for n in range(random.choice((1, 1, 2)))
+    ]
     others = [Column(f"c{n}", random.choice(types), random.random() < 0.8) for n in range(random.randint(1, 12))]
     columns = keys + others
     random.shuffle(columns)

@@ -38,7 +38,7 @@ COLUMN_TYPES: tuple[ColumnType, ...] = (
     ColumnType("set", labels=tuple(f"s{n}" for n in range(64)), charset="latin1"),
 )  # fmt: skip
 
-OF_ONE_SERVER = {"json", "vector"}
+OF_ONE_SERVER = {"json", "vector", "uuid", "inet6", "inet4"}
 """Mirrored types that only one of the servers has: see ``random_sql``."""
 
 KEY_TYPES: tuple[ColumnType, ...] = (

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Context, Decimal
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from mirrorlake.core.schema.types import ColumnType
 
@@ -165,6 +166,29 @@ def _geometry(random: Random, of: ColumnType) -> Choice:
     return edges, lambda: point(random.uniform(-90, 90), random.uniform(-90, 90))
 
 
+def _uuid(random: Random, of: ColumnType) -> Choice:
+    """Every version and variant: the server keeps some of them in another order."""
+    edges = ["0" * 32, "f" * 32, "20" * 16, "0" * 31 + "1", "1" + "0" * 31]
+    return [str(UUID(edge)) for edge in edges], lambda: str(
+        UUID(bytes=random.randbytes(random.randint(1, 16)).ljust(16, b"\0"))
+    )
+
+
+def _inet6(random: Random, of: ColumnType) -> Choice:
+    """Any run of zeros, and the forms that hold an IPv4 address."""
+    edges = ["::", "::1", "1::", "::1.2.3.4", "::ffff:1.2.3.4", "::1:2:3", "1:0:3:4:5:6:7:8", "1:0:0:4:0:0:7:8"]
+
+    def some():
+        words = [random.choice((0, 0, 0xFFFF, random.getrandbits(16), random.getrandbits(5))) for _ in range(8)]
+        return ":".join(f"{word:x}" for word in words)
+
+    return edges, some
+
+
+def _inet4(random: Random, of: ColumnType) -> Choice:
+    return ["0.0.0.0", "255.255.255.255", "1.0.0.0", "32.32.32.32"], lambda: ".".join(map(str, random.randbytes(4)))
+
+
 def _enum(random: Random, of: ColumnType) -> Choice:
     return [of.labels[0], of.labels[-1]], lambda: random.choice(of.labels)
 
@@ -179,7 +203,7 @@ def _set(random: Random, of: ColumnType) -> Choice:
 _CHOICES: dict[str, Callable[[Random, ColumnType], Choice]] = {
     **dict.fromkeys(_INTEGER_BITS, _integer), "decimal": _decimal, "float": _float, "double": _double, "bit": _bit,
     "year": _year, "date": _date, "datetime": _datetime, "timestamp": _timestamp, "time": _time,
-    "geometry": _geometry, "enum": _enum, "set": _set,
+    "geometry": _geometry, "uuid": _uuid, "inet6": _inet6, "inet4": _inet4, "enum": _enum, "set": _set,
     **dict.fromkeys(("char", "varchar", *_MAX_TEXT), _text),
     **dict.fromkeys(("binary", "varbinary", *_MAX_BLOB), _bytes),
 }  # fmt: skip

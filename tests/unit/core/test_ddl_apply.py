@@ -315,7 +315,7 @@ MARIADB_EFFECTS = {
     "create or replace table t (id int primary key)": [("create", "d.t", "id int", [])],
     "create or replace table n (id int primary key)": [("create", "d.n", "id int", [])],
     "create table n (id int primary key, j json)": [("create", "d.n", "id int, j longtext", [])],
-    "create table n (id uuid primary key)": [refused("n", "column id has type uuid", "column-type")],
+    "create table n (id uuid primary key)": [("create", "d.n", "id uuid", [])],
     "create table n (id int primary key, c text compressed)": [("create", "d.n", "id int, c text", [])],
     "alter table t add if not exists a int, add column if not exists c int": [
         ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c"]),

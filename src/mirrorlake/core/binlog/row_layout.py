@@ -39,11 +39,13 @@ from mirrorlake.core.values.kinds import (
     TIME,
     TIMESTAMP,
     UNSIGNED_LONG,
+    UUID_INET,
     YEAR,
 )  # fmt: skip
 from mirrorlake.core.values.numeric import decimal_bytes
 from mirrorlake.core.values.temporal import fraction_bytes
 from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE
+from mirrorlake.core.values.uuid_inet import INET4, INET6, UUID
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
 _OLD_STORAGE = {7: (OLD_TIMESTAMP, 4), 11: (OLD_TIME, 3), 12: (OLD_DATETIME, 8)}  # wire type: (kind, bytes)
@@ -53,6 +55,7 @@ _TEMPORALS = {
     "time": (TIME, 3),
 }  # (kind, bytes without fraction)
 _FIXED_BINARY = "binary"
+_UUID_INET = {"uuid": UUID, "inet6": INET6, "inet4": INET4}
 
 
 @dataclass(slots=True)
@@ -116,6 +119,8 @@ def _column_layout(
     n_bytes, is_compressed = length_bytes(wire_type, metadata), int(wire_type in COMPRESSED)
     if name == "json":
         return JSON, 0, n_bytes, 0, 0
+    if name in _UUID_INET:
+        return UUID_INET, 0, n_bytes, _UUID_INET[name], 0
     if kind.charset is not None and kind.charset != "binary":
         return TEXT, is_compressed, n_bytes, *code_points.form(kind.charset)
     return BINARY, is_compressed, n_bytes, (kind.length or 0) if name == _FIXED_BINARY else 0, 0

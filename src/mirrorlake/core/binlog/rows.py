@@ -2,7 +2,8 @@
 
 A rows event (types 23-25 v1, 30-32 v2; MySQL ``rows_event.h``): table id u48, flags u16, [v2: u16 length of extra
 data, itself included, and the data], column count (length-encoded), bitmap of logged columns (UPDATE: two), then row
-images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL.
+images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. One of
+PARTIAL_UPDATE_ROWS (39) has JSON values as differences from those before; its table is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 
 # Why a rows event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has what ``completeness`` found
 # in the second byte, and the column above it.
-REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP = range(4)
+REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_PARTIAL_JSON = range(5)
 
 DONE, FULL, ROLLED_BACK, MALFORMED_EVENT = range(4)
 """Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event rolls back a
@@ -210,6 +211,9 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
     if slot < 0 or item_i64(slots.is_refused, slot):
         _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0)
         return True
+    if event_type == 39:
+        _emit(state, rows, i, REFUSED, slot, REFUSED_PARTIAL_JSON, 0)
+        return True
     op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
@@ -278,7 +282,7 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
             state[NOTE] = i
         elif kind == 16 or kind == 38:
             _emit_commit(state, rows, i)
-        elif 23 <= kind <= 25 or 30 <= kind <= 32:
+        elif 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39:
             slot = np.int64(np.int32(item_u32(events.slot, i)))
             if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, lookups, state, rows):
                 return FULL

@@ -8,6 +8,7 @@ more than the definition, such as a TIMESTAMP's on the session's time zone, are 
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 import re
 import struct
 from collections.abc import Callable
@@ -54,7 +55,7 @@ def _implicit(column: Column) -> Default:
         return Default("string", column.type.labels[0])
     if kind in ("date", "datetime"):
         return Default("string", "0000-00-00")
-    return Default("number", "0") if kind in _NUMBERS else Default("string", "")
+    return Default("number", "0") if kind in _NUMBERS else Default("string", _IMPLICIT_TEXTS.get(kind, ""))
 
 
 def _matched(pattern: re.Pattern, default: Default) -> re.Match:
@@ -159,6 +160,20 @@ def _characters(column: Column, default: Default, wire_type: int, metadata: int)
     return len(data).to_bytes(length_bytes(wire_type, metadata), "little") + data
 
 
+def _uuid_or_inet(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
+    """As BINARY: without trailing zero bytes, and nothing at all for the zero that is implied."""
+    if default.kind != "string":
+        raise NotKnown
+    if column.type.name == "uuid":
+        data = bytes.fromhex(default.text.replace("-", ""))
+    else:
+        data = {"inet6": ipaddress.IPv6Address, "inet4": ipaddress.IPv4Address}[column.type.name](default.text).packed
+    if len(data) != (4 if column.type.name == "inet4" else 16):
+        raise NotKnown
+    data = data.rstrip(b"\0")
+    return len(data).to_bytes(length_bytes(wire_type, metadata), "little") + data
+
+
 def _enum(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
     if default.kind != "string":
         raise NotKnown
@@ -176,6 +191,7 @@ _ENCODERS: dict[str, Callable[[Column, Default, int, int], bytes]] = {
     **dict.fromkeys(INTEGERS, _integer),
     **dict.fromkeys(("float", "double"), _float),
     **dict.fromkeys(("char", "varchar", "binary", "varbinary", *TEXTS, *BLOBS), _characters),
+    **dict.fromkeys(("uuid", "inet6", "inet4"), _uuid_or_inet),
     "decimal": _decimal,
     "bit": _bit,
     "year": _year,
@@ -184,4 +200,5 @@ _ENCODERS: dict[str, Callable[[Column, Default, int, int], bytes]] = {
     "enum": _enum,
     "set": _set,
 }
+_IMPLICIT_TEXTS = {"uuid": "0" * 32, "inet6": "::", "inet4": "0.0.0.0"}
 _NUMBERS = (*INTEGERS, "decimal", "float", "double", "bit", "year")

@@ -26,7 +26,7 @@ def _identify(buf, offset, length, trailer, event_type, table_id, body_hash):
         kind, start = event_type[i], offset[i]
         end = start + length[i] - trailer[i]
         table_id[i] = -1
-        if not (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32) or end < start + 19 + 8:
+        if not (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) or end < start + 19 + 8:
             continue
         table_id[i] = np.int64(peek_u32(buf + start + 19)) | np.int64(peek_u16(buf + start + 23)) << 32
         if kind == 19:

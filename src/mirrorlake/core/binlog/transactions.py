@@ -12,15 +12,13 @@ An *event group* is what the server writes as one unit: a transaction, or a sing
     opened    QUERY "BEGIN", "XA START"                    inside
     opened    QUERY, other (a DDL); TRANSACTION_PAYLOAD    idle      yes
     opened    TABLE_MAP, rows, annotations, LOAD DATA      inside
-    inside    XID, QUERY "COMMIT", "ROLLBACK",
-              XA_PREPARE that also commits                 idle      yes
+    inside    XID, QUERY "COMMIT", "ROLLBACK", XA_PREPARE  idle      yes
     inside    QUERY, other; TABLE_MAP; rows; annotations   inside
     opened,   FORMAT_DESCRIPTION, ROTATE, STOP             refused: torn transaction
     inside
     inside    TRANSACTION_PAYLOAD, a GTID                  refused: torn transaction
     idle      TABLE_MAP, rows, XID                         refused: starts inside a transaction
-    any       INCIDENT, XA_PREPARE that does not commit,
-              unknown without the ignorable flag           refused
+    any       INCIDENT, unknown without the ignorable flag refused
 
 A MariaDB GTID without the standalone flag replaces BEGIN: it goes straight to *inside*.
 """
@@ -55,8 +53,7 @@ _MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
     ROLE_REFUSED,
     ROLE_IGNORED,
     ROLE_WHOLE,
-    ROLE_XA_PREPARE,
-) = range(11)
+) = range(10)
 
 
 def _event_roles() -> np.ndarray:
@@ -66,24 +63,22 @@ def _event_roles() -> np.ndarray:
     roles[[33, 34, 42]] = ROLE_MYSQL_GTID
     roles[162] = ROLE_MARIADB_GTID
     roles[[2, 165]] = ROLE_QUERY  # also compressed, which BEGIN, COMMIT and ROLLBACK are too short for
-    # TABLE_MAP, rows v1 and v2, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
-    roles[[19, 23, 24, 25, 30, 31, 32, 29, 160, 5, 13, 14]] = ROLE_PART
+    # TABLE_MAP, rows v1 and v2, PARTIAL_UPDATE_ROWS, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
+    roles[[19, 23, 24, 25, 30, 31, 32, 39, 29, 160, 5, 13, 14]] = ROLE_PART
     roles[166:172] = ROLE_PART  # compressed rows v1 and v2
     roles[[9, 11, 17, 18]] = ROLE_PART  # LOAD DATA in statement format: the file's blocks, then the statement
-    roles[16] = ROLE_END  # XID
-    roles[38] = ROLE_XA_PREPARE
+    roles[[16, 38]] = ROLE_END  # XID, XA_PREPARE
     roles[40] = ROLE_WHOLE  # TRANSACTION_PAYLOAD
     # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
     roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, PARTIAL_UPDATE_ROWS, encryption, split row events
-    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 39, 164, 172]] = ROLE_REFUSED
+    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, encryption, split row events
+    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 164, 172]] = ROLE_REFUSED
     return roles
 
 
 EVENT_ROLES = _event_roles()
 _REFUSED_NAMES = {
-    20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 38: "an XA transaction", 39: "PARTIAL_UPDATE_ROWS",
-    164: "an encrypted log", 172: "PARTIAL_ROW_DATA",
+    20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 164: "an encrypted log", 172: "PARTIAL_ROW_DATA",
 }  # fmt: skip
 _REFUSED_NAMES |= {21: _REFUSED_NAMES[20], 22: _REFUSED_NAMES[20]}
 _REFUSED_NAMES |= dict.fromkeys((1, 6, 7, 8, 10, 12), "an event of MySQL before 5.0")
@@ -308,11 +303,9 @@ def _assign(
                 state = 1
             if not leads:
                 state = 2
-        elif role == 6 or role == 10:
+        elif role == 6:
             if state == 0:
                 return 2, i, state, tx_lsn, gtid, n_gtids
-            if role == 10 and (end < start + 20 or load_u8(buf, start + 19) != 1):
-                return 3, i, state, tx_lsn, gtid, n_gtids
             ends_group = True
         elif role == 9:
             if state == 2:

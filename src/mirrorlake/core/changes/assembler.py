@@ -1,7 +1,7 @@
 """Bronze events -> silver changes, as Arrow batches: the pure core of the assemble hop.
 
-The input is whole transactions in log order; the output is one row per BEGIN, row change, DDL, refusal and COMMIT, in
-the same order. It runs the same in a Spark worker and in the driver.
+The input is whole transactions in log order, prepared XA transactions where they commit (``xa``); the output is one row
+per BEGIN, row change, DDL, refusal and COMMIT, in the same order. It runs the same in a Spark worker and in the driver.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ _LOG_REFUSALS = {
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
+    rows.REFUSED_PARTIAL_JSON: "binlog-row-value-options: an UPDATE logs parts of JSON values",
 }
 _INCOMPLETE = {
     row_image.NO_KEY: "a row event does not log column {}, which names the row",

@@ -92,8 +92,8 @@ def _open_payload(row: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBa
         buf, n_bytes = np.frombuffer(inflated, np.uint8), len(inflated) - SLACK_BYTES
         events, stop = _located(row, 0, index_events, buf, 0, n_bytes)
         if len(events):
-            _check_kinds(row, buf, events)
-            yield _inner_events(row, buf, events, stop)
+            _check_kinds(row, events)
+            yield from _open_rows(_inner_events(row, buf, events, stop), piece_bytes)
             last = int(events.event_type[-1])
         rest = inflated[stop:n_bytes]
         wanted = max(piece_bytes, _event_bytes(row, rest) - len(rest))
@@ -101,13 +101,10 @@ def _open_payload(row: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBa
         raise _refusal(row, "a compressed transaction is not whole")
 
 
-def _check_kinds(row: pa.RecordBatch, buf: np.ndarray, events: EventIndex) -> None:
+def _check_kinds(row: pa.RecordBatch, events: EventIndex) -> None:
     foreign = events.event_type[~_IN_PAYLOAD[events.event_type]]
     if len(foreign):
         raise _refusal(row, f"a compressed transaction holds an event of type {foreign[0]}")
-    for start in events.offset[events.event_type == EventType.XA_PREPARE].tolist():
-        if buf[start + HEADER_BYTES] != 1:  # it does not also commit
-            raise _refusal(row, "the log holds an XA transaction, which is not decoded")
 
 
 def _event_bytes(row: pa.RecordBatch, rest: bytes) -> int:

@@ -18,7 +18,7 @@ BINARY_TWIN = {"char": "binary", "varchar": "varbinary", **dict(zip(TEXTS, BLOBS
 
 MIRRORED = frozenset(
     (*INTEGERS, "decimal", "float", "double", "bit", "year", "date", *TEMPORALS_WITH_FRACTION, *LABELLED)
-    + ("json", "geometry", "vector", *BINARY_TWIN, *BINARY_TWIN.values())
+    + ("json", "geometry", "vector", "uuid", "inet6", "inet4", *BINARY_TWIN, *BINARY_TWIN.values())
 )
 MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128; a wider one is mirrored as text
 MAX_VARCHAR_BYTES = 65535

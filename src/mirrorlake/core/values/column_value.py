@@ -35,6 +35,7 @@ from mirrorlake.core.values.kinds import (
     TIME,
     TIMESTAMP,
     UNSIGNED_LONG,
+    UUID_INET,
     YEAR,
 )  # fmt: skip
 from mirrorlake.core.values.numeric import (
@@ -51,6 +52,7 @@ from mirrorlake.core.values.numeric import (
 )  # fmt: skip
 from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
 from mirrorlake.core.values.text import put_text
+from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
 N_LAYOUT_FIELDS = 5
 
@@ -162,6 +164,8 @@ def _put_variable(p, end, kind, columns, column, lookups, o, room_until):
         o = put_binary(p, length, b, o, room_until)
     elif kind == JSON:
         o = put_json(p, length, o, room_until, lookups)
+    elif kind == UUID_INET:
+        o = put_uuid_or_inet(p, length, b, o, room_until)
     else:
         o = put_text(p, length, b, _layout(columns, column, 4), columns.code_points, o, room_until)
     if o < 0:

@@ -4,8 +4,8 @@ import numpy as np
 
 (
     INTEGER, UNSIGNED_LONG, FLOAT, DOUBLE, DECIMAL, BIT, YEAR, DATE, DATETIME, OLD_DATETIME, TIMESTAMP, OLD_TIMESTAMP,
-    ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, FIRST_VARIABLE, TEXT, BINARY, JSON,
-) = range(21)  # fmt: skip
+    ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, FIRST_VARIABLE, TEXT, BINARY, JSON, UUID_INET,
+) = range(22)  # fmt: skip
 """Those above FIRST_VARIABLE carry their length in the row."""
 
 MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)

@@ -19,7 +19,7 @@ _OTHERS = {
     "float": "float",
     "double": "double",
     "year": "smallint",
-    **dict.fromkeys(("time", "json"), "string"),
+    **dict.fromkeys(("time", "json", "uuid", "inet6", "inet4"), "string"),
     "date": "date",
     "datetime": "timestamp_ntz",  # a wall clock without a zone
     "timestamp": "timestamp",  # a moment

@@ -2,6 +2,7 @@
 
 Order of steps for one batch, a range of lsn that begins and ends between event groups:
 
+    0. find its XA transactions: the newest note says which ones are prepared and wait; the next note will
     1. read the range's DDL and table maps, append what is new to silver_table_schemas
                                               crash here: these rows are found again and not repeated
     2. decode the range                       crash here: nothing happened
@@ -21,14 +22,19 @@ from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.table import CHANGE_COLUMNS
+from mirrorlake.lake.silver.xa import ORDER, placed_events
 
 HOP = "assemble"
+PREPARED = "prepared"
+"""In a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
+NO_XA = XaPlan((), (), {})
 CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
 
@@ -70,6 +76,7 @@ class AssembleHop:
         claim_source(recorded, lake.source)
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
+        self._prepared: dict[str, int] = self._recorded.payload.get(PREPARED, {}) if self._recorded else {}
         self._definitions = DefinitionLog(lake)
 
     @property
@@ -97,44 +104,54 @@ class AssembleHop:
         Raises RefusedError ``lake-writer`` when another process went on from the same progress; what the log holds
         that cannot be decoded at all.
         """
-        lake = self._lake
         if part.events is None and len(part.cuts) <= 1:
-            part = EventRange(part.lsn_from, part.lsn_to, part.cuts, self._collect(self._events(part)))
-        if part.events is None:
-            events = self._collect(_definition_events(self._events(part)))
-            self._definitions.extend(events, part.lsn_to)
-            self._commit(part, self._decoded(part), None)
-            return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
-        self._definitions.extend(part.events, part.lsn_to)
+            return self._assemble_here(part, self._collect(self._events(part, NO_XA)))
+        if part.events is not None:
+            return self._assemble_here(part, part.events)
+        events = self._collect(_definition_events(self._events(part, NO_XA)))
+        plan = plan_xa(events, self._prepared)
+        if not plan.is_empty:
+            events = self._collect(_definition_events(self._events(part, plan)))
+        self._definitions.extend(events, part.lsn_to)
+        self._commit(part, self._decoded(part, plan), None, plan)
+        return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
+
+    def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
+        """In this process, with all events of the range in memory."""
+        lake, events = self._lake, list(open_events(found))
+        plan = plan_xa(events, self._prepared)
+        if not plan.is_empty:
+            events = self._collect(self._events(part, plan))
+        self._definitions.extend(events, part.lsn_to)
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
-            for batch in Assembler(lake.flavor, self._timeline(part)).assemble(part.events):
+            for batch in Assembler(lake.flavor, self._timeline(part)).assemble(events):
                 stage.add(batch)
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
             )
-            self._commit(part, rows, stage.rows)
+            self._commit(part, rows, stage.rows, plan)
         finally:
             stage.discard()
         has_ddl = self._definitions.ddl_lsn > part.lsn_from
         return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_ddl)
 
-    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None) -> None:
-        lake = self._lake
-        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows)
+    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None, plan: XaPlan) -> None:
+        lake, waiting = self._lake, {PREPARED: plan.prepared} if plan.prepared else {}
+        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows, **waiting)
         self._recorded = append_from(
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
         )
+        self._prepared = plan.prepared
 
     def _timeline(self, part: EventRange) -> Timeline:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)
 
-    def _events(self, part: EventRange) -> DataFrame:
-        events = self._lake.spark.table(self._lake.names.bronze_events)
-        return events.where((F.col("lsn") > part.lsn_from) & (F.col("lsn") <= part.lsn_to)).select(*BRONZE_COLUMNS)
+    def _events(self, part: EventRange, plan: XaPlan) -> DataFrame:
+        return placed_events(self._lake, part.lsn_from, part.lsn_to, plan)
 
     def _collect(self, events: DataFrame) -> list[pa.RecordBatch]:
-        return events.orderBy("lsn").toArrow().to_batches()
+        return events.orderBy(*ORDER).select(*BRONZE_COLUMNS).toArrow().to_batches()
 
     def _group_starts(self, fence: int) -> list[int]:
         """The first group start of every chunk of the log up to the fence."""
@@ -143,7 +160,7 @@ class AssembleHop:
         chunks = starts.groupBy(F.shiftright("lsn", CHUNK_BITS)).agg(F.min("lsn").alias("lsn"))
         return sorted(row.lsn for row in chunks.select("lsn").collect())
 
-    def _decoded(self, part: EventRange) -> DataFrame:
+    def _decoded(self, part: EventRange, plan: XaPlan) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = self._lake.parallelism
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
@@ -154,25 +171,26 @@ class AssembleHop:
 
         parts = None
         for first, last in zip(edges, edges[1:], strict=False):
-            events = self._events(EventRange(first, last)).coalesce(1).sortWithinPartitions("lsn")
-            decoded = events.mapInArrow(decode, CHANGE_COLUMNS)
+            events = self._events(EventRange(first, last), plan).coalesce(1).sortWithinPartitions(*ORDER)
+            decoded = events.select(*BRONZE_COLUMNS).mapInArrow(decode, CHANGE_COLUMNS)
             parts = decoded if parts is None else parts.unionAll(decoded)
         return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")
 
 
 def _definition_events(events: DataFrame) -> DataFrame:
-    """QUERY events that are no BEGIN or COMMIT, each file's first event, the first TABLE_MAP of each body in a file; of
-    compressed events those inside.
+    """QUERY events that are no BEGIN or COMMIT, each file's first event, XA_PREPARE events, the first TABLE_MAP of each
+    body in a file; of compressed events those inside.
 
     A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
     """
     packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
     if not packed.isEmpty():
-        events = events.unionAll(packed.mapInArrow(open_events, events.schema))
+        packed = packed.drop("place")
+        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
     queries = events.where(
-        f"event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
+        f"event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
         f" AND substring(raw, {end} - 6, 7) <> {commit}"
     )
     maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
