@@ -1,4 +1,10 @@
-"""One column's value: row image -> VARIANT, by the column's kind."""
+"""One column's value: row image -> VARIANT, by the column's kind.
+
+Each kind is a kernel of its own, which is compiled when a table has such a column, and called by its address. They
+all take (address of the value, end of what it may lie in, the column's layout, ``Tables``, address to write at, where
+text and bytes must end) and return (address behind the value, or MALFORMED, or NO_ROOM; address behind what was
+written). A value of fixed size has room in any case.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32
+from mirrorlake.core.compiling import address_of, call_at
+from mirrorlake.core.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
+from mirrorlake.core.values import kinds
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.clock_text import put_old_time, put_time
 from mirrorlake.core.values.compressed import plain_value
@@ -14,29 +22,7 @@ from mirrorlake.core.values.decimal_text import put_decimal_text
 from mirrorlake.core.values.double_text import POWERS_128
 from mirrorlake.core.values.enum_set import put_enum, put_set
 from mirrorlake.core.values.json_text import put_json
-from mirrorlake.core.values.kinds import (
-    BINARY,
-    BIT,
-    DATE,
-    DATETIME,
-    DECIMAL,
-    DECIMAL_TEXT,
-    DOUBLE,
-    ENUM,
-    FIRST_VARIABLE,
-    FLOAT,
-    INTEGER,
-    JSON,
-    MALFORMED,
-    NO_ROOM,
-    OLD_DATETIME,
-    OLD_TIME,
-    SET,
-    TIME,
-    TIMESTAMP,
-    UNSIGNED_LONG,
-    YEAR,
-)  # fmt: skip
+from mirrorlake.core.values.kinds import MALFORMED
 from mirrorlake.core.values.numeric import (
     DIGIT_BYTES,
     POWERS_OF_TEN,
@@ -50,127 +36,149 @@ from mirrorlake.core.values.numeric import (
     put_year,
 )  # fmt: skip
 from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
-from mirrorlake.core.values.text import put_text
+from mirrorlake.core.values.text import put_text, put_utf8
 
-N_LAYOUT_FIELDS = 5
+_KERNEL, _STORED_BYTES, _A, _B, _C = range(5)
+LAYOUT_FIELDS = 5
 
 
 class Columns(NamedTuple):
-    """The columns of all tables, one behind the other, the labels of their ENUMs and SETs, and the tables of their
-    character sets.
+    """The columns of all tables, one behind the other.
 
-    layout: int64[n, N_LAYOUT_FIELDS], per column (kind, stored bytes when fixed or else whether they
-    are compressed, and three parameters of the kind);
-    rank: int64[n], the column's place in its object; labels, label_offsets: see ``enum_set``; code_points: uint32[],
-    see ``text``.
+    layout: int64[n, LAYOUT_FIELDS], per column (address of its kind's kernel; stored bytes, or those of the length
+    before a value of varying size; three parameters of the kind); rank: int64[n], the column's place in its object;
+    tables: int64[6], the addresses of ``Tables``.
     """
 
     layout: np.ndarray
     rank: np.ndarray
+    tables: np.ndarray
+
+
+class Tables(NamedTuple):
+    """The labels of all ENUMs and SETs, see ``enum_set``; uint32[], the tables of all character sets, see ``text``; and
+    constants: int64[10], int64[10], uint64[n, 2]."""
+
     labels: np.ndarray
     label_offsets: np.ndarray
     code_points: np.ndarray
+    digit_bytes: np.ndarray = DIGIT_BYTES
+    powers_of_ten: np.ndarray = POWERS_OF_TEN
+    powers_128: np.ndarray = POWERS_128
+
+    def packed(self) -> np.ndarray:
+        """int64[6]; who uses it keeps the arrays alive."""
+        return np.array(addresses(self), np.int64)
 
 
-class Lookups(NamedTuple):
-    """Constant tables: int64[10], int64[10], uint64[n, 2]."""
-
-    digit_bytes: np.ndarray
-    powers_of_ten: np.ndarray
-    powers_128: np.ndarray
-
-
-LOOKUPS = Lookups(DIGIT_BYTES, POWERS_OF_TEN, POWERS_128)
-
-
-@kernel
-def _layout(columns, column, field):
-    return item_i64(columns.layout, column * N_LAYOUT_FIELDS + field)
+_LABELS, _LABEL_OFFSETS, _CODE_POINTS, _DIGIT_BYTES, _POWERS_OF_TEN, _POWERS_128 = range(6)
 
 
 @kernel
-def put_value(p, end, columns, column, lookups, o, room_until):
-    """Encode the value at ``p`` of a column, which lies before ``end``, at ``o``; all are addresses.
-
-    columns, lookups: the addresses of ``Columns`` and ``Lookups``. room_until: where text and bytes must end; a value
-    of fixed size has room in any case. Returns (address behind the value, or MALFORMED, or NO_ROOM; address behind
-    what was written).
-    """
-    kind = _layout(columns, column, 0)
-    if kind > FIRST_VARIABLE:
-        return _put_variable(p, end, kind, columns, column, lookups, o, room_until)
-    if p + _layout(columns, column, 1) > end:
+def put_value(p, end, columns, c, o, room_until):
+    """The value at ``p`` of column c; columns: the addresses of ``Columns``."""
+    column = columns.layout + c * (8 * LAYOUT_FIELDS)
+    if p + item_i64(column, _STORED_BYTES) > end:
         return MALFORMED, o
-    return _put_fixed(p, kind, columns, column, lookups, o)
+    return call_at(item_i64(column, _KERNEL), p, end, column, columns.tables, o, room_until)
 
 
 @kernel
-def _put_fixed(p, kind, columns, column, lookups, o):
-    a, b, c = _layout(columns, column, 2), _layout(columns, column, 3), _layout(columns, column, 4)
-    if kind == INTEGER:
-        return put_integer(p, a, b, o)
-    if kind == UNSIGNED_LONG:
-        return put_unsigned_long(p, o)
-    if kind == DECIMAL:
-        return put_stored_decimal(p, a, b, o, lookups.digit_bytes, lookups.powers_of_ten)
-    if kind == DATETIME:
-        return put_datetime(p, a, o)
-    if kind == TIMESTAMP:
-        return put_timestamp(p, a, o)
-    if kind == ENUM:
-        return put_enum(p, a, b, c, o, columns.labels, columns.label_offsets)
-    if kind == DOUBLE:
-        return put_double(p, o)
-    if kind == DATE:
-        return put_date(p, o)
-    if kind == FLOAT:
-        return put_float(p, o)
-    if kind == BIT:
-        return put_bit(p, a, b, o)
-    if kind == YEAR:
-        return put_year(p, o)
-    if kind == SET:
-        return put_set(p, a, b, c, o, columns.labels, columns.label_offsets)
-    if kind == TIME:
-        return put_time(p, a, o)
-    if kind == DECIMAL_TEXT:
-        return put_decimal_text(p, a, b, o, lookups.digit_bytes)
-    if kind == OLD_TIME:
-        return put_old_time(p, o)
-    if kind == OLD_DATETIME:
-        return put_old_datetime(p, o)
+def _integer(p, end, column, tables, o, room_until):
+    return put_integer(p, item_i64(column, _A), item_i64(column, _B), o)
+
+
+@kernel
+def _unsigned_long(p, end, column, tables, o, room_until):
+    return put_unsigned_long(p, o)
+
+
+@kernel
+def _float(p, end, column, tables, o, room_until):
+    return put_float(p, o)
+
+
+@kernel
+def _double(p, end, column, tables, o, room_until):
+    return put_double(p, o)
+
+
+@kernel
+def _decimal(p, end, column, tables, o, room_until):
+    return put_stored_decimal(p, item_i64(column, _A), item_i64(column, _B), o, item_i64(tables, _DIGIT_BYTES), item_i64(tables, _POWERS_OF_TEN))
+
+
+@kernel
+def _bit(p, end, column, tables, o, room_until):
+    return put_bit(p, item_i64(column, _A), item_i64(column, _B), o)
+
+
+@kernel
+def _year(p, end, column, tables, o, room_until):
+    return put_year(p, o)
+
+
+@kernel
+def _date(p, end, column, tables, o, room_until):
+    return put_date(p, o)
+
+
+@kernel
+def _datetime(p, end, column, tables, o, room_until):
+    return put_datetime(p, item_i64(column, _A), o)
+
+
+@kernel
+def _old_datetime(p, end, column, tables, o, room_until):
+    return put_old_datetime(p, o)
+
+
+@kernel
+def _timestamp(p, end, column, tables, o, room_until):
+    return put_timestamp(p, item_i64(column, _A), o)
+
+
+@kernel
+def _old_timestamp(p, end, column, tables, o, room_until):
     return put_old_timestamp(p, o)
 
 
 @kernel
-def _put_variable(p, end, kind, columns, column, lookups, o, room_until):
-    is_compressed, prefix_bytes, b = (
-        _layout(columns, column, 1), _layout(columns, column, 2), _layout(columns, column, 3),
-    )  # fmt: skip
-    if p + prefix_bytes > end:
-        return MALFORMED, o
-    length = _load_length(p, prefix_bytes)
-    p += prefix_bytes
-    behind = p + length
-    if behind > end:
-        return MALFORMED, o
-    if is_compressed:
-        p, length, room_until = plain_value(p, length, o, room_until)
-        if p < 0:
-            return p, o
-    if kind == BINARY:
-        o = put_binary(p, length, b, o, room_until)
-    elif kind == JSON:
-        o = put_json(p, length, o, room_until, lookups)
-    else:
-        o = put_text(p, length, b, _layout(columns, column, 4), columns.code_points, o, room_until)
-    if o < 0:
-        return MALFORMED if o == MALFORMED else NO_ROOM, o
-    return behind, o
+def _enum(p, end, column, tables, o, room_until):
+    return put_enum(p, item_i64(column, _A), item_i64(column, _B), item_i64(column, _C), o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
 
 
 @kernel
-def _load_length(p, n_bytes):
+def _set(p, end, column, tables, o, room_until):
+    return put_set(p, item_i64(column, _A), item_i64(column, _B), item_i64(column, _C), o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
+
+
+@kernel
+def _time(p, end, column, tables, o, room_until):
+    return put_time(p, item_i64(column, _A), o)
+
+
+@kernel
+def _old_time(p, end, column, tables, o, room_until):
+    return put_old_time(p, o)
+
+
+@kernel
+def _decimal_text(p, end, column, tables, o, room_until):
+    return put_decimal_text(p, item_i64(column, _A), item_i64(column, _B), o, item_i64(tables, _DIGIT_BYTES))
+
+
+@kernel
+def _bytes(p, end, column):
+    """(address of a value of varying size, or MALFORMED; its length)"""
+    prefix_bytes = item_i64(column, _STORED_BYTES)
+    n_bytes = _length(p, prefix_bytes)
+    p += prefix_bytes
+    return (p if p + n_bytes <= end else MALFORMED), n_bytes
+
+
+@kernel
+def _length(p, n_bytes):
     if n_bytes == 1:
         return np.int64(peek_u8(p))
     if n_bytes == 2:
@@ -178,3 +186,102 @@ def _load_length(p, n_bytes):
     if n_bytes == 3:
         return peek_u24(p)
     return np.int64(peek_u32(p))
+
+
+@kernel
+def _read(behind, o):
+    """o: address behind what was written, MALFORMED or NO_ROOM."""
+    return (behind if o >= 0 else o), o
+
+
+@kernel
+def _utf8_text(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    return _read(p + n_bytes, put_utf8(p, n_bytes, item_i64(column, _B), o, room_until))
+
+
+@kernel
+def _text(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    return _read(p + n_bytes, _put_text(p, n_bytes, column, tables, o, room_until))
+
+
+@kernel
+def _compressed_text(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    plain, n_plain, room_until = plain_value(p, n_bytes, o, room_until)
+    if plain < 0:
+        return plain, o
+    return _read(p + n_bytes, _put_text(plain, n_plain, column, tables, o, room_until))
+
+
+@kernel
+def _put_text(p, n_bytes, column, tables, o, room_until):
+    code_points = item_i64(tables, _CODE_POINTS)
+    return put_text(p, n_bytes, item_i64(column, _A), item_i64(column, _B), code_points, o, room_until)
+
+
+@kernel
+def _binary(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    return _read(p + n_bytes, put_binary(p, n_bytes, item_i64(column, _A), o, room_until))
+
+
+@kernel
+def _compressed_binary(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    plain, n_plain, room_until = plain_value(p, n_bytes, o, room_until)
+    if plain < 0:
+        return plain, o
+    return _read(p + n_bytes, put_binary(plain, n_plain, 0, o, room_until))
+
+
+@kernel
+def _json(p, end, column, tables, o, room_until):
+    p, n_bytes = _bytes(p, end, column)
+    if p < 0:
+        return p, o
+    digit_bytes, powers = item_i64(tables, _DIGIT_BYTES), item_i64(tables, _POWERS_128)
+    return _read(p + n_bytes, put_json(p, n_bytes, o, room_until, digit_bytes, powers))
+
+
+_KERNELS = {
+    kinds.INTEGER: _integer,
+    kinds.UNSIGNED_LONG: _unsigned_long,
+    kinds.FLOAT: _float,
+    kinds.DOUBLE: _double,
+    kinds.DECIMAL: _decimal,
+    kinds.BIT: _bit,
+    kinds.YEAR: _year,
+    kinds.DATE: _date,
+    kinds.DATETIME: _datetime,
+    kinds.OLD_DATETIME: _old_datetime,
+    kinds.TIMESTAMP: _timestamp,
+    kinds.OLD_TIMESTAMP: _old_timestamp,
+    kinds.ENUM: _enum,
+    kinds.SET: _set,
+    kinds.TIME: _time,
+    kinds.OLD_TIME: _old_time,
+    kinds.DECIMAL_TEXT: _decimal_text,
+    kinds.UTF8_TEXT: _utf8_text,
+    kinds.TEXT: _text,
+    kinds.COMPRESSED_TEXT: _compressed_text,
+    kinds.BINARY: _binary,
+    kinds.COMPRESSED_BINARY: _compressed_binary,
+    kinds.JSON: _json,
+}
+
+
+def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:
+    """The entry of ``Columns.layout``. The kind's kernel is compiled now if it never was."""
+    return address_of(_KERNELS[kind]), stored_bytes, a, b, c
