@@ -255,7 +255,7 @@ def _json(p, end, column, tables, o, room_until):
     return _read(p + n_bytes, put_json(p, n_bytes, o, room_until, digit_bytes, powers))
 
 
-_KERNELS = {
+KERNELS = {
     kinds.INTEGER: _integer,
     kinds.UNSIGNED_LONG: _unsigned_long,
     kinds.FLOAT: _float,
@@ -284,4 +284,4 @@ _KERNELS = {
 
 def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:
     """The entry of ``Columns.layout``. The kind's kernel is compiled now if it never was."""
-    return address_of(_KERNELS[kind]), stored_bytes, a, b, c
+    return address_of(KERNELS[kind]), stored_bytes, a, b, c
