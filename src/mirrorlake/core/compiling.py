@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import _dynfunc
-from numba.core import registry, types, typed_passes, untyped_passes
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import registry, typed_passes, types, untyped_passes
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.extending import intrinsic
 
-JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+_CONFIG: Any = numba.config
+JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
 
 VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
 """What is called by its address: six numbers -> two."""
@@ -36,22 +37,28 @@ VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
 _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
-class _Part(JITCodeLibrary):
-    """A kernel that kernels call: neither optimised nor made machine code by itself."""
-
+class _Library(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
+
+
+class _Part(_Library):
+    """A kernel that kernels call: neither optimised nor made machine code by itself."""
 
     def finalize(self) -> None:
         self._finalized = True
 
 
-class _Piece(JITCodeLibrary):
-    """A kernel with all that it calls."""
+class _Piece(_Library):
+    """A kernel with all that it calls, optimised once."""
 
     def finalize(self) -> None:
         self._linking_libraries = list(dict.fromkeys(_with_parts(self._linking_libraries)))
         super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
 def _with_parts(libraries: list) -> Iterator[JITCodeLibrary]:
@@ -135,7 +142,7 @@ def _cache_folder() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return str(Path(base) / "mirrorlake" / f"kernels-{digest.hexdigest()[:16]}")
 
 
@@ -143,13 +150,16 @@ _CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
 
 
 def _cache(function: Any) -> _Cache | None:
-    numba.config.CACHE_DIR, others = _CACHE_FOLDER, numba.config.CACHE_DIR
+    """None: the folder cannot be written, and kernels are compiled in memory. Numba would then take another folder,
+    where it cannot know what is out of date."""
+    _CONFIG.CACHE_DIR, others = _CACHE_FOLDER, _CONFIG.CACHE_DIR
     try:
-        return _Cache(function)
-    except (RuntimeError, OSError):  # no folder can be written: compile in memory
+        found = _Cache(function)
+    except (RuntimeError, OSError):
         return None
     finally:
-        numba.config.CACHE_DIR = others
+        _CONFIG.CACHE_DIR = others
+    return found if Path(found.cache_path).is_relative_to(_CACHE_FOLDER) else None
 
 
 class Kernel:
@@ -166,8 +176,8 @@ class Kernel:
         return self._piece(*args)
 
     @functools.cached_property
-    def _piece(self) -> registry.CPUDispatcher:
-        piece = registry.CPUDispatcher(self._function, targetoptions=_OPTIONS, pipeline_class=_PieceCompiler)
+    def _piece(self) -> Any:
+        piece: Any = registry.CPUDispatcher(self._function, targetoptions=_OPTIONS, pipeline_class=_PieceCompiler)
         cache = _cache(self._function)
         if cache is not None:
             piece._cache = cache
@@ -215,4 +225,4 @@ def _interpreted_call(address: Any, *args: Any) -> Any:
     return _INTERPRETED[int(address)](*args)
 
 
-call_at = _interpreted_call if JIT_DISABLED else _call_at
+call_at: Any = _interpreted_call if JIT_DISABLED else _call_at

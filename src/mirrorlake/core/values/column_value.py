@@ -105,7 +105,8 @@ def _double(p, end, column, tables, o, room_until):
 
 @kernel
 def _decimal(p, end, column, tables, o, room_until):
-    return put_stored_decimal(p, item_i64(column, _A), item_i64(column, _B), o, item_i64(tables, _DIGIT_BYTES), item_i64(tables, _POWERS_OF_TEN))
+    digit_bytes, powers = item_i64(tables, _DIGIT_BYTES), item_i64(tables, _POWERS_OF_TEN)
+    return put_stored_decimal(p, item_i64(column, _A), item_i64(column, _B), o, digit_bytes, powers)
 
 
 @kernel
@@ -145,12 +146,14 @@ def _old_timestamp(p, end, column, tables, o, room_until):
 
 @kernel
 def _enum(p, end, column, tables, o, room_until):
-    return put_enum(p, item_i64(column, _A), item_i64(column, _B), item_i64(column, _C), o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
+    n_bytes, base, n_labels = item_i64(column, _A), item_i64(column, _B), item_i64(column, _C)
+    return put_enum(p, n_bytes, base, n_labels, o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
 
 
 @kernel
 def _set(p, end, column, tables, o, room_until):
-    return put_set(p, item_i64(column, _A), item_i64(column, _B), item_i64(column, _C), o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
+    n_bytes, base, n_labels = item_i64(column, _A), item_i64(column, _B), item_i64(column, _C)
+    return put_set(p, n_bytes, base, n_labels, o, item_i64(tables, _LABELS), item_i64(tables, _LABEL_OFFSETS))
 
 
 @kernel
