@@ -56,10 +56,6 @@ class _Piece(_Library):
         self._linking_libraries = list(dict.fromkeys(_with_parts(self._linking_libraries)))
         super().finalize()
 
-    def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
-
 
 def _with_parts(libraries: list) -> Iterator[JITCodeLibrary]:
     for library in libraries:
