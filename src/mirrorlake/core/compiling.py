@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -53,15 +52,20 @@ class _Piece(_Library):
     """A kernel with all that it calls, optimised once."""
 
     def finalize(self) -> None:
-        self._linking_libraries = list(dict.fromkeys(_with_parts(self._linking_libraries)))
+        self._linking_libraries = _with_parts(self._linking_libraries)
         super().finalize()
 
 
-def _with_parts(libraries: list) -> Iterator[JITCodeLibrary]:
-    for library in libraries:
-        yield library
-        if isinstance(library, _Part):
-            yield from _with_parts(library._linking_libraries)
+def _with_parts(libraries: list) -> list:
+    """The libraries, and those that the kernels among them call."""
+    found: dict[JITCodeLibrary, None] = {}
+    waiting = list(libraries)
+    while waiting:
+        library = waiting.pop()
+        if library not in found:
+            found[library] = None
+            waiting += library._linking_libraries if isinstance(library, _Part) else []
+    return list(found)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
