@@ -122,7 +122,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
 
 def _other_kinds() -> None:
     from mirrorlake.core.compiling import address_of
-    from mirrorlake.core.values.column_value import KERNELS
+    from mirrorlake.core.values.column_kinds import KERNELS
 
     for kernel in KERNELS.values():
         address_of(kernel)

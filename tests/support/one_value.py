@@ -8,7 +8,8 @@ import numpy as np
 
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.charset_codes import code_table
-from mirrorlake.core.values.column_value import Columns, Tables, column_layout, put_value
+from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_value import Columns, column_layout, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
 _MARGIN = 256

@@ -18,7 +18,8 @@ from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, Tables, column_layout
+from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout
 from mirrorlake.core.values.kinds import (
     BINARY,
     BIT,
