@@ -22,7 +22,7 @@ setup(
         "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
         "pyarrow>=18",
         "numpy",
-        "numba",
+        "numba>=0.60,<0.69",  # core/compiling.py uses its inner parts; tried with 0.60, 0.64 and 0.68
         "PyMySQL[rsa]",
         "typer",
         "rich",

@@ -8,7 +8,8 @@ import numpy as np
 
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.charset_codes import code_table
-from mirrorlake.core.values.column_value import LOOKUPS, Columns, put_value
+from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_value import Columns, column_layout, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
 _MARGIN = 256
@@ -22,10 +23,10 @@ def decoded(layout: tuple[int, int, int, int, int], data: bytes, room: int = 1 <
     """
     stored = np.frombuffer(data + bytes([_EDGE]) * 64, np.uint8)
     out = np.full(room + 2 * _MARGIN, _EDGE, np.uint8)
-    layouts, labels, offsets = np.array([layout], np.int64), np.zeros(32, np.uint8), np.zeros(1, np.int64)
-    columns = Columns(layouts, np.zeros(1, np.int64), labels, offsets, code_table("latin1"))
+    tables = Tables(np.zeros(32, np.uint8), np.zeros(1, np.int64), code_table("latin1"))
+    columns = Columns(np.array([column_layout(*layout)], np.int64), np.zeros(1, np.int64), tables.packed())
     p, o = stored.ctypes.data, out.ctypes.data
-    behind, written = put_value(p, p + len(data), addresses(columns), 0, addresses(LOOKUPS), o, o + room)
+    behind, written = put_value(p, p + len(data), addresses(columns), 0, o, o + room)
     assert (out[room + _MARGIN :] == _EDGE).all()
     if behind < 0:
         return int(behind)

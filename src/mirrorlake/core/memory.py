@@ -1,11 +1,11 @@
-"""How kernels touch memory: the Numba decorator, unaligned little-endian access, memcpy.
+"""How kernels touch memory: unaligned little-endian access, memcpy.
 
 ``load_*`` and ``store_*`` take an array and an offset. ``peek_*``, ``poke_*`` and ``copy_at`` take an address: an
 array that is handed from kernel to kernel costs more than the value that is read from it, and a tuple of arrays costs
 many times more. ``addresses`` turns a named tuple of arrays into one of their addresses; who calls a kernel keeps the
 arrays alive.
 
-A kernel is a plain Python function over NumPy arrays, compiled by Numba and cached on disk. With
+A kernel is a plain Python function over numbers, addresses and NumPy arrays (``compiling``). With
 ``NUMBA_DISABLE_JIT=1`` the same functions run interpreted, for debugging; the loads and stores then use the
 plain definitions below.
 """
@@ -13,45 +13,13 @@ plain definitions below.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-from pathlib import Path
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-JIT_DISABLED = bool(numba.config.DISABLE_JIT)
-
-
-def _cache_folder() -> str:
-    """One folder for each state of the package's sources.
-
-    Numba notices a change of a kernel's own file only, not of the kernels it calls.
-    """
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for source in sorted((package / "core").rglob("*.py")):
-        digest.update(source.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(base) / "mirrorlake" / f"kernels-{digest.hexdigest()[:16]}")
-
-
-_CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
-
-
-def kernel(function):
-    """Compile a function with Numba, without the GIL, cached on disk where a folder can be written."""
-    options = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
-    numba.config.CACHE_DIR, others = _CACHE_FOLDER, numba.config.CACHE_DIR
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except (RuntimeError, OSError):  # no folder can be written: compile in memory
-        return numba.njit(**options)(function)
-    finally:
-        numba.config.CACHE_DIR = others
+from mirrorlake.core.compiling import JIT_DISABLED, kernel
 
 
 def _pointer(context, builder, signature, args, index):

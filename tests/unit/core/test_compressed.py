@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mirrorlake.core.values.inflate import TABLE_BYTES, inflate
-from mirrorlake.core.values.kinds import BINARY, TEXT
+from mirrorlake.core.values.kinds import COMPRESSED_BINARY, COMPRESSED_TEXT
 from mirrorlake.core.values.text import ASCII_TABLE
 from tests.support.one_value import MALFORMED, NO_ROOM, decoded
 
@@ -59,15 +59,16 @@ def test_a_stream_that_is_cut_or_damaged_is_refused_or_as_zlib_reads_it(seed, ha
         assert found is None or found == zlib.decompress(bytes(damaged), 15 if has_frame else -15)
 
 
-def column(value: bytes, *, kind=BINARY, form=0, room=1 << 17):
-    return decoded((kind, 1, 4, form, 0), len(value).to_bytes(4, "little") + value, room)
+def column(value: bytes, *, kind=COMPRESSED_BINARY, form=0, room=1 << 17):
+    return decoded((kind, 4, form, 0, 0), len(value).to_bytes(4, "little") + value, room)
 
 
 def test_a_compressed_column():
     text = "fünf €" * 100
     data = text.encode("cp1252")
     assert column(b"") == b"" and column(b"\0") == b"" and column(b"\0abc") == b"abc"
-    assert column(b"\x8a" + len(data).to_bytes(2, "big") + deflated(data), kind=TEXT, form=ASCII_TABLE) == text
+    stored = b"\x8a" + len(data).to_bytes(2, "big") + deflated(data)
+    assert column(stored, kind=COMPRESSED_TEXT, form=ASCII_TABLE) == text
     assert column(b"\x83" + len(data).to_bytes(3, "big") + deflated(data, has_frame=True)) == data
 
 

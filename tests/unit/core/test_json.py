@@ -11,7 +11,7 @@ from mirrorlake.core.values.kinds import JSON
 from tests.support.json_encoding import Opaque, double_text, encode_json, json_text
 from tests.support.one_value import MALFORMED, NO_ROOM, decoded
 
-COLUMN = (JSON, 0, 4, 0, 0)
+COLUMN = (JSON, 4, 0, 0, 0)
 DECIMAL = Opaque(246, bytes.fromhex("04028c22"), "12.34")
 
 

@@ -14,7 +14,7 @@ from tests.support.one_value import MALFORMED, NO_ROOM, decoded
 
 
 def shown(which: int, data: bytes, room: int = 1 << 16):
-    return decoded((UUID_INET, 0, 1, which, 0), bytes((len(data),)) + data, room)
+    return decoded((UUID_INET, 1, which, 0, 0), bytes((len(data),)) + data, room)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_random_values(seed):
 @pytest.mark.parametrize(("which", "n_bytes"), [(uuid_inet.UUID, 16), (uuid_inet.INET6, 16), (uuid_inet.INET4, 4)])
 def test_what_is_too_long_is_malformed_and_what_does_not_fit_is_not_written(which, n_bytes):
     assert shown(which, bytes(n_bytes + 1)) == MALFORMED
-    assert decoded((UUID_INET, 0, 1, which, 0), bytes((n_bytes,)) + bytes(n_bytes - 1)) == MALFORMED
+    assert decoded((UUID_INET, 1, which, 0, 0), bytes((n_bytes,)) + bytes(n_bytes - 1)) == MALFORMED
     assert shown(which, bytes(n_bytes), room=40) == NO_ROOM

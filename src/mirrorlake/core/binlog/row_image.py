@@ -19,7 +19,8 @@ import numpy as np
 
 from mirrorlake.core.binlog.partial_layout import IS_KEY, NO_DEFAULT, UNTOLD
 from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
-from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM, put_value
+from mirrorlake.core.values.column_value import put_value
+from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.values.variant import LARGE_OBJECT, SMALL_OBJECT, put_null
 
 COMPLETE, INCOMPLETE, NO_KEY, NO_INSERTED_VALUE, NO_NEW_VALUE, MAYBE_REPLACE = range(6)
@@ -44,7 +45,7 @@ def all_set(bitmap, n):
 
 
 @kernel
-def put_whole_image(p, end, slot, slots, columns, lookups, o, room):
+def put_whole_image(p, end, slot, slots, columns, o, room):
     """Encode a row image with all columns logged. Returns (address read, MALFORMED or NO_ROOM; address written)."""
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound, n_header = item_i64(slots.row_bound, slot), item_i64(slots.header_bytes, slot)
@@ -63,7 +64,7 @@ def put_whole_image(p, end, slot, slots, columns, lookups, o, room):
         if is_set(nulls, c):
             o = put_null(o)
             continue
-        p, o = put_value(p, end, columns, first + c, lookups, o, room - rest_bound)
+        p, o = put_value(p, end, columns, first + c, o, room - rest_bound)
         if p < 0:
             return p, o
     poke_u32(offsets + 4 * n_columns, np.uint32(o - values))
@@ -108,7 +109,7 @@ def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
 
 
 @kernel
-def put_partial_image(p, end, slot, slots, columns, partial, lookups, o, room, logged, known, takes_defaults):
+def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, known, takes_defaults):
     """As ``put_whole_image``, with some columns logged: bitmap ``logged``.
 
     known: bitmap of the columns of the same row's before image, encoded just before this one, or 0. takes_defaults: a
@@ -137,9 +138,9 @@ def put_partial_image(p, end, slot, slots, columns, partial, lookups, o, room, l
             if is_null:
                 o = put_null(o)
             else:
-                p, o = put_value(p, end, columns, c, lookups, o, room - rest_bound)
+                p, o = put_value(p, end, columns, c, o, room - rest_bound)
         elif takes_defaults:
-            o = _put_default(c, columns, partial, lookups, o, room - rest_bound)
+            o = _put_default(c, columns, partial, o, room - rest_bound)
         else:
             o = _put_copy(c, partial, o, room - rest_bound)
         if p < 0:
@@ -153,11 +154,11 @@ def put_partial_image(p, end, slot, slots, columns, partial, lookups, o, room, l
 
 
 @kernel
-def _put_default(column, columns, partial, lookups, o, room_until):
+def _put_default(column, columns, partial, o, room_until):
     start, stop = item_i64(partial.default_start, column), item_i64(partial.default_stop, column)
     if stop < 0:
         return put_null(o)
-    p, o = put_value(partial.defaults + start, partial.defaults + stop, columns, column, lookups, o, room_until)
+    p, o = put_value(partial.defaults + start, partial.defaults + stop, columns, column, o, room_until)
     return o if p >= 0 else p
 
 

@@ -18,10 +18,13 @@ from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.column_value import Columns
+from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout
 from mirrorlake.core.values.kinds import (
     BINARY,
     BIT,
+    COMPRESSED_BINARY,
+    COMPRESSED_TEXT,
     DATE,
     DATETIME,
     DECIMAL,
@@ -39,12 +42,13 @@ from mirrorlake.core.values.kinds import (
     TIME,
     TIMESTAMP,
     UNSIGNED_LONG,
+    UTF8_TEXT,
     UUID_INET,
     YEAR,
 )  # fmt: skip
 from mirrorlake.core.values.numeric import decimal_bytes
 from mirrorlake.core.values.temporal import fraction_bytes
-from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE
+from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE, UTF8
 from mirrorlake.core.values.uuid_inet import INET4, INET6, UUID
 
 _INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
@@ -87,10 +91,10 @@ class _CodePoints:
         return self._starts[charset]
 
 
-def _column_layout(
+def _kind_of(
     column: Column, wire_type: int, metadata: int, labels: _Labels, code_points: _CodePoints
 ) -> tuple[int, int, int, int, int]:
-    """(kind, stored bytes when fixed or else whether they are compressed, and three parameters) of one column."""
+    """(kind, stored bytes or those of the length, and three parameters) of one column."""
     kind, name = column.type, column.type.name
     if name in _INTEGER_BYTES:
         if name == "bigint" and kind.unsigned:
@@ -116,14 +120,18 @@ def _column_layout(
     fixed = {"float": (FLOAT, 4), "double": (DOUBLE, 8), "year": (YEAR, 1), "date": (DATE, 3)}
     if name in fixed:
         return *fixed[name], 0, 0, 0
-    n_bytes, is_compressed = length_bytes(wire_type, metadata), int(wire_type in COMPRESSED)
+    n_bytes, is_compressed = length_bytes(wire_type, metadata), wire_type in COMPRESSED
     if name == "json":
-        return JSON, 0, n_bytes, 0, 0
+        return JSON, n_bytes, 0, 0, 0
     if name in _UUID_INET:
-        return UUID_INET, 0, n_bytes, _UUID_INET[name], 0
+        return UUID_INET, n_bytes, _UUID_INET[name], 0, 0
     if kind.charset is not None and kind.charset != "binary":
-        return TEXT, is_compressed, n_bytes, *code_points.form(kind.charset)
-    return BINARY, is_compressed, n_bytes, (kind.length or 0) if name == _FIXED_BINARY else 0, 0
+        form, parameter = code_points.form(kind.charset)
+        text = COMPRESSED_TEXT if is_compressed else UTF8_TEXT if form == UTF8 else TEXT
+        return text, n_bytes, form, parameter, 0
+    if is_compressed:
+        return COMPRESSED_BINARY, n_bytes, 0, 0, 0
+    return BINARY, n_bytes, (kind.length or 0) if name == _FIXED_BINARY else 0, 0, 0
 
 
 class Slots(NamedTuple):
@@ -172,7 +180,8 @@ class RowLayouts:
         names = [column.name for column in columns]
         self.metadata.append(variant.encode_metadata(names))
         for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
-            self._columns.append(_column_layout(column, wire_type, metadata, self._labels, self._code_points))
+            kind = _kind_of(column, wire_type, metadata, self._labels, self._code_points)
+            self._columns.append(column_layout(*kind))
         by_rank = variant.field_order(names)
         ranks = dict(zip(by_rank, range(len(names)), strict=True))
         self._rank += [ranks[i] for i in range(len(names))]
@@ -195,11 +204,14 @@ class RowLayouts:
         )
         texts = self._labels.texts
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        self.columns = Columns(
-            layout=np.array(self._columns, np.int64).reshape(-1, 5),
-            rank=np.array(self._rank, np.int64),
+        self._tables = Tables(
             labels=np.frombuffer(b"".join(texts) + bytes(32), np.uint8),
             label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
             code_points=self._code_points.tables,
+        )
+        self.columns = Columns(
+            layout=np.array(self._columns, np.int64).reshape(-1, LAYOUT_FIELDS),
+            rank=np.array(self._rank, np.int64),
+            tables=self._tables.packed(),
         )
         self.partial = self._partial.freeze()

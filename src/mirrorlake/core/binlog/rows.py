@@ -33,7 +33,7 @@ from mirrorlake.core.memory import (
     poke_u32,
     poke_u64,
 )  # fmt: skip
-from mirrorlake.core.values.column_value import MALFORMED, NO_ROOM
+from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
 
 # What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret.
@@ -144,7 +144,7 @@ def _bitmaps(start, end, event_type, n_columns):
 
 
 @kernel
-def _emit(state, rows, i, op, slot, amount, checksum, partial=False):
+def _emit(state, rows, i, op, slot, amount, checksum, partial):
     r = state[N_ROWS]
     poke_u64(rows.row_event + 8 * r, i)
     poke_u64(rows.notes + 8 * r, state[NOTE] if INSERT <= op <= DELETE else NO_NOTE)
@@ -167,20 +167,20 @@ def _emit_begin(state, rows, i):
     state[IN_TRANSACTION] = 1
     state[ORDINAL] = 0
     state[CHECKSUM] = 0
-    _emit(state, rows, i, BEGIN, -1, 0, 0)
+    _emit(state, rows, i, BEGIN, -1, 0, 0, False)
 
 
 @kernel
 def _emit_commit(state, rows, i):
     changes = state[ORDINAL]
     state[ORDINAL] += 1
-    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM])
+    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], False)
     state[IN_TRANSACTION] = 0
     state[COMMIT_US] = 0
 
 
 @kernel
-def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, lookups, state, rows):
+def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, state, rows):
     """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM.
 
     before, after: the event's bitmaps of logged columns, 0 where it has no such image.
@@ -193,10 +193,10 @@ def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial,
         written = N_BEFORE if side == 0 else N_AFTER
         o, room = images + state[written], images + state[IMAGE_ROOM]
         if is_whole:
-            p, end_of_image = put_whole_image(p, end, slot, slots, columns, lookups, o, room)
+            p, end_of_image = put_whole_image(p, end, slot, slots, columns, o, room)
         else:
             p, end_of_image = put_partial_image(
-                p, end, slot, slots, columns, partial, lookups, o, room, logged, side * before, op == INSERT
+                p, end, slot, slots, columns, partial, o, room, logged, side * before, op == INSERT
             )
         if p < 0:
             return p
@@ -206,10 +206,10 @@ def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial,
 
 
 @kernel
-def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lookups, state, rows):
+def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
     """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
     if slot < 0 or item_i64(slots.is_refused, slot):
-        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False)
         return True
     if event_type == 39:
         _emit(state, rows, i, REFUSED, slot, REFUSED_PARTIAL_JSON, 0)
@@ -218,7 +218,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
     if before < 0:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False)
         return True
     bitmap_bytes = (n_columns + 7) >> 3
     p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
@@ -229,7 +229,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
     if not is_whole:
         found, column = completeness(slot, slots, partial, before, after)
         if found > INCOMPLETE:
-            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0)
+            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, False)
             return True
     n_rows, n_before, n_after, checksum, ordinal, note = (
         state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
@@ -238,7 +238,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
-            p = _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, lookups, state, rows)
+            p = _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, state, rows)
         if p >= 0:
             state[ORDINAL] += 1
             _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE)
@@ -248,12 +248,12 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, lo
         n_rows, n_before, n_after, checksum, ordinal, note,
     )  # fmt: skip
     if p == MALFORMED:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False)
     return p == MALFORMED
 
 
 @kernel
-def decode_events(n_events, events, slots, columns, partial, lookups, state, rows):
+def decode_events(n_events, events, slots, columns, partial, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
     All but n_events and state are addresses. Returns DONE, FULL, ROLLED_BACK or MALFORMED_EVENT.
@@ -284,7 +284,7 @@ def decode_events(n_events, events, slots, columns, partial, lookups, state, row
             _emit_commit(state, rows, i)
         elif 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39:
             slot = np.int64(np.int32(item_u32(events.slot, i)))
-            if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, lookups, state, rows):
+            if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, state, rows):
                 return FULL
     state[NEXT] = n_events
     return DONE
@@ -306,7 +306,7 @@ def _put_query(start, end, i, timestamp, state, rows):
             return ROLLED_BACK
         _emit_commit(state, rows, i)
     elif what == 0:
-        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0)
+        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, False)
         if state[IN_TRANSACTION] == 0:
             state[COMMIT_US] = 0
     return DONE

@@ -25,7 +25,6 @@ from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.column_value import LOOKUPS
 from mirrorlake.errors import RefusedError
 
 CHANGE_SCHEMA = pa.schema(
@@ -135,7 +134,7 @@ class Assembler:
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
             len(events.offset), addresses(events), addresses(layouts.slots), addresses(layouts.columns),
-            addresses(layouts.partial), addresses(LOOKUPS), state, addresses(out),
+            addresses(layouts.partial), state, addresses(out),
         )  # fmt: skip
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:

@@ -52,19 +52,19 @@ key entry and a value entry, 7 bytes."""
 
 
 @kernel
-def put_json(p, n_bytes, o, room_until, lookups):
+def put_json(p, n_bytes, o, room_until, digit_bytes, powers_128):
     """The document of ``n_bytes`` at ``p``. The free end of the output holds the containers that are open."""
     stack = room_until - _STACK_BYTES
     most = o + 5 + _TEXT_BYTES_PER_BYTE * n_bytes + 2 * _TOKEN_BOUND_BYTES
     limit = min(stack, most)
-    end = _write_document(p, p + n_bytes, o + 5, limit, stack, lookups)
+    end = _write_document(p, p + n_bytes, o + 5, limit, stack, digit_bytes, powers_128)
     if end == NO_ROOM and limit == most:
         return MALFORMED
     return close_string(o, end) if end > 0 else end
 
 
 @kernel
-def _write_document(p, end, o, limit, stack, lookups):
+def _write_document(p, end, o, limit, stack, digit_bytes, powers_128):
     if p == end:  # what an empty document means to the server
         return _write_literal(o, 0) if o + _TOKEN_BOUND_BYTES <= limit else NO_ROOM
     kind, at, depth = np.int64(peek_u8(p)), p + 1, 0
@@ -77,7 +77,7 @@ def _write_document(p, end, o, limit, stack, lookups):
             depth += 1
             o = write_byte(o, 123 if kind <= _LARGE_OBJECT else 91)
         else:
-            o = _write_scalar(kind, at, end, o, limit, lookups)
+            o = _write_scalar(kind, at, end, o, limit, digit_bytes, powers_128)
             if o < 0:
                 return o
         frame = stack + (depth - 1) * _FRAME_BYTES
@@ -160,7 +160,7 @@ def _next_member(frame, o, limit):
 
 
 @kernel
-def _write_scalar(kind, p, end, o, limit, lookups):
+def _write_scalar(kind, p, end, o, limit, digit_bytes, powers_128):
     if kind == _STRING or kind == _OPAQUE:
         is_opaque = np.int64(kind == _OPAQUE)
         if p + is_opaque > end:
@@ -169,7 +169,7 @@ def _write_scalar(kind, p, end, o, limit, lookups):
         if n_bytes < 0 or n_bytes > end - data:
             return MALFORMED
         if is_opaque:
-            return write_opaque(np.int64(peek_u8(p)), data, n_bytes, o, limit, lookups.digit_bytes)
+            return write_opaque(np.int64(peek_u8(p)), data, n_bytes, o, limit, digit_bytes)
         return write_quoted(data, n_bytes, o, limit)
     if kind == _LITERAL:
         return _write_literal(o, peek_u8(p)) if p < end and peek_u8(p) <= 2 else MALFORMED
@@ -179,7 +179,7 @@ def _write_scalar(kind, p, end, o, limit, lookups):
         bits = peek_u64(p)
         if bits >> np.uint64(52) & np.uint64(0x7FF) == np.uint64(0x7FF):
             return MALFORMED
-        return write_double(o, bits, lookups.powers_128)
+        return write_double(o, bits, powers_128)
     if kind == _INT16:
         return write_signed(o, np.int64(np.int16(peek_u16(p))))
     if kind == _UINT16:

@@ -4,9 +4,10 @@ import numpy as np
 
 (
     INTEGER, UNSIGNED_LONG, FLOAT, DOUBLE, DECIMAL, BIT, YEAR, DATE, DATETIME, OLD_DATETIME, TIMESTAMP, OLD_TIMESTAMP,
-    ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, FIRST_VARIABLE, TEXT, BINARY, JSON, UUID_INET,
-) = range(22)  # fmt: skip
-"""Those above FIRST_VARIABLE carry their length in the row."""
+    ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, UTF8_TEXT, TEXT, COMPRESSED_TEXT, BINARY, COMPRESSED_BINARY, JSON,
+    UUID_INET,
+) = range(24)  # fmt: skip
+"""Those from UTF8_TEXT on carry their length in the row."""
 
 MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)
 """Instead of an address: the bytes are no value of the column; the output is full."""

@@ -51,9 +51,7 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
     """code_points: the address of the tables of all character sets."""
     if form == UTF8:
-        if _is_utf8(p, n_bytes, parameter):
-            return _put_utf8(p, n_bytes, o, room_until)
-        return put_binary(p, n_bytes, 0, o, room_until)
+        return put_utf8(p, n_bytes, parameter, o, room_until)
     table = code_points + 4 * parameter
     n_utf8 = _utf8_length(p, p + n_bytes, form, table)
     if n_utf8 < 0:
@@ -68,7 +66,9 @@ def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
 
 
 @kernel
-def _put_utf8(p, n_bytes, o, room_until):
+def put_utf8(p, n_bytes, longest, o, room_until):
+    if not _is_utf8(p, n_bytes, longest):
+        return put_binary(p, n_bytes, 0, o, room_until)
     if o + n_bytes + 5 > room_until:
         return NO_ROOM
     o = put_string_header(o, n_bytes)

@@ -1,0 +1,228 @@
+"""How kernels are compiled: each once, as a part of what Python calls, and only what is used.
+
+Numba alone optimises a kernel together with all kernels that it calls, and then again in each kernel that calls it.
+Here a kernel that another one calls stays as it is, and is optimised with the one that Python calls, as one piece. What
+few logs need is called by its address (``address_of``, ``call_at``): a piece of its own, compiled when asked for. The
+pieces are cached on disk, where a folder can be written.
+
+Numba documents ``pipeline_class`` and the passes (developer manual, "Customizing the Compiler"); the libraries are its
+inner part, so setup.py names the versions that were tried.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import registry, typed_passes, types, untyped_passes
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.extending import intrinsic
+
+_CONFIG: Any = numba.config
+JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
+
+VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
+"""What is called by its address: six numbers -> two."""
+
+_OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+class _Library(JITCodeLibrary):
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class _Part(_Library):
+    """A kernel that kernels call: neither optimised nor made machine code by itself."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+
+class _Piece(_Library):
+    """A kernel with all that it calls, optimised once."""
+
+    def finalize(self) -> None:
+        self._linking_libraries = _with_parts(self._linking_libraries)
+        super().finalize()
+
+
+def _with_parts(libraries: list) -> list:
+    """The libraries, and those that the kernels among them call."""
+    found: dict[JITCodeLibrary, None] = {}
+    waiting = list(libraries)
+    while waiting:
+        library = waiting.pop()
+        if library not in found:
+            found[library] = None
+            waiting += library._linking_libraries if isinstance(library, _Part) else []
+    return list(found)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerPart(typed_passes.NativeLowering):
+    _name = "lower_part"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        result = state["cr"]
+        key = _dynfunc.make_function(result.fndesc.lookup_module(), result.fndesc.qualname, "", 0, result.env, ())
+        state.targetctx.insert_user_function(key, result.fndesc, [state.library])
+        state["cr"] = result._replace(cfunc=key)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerPiece(typed_passes.NativeLowering):
+    _name = "lower_piece"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Piece(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
+
+
+class _PartCompiler(CompilerBase):
+    """The passes that kernels need, of all that Numba has."""
+
+    lowering: type = _LowerPart
+
+    def define_pipelines(self) -> list[PassManager]:
+        passes = PassManager("kernel")
+        for step in (
+            untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites, untyped_passes.ReconstructSSA, typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis, typed_passes.IRLegalization, self.lowering, typed_passes.NoPythonBackend,
+        ):  # fmt: skip
+            passes.add_pass(step, step.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class _PieceCompiler(_PartCompiler):
+    lowering = _LowerPiece
+
+
+class _PartDispatcher(registry.CPUDispatcher):
+    """One form for each type of a kernel's arguments, and none of its own for each constant."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template([types.unliteral(kind) for kind in args], kws)
+
+
+class _Cache(FunctionCache):
+    """A folder that cannot be read or written is as good as none."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with suppress(OSError):
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+def _cache_folder() -> str:
+    """One folder for each state of the package's sources.
+
+    Numba notices a change of a kernel's own file only, not of the kernels it calls.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return str(Path(base) / "mirrorlake" / f"kernels-{digest.hexdigest()[:16]}")
+
+
+_CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
+
+
+def _cache(function: Any) -> _Cache | None:
+    """None: the folder cannot be written, and kernels are compiled in memory. Numba would then take another folder,
+    where it cannot know what is out of date."""
+    _CONFIG.CACHE_DIR, others = _CACHE_FOLDER, _CONFIG.CACHE_DIR
+    try:
+        found = _Cache(function)
+    except (RuntimeError, OSError):
+        return None
+    finally:
+        _CONFIG.CACHE_DIR = others
+    return found if Path(found.cache_path).is_relative_to(_CACHE_FOLDER) else None
+
+
+class Kernel:
+    """A function that kernels call and Python may call."""
+
+    def __init__(self, function: Any) -> None:
+        functools.update_wrapper(self, function)
+        options = _OPTIONS | {"no_cpython_wrapper": True}
+        self._function = function
+        self._part = _PartDispatcher(function, targetoptions=options, pipeline_class=_PartCompiler)
+        self._numba_type_ = self._part._numba_type_  # by which Numba knows what a kernel calls
+
+    def __call__(self, *args: Any) -> Any:
+        return self._piece(*args)
+
+    @functools.cached_property
+    def _piece(self) -> Any:
+        piece: Any = registry.CPUDispatcher(self._function, targetoptions=_OPTIONS, pipeline_class=_PieceCompiler)
+        cache = _cache(self._function)
+        if cache is not None:
+            piece._cache = cache
+        return piece
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Of the machine code of a ``VALUE_KERNEL``."""
+        self._piece.compile(VALUE_KERNEL)
+        done = self._piece.overloads[VALUE_KERNEL.args]
+        return done.library.get_pointer_to_function(done.fndesc.llvm_func_name)
+
+
+@intrinsic
+def _call_at(typingctx, address, a, b, c, d, e, f):
+    """The ``VALUE_KERNEL`` at an address."""
+
+    def codegen(context, builder, sig, args):
+        convention, result, kinds = context.call_conv, VALUE_KERNEL.return_type, VALUE_KERNEL.args
+        callee = builder.inttoptr(args[0], convention.get_function_type(result, kinds).as_pointer())
+        return convention.call_function(builder, callee, result, kinds, args[1:])[1]
+
+    return VALUE_KERNEL.return_type(types.int64, *VALUE_KERNEL.args), codegen
+
+
+_INTERPRETED: list = []
+
+
+def _interpreted_address(function: Any) -> int:
+    _INTERPRETED.append(function)
+    return len(_INTERPRETED) - 1
+
+
+def kernel(function: Any) -> Any:
+    """A function over numbers, addresses and arrays, which Python or other kernels call; without the GIL."""
+    return function if JIT_DISABLED else Kernel(function)
+
+
+def address_of(value_kernel: Any) -> int:
+    """The address by which ``call_at`` calls a kernel; compiles it when it is first asked for."""
+    return _interpreted_address(value_kernel) if JIT_DISABLED else value_kernel.address
+
+
+def _interpreted_call(address: Any, *args: Any) -> Any:
+    return _INTERPRETED[int(address)](*args)
+
+
+call_at: Any = _interpreted_call if JIT_DISABLED else _call_at
