@@ -212,7 +212,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
         _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False)
         return True
     if event_type == 39:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_PARTIAL_JSON, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_PARTIAL_JSON, 0, False)
         return True
     op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
     n_columns = item_i64(slots.n_columns, slot)
