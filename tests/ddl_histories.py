@@ -2,24 +2,21 @@
 
     python -m tests.ddl_histories --histories 100 [--seed N] [--flavors mariadb mysql] [--crash] [--keep FOLDER]
 
---crash: the process dies behind random commits, about once for each history. Prints the share of refused tables, their
+--crash: the process dies at random steps, about twice in each history. Prints the share of refused tables, their
 reasons, and every difference; ends with 1 when there is one. --keep: logs, lakes and statements stay in this folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import tempfile
 import time
 from pathlib import Path
-
-from pytest import MonkeyPatch
+from random import Random, SystemRandom
 
 from mirrorlake.lake.delta.session import open_session
-from tests.support.crash import SimulatedCrash
-from tests.support.ddl_histories import Comparison, DdlHistory, compare, write_histories
+from tests.support.ddl_histories import Comparison, apply_with_crashes, compare, keep_statements, write_histories
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS, Server, running_server
 
@@ -30,7 +27,7 @@ IN_A_LOG = 20
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.ddl_histories")
     parser.add_argument("--histories", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**31))
     parser.add_argument("--flavors", nargs="+", default=FLAVORS, choices=FLAVORS)
     parser.add_argument("--crash", action="store_true")
     parser.add_argument("--keep", type=Path)
@@ -55,32 +52,13 @@ def run_histories(spark, server: Server, seed: str, names: list[str], folder: Pa
     histories = write_histories(server, seed, names, DDL, folder / "logs")
     written = time.monotonic()
     run = LakeRun(spark, folder / "logs", folder / "lake")
-    kills = all_hops(run, Random=random.Random(seed), expected_kills=len(names)) if is_crashing else run.all_hops() or 0
+    kills = apply_with_crashes(run, Random(seed)) if is_crashing else run.all_hops() or 0
     applied = time.monotonic()
     found = compare(run, histories)
     keep_statements(folder, histories)
     print(f"{server.flavor} {names[0]}-{names[-1]}: written in {written - started:.0f} s, applied in"
           f" {applied - written:.0f} s with {kills} kills; {found.lines()[0]}", flush=True)  # fmt: skip
     return found
-
-
-def keep_statements(folder: Path, histories: list[DdlHistory]) -> None:
-    for history in histories:
-        (folder / f"{history.databases[0]}.sql").write_text("".join(f"{text};\n" for text in history.statements))
-        history.close()
-
-
-def all_hops(run: LakeRun, Random: random.Random, expected_kills: int) -> int:
-    """How often the process died."""
-    kills = 0
-    with MonkeyPatch.context() as monkeypatch:
-        crash_at_random_commits(monkeypatch, Random, run.folder, expected_kills)
-        while True:
-            try:
-                run.all_hops()
-                return kills
-            except SimulatedCrash:
-                kills += 1
 
 
 if __name__ == "__main__":

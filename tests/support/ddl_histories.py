@@ -13,9 +13,11 @@ from pathlib import Path
 from random import Random
 
 import pymysql
+from pytest import MonkeyPatch
 
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING
 from tests.support.canonical import source_rows
+from tests.support.crash import SimulatedCrash, crash_at_random
 from tests.support.lake_runs import LakeRun
 from tests.support.random_ddl import Source, random_changes, random_ddl
 from tests.support.random_tables import quoted
@@ -23,6 +25,11 @@ from tests.support.servers import Server
 from tests.support.source_schema import read_tables
 
 DDL_IN_A_TURN = 3
+COMMITS = tuple(
+    f"mirrorlake.lake.delta.progress.{name}"
+    for name in ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
+)
+CRASH_SHARE = 1 / 15  # of some 40 commits that a history makes
 _SQL_MODES = {
     "mariadb": ("STRICT_TRANS_TABLES", "STRICT_TRANS_TABLES", "", "NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES",
                 "STRICT_TRANS_TABLES,TIME_ROUND_FRACTIONAL", "ANSI_QUOTES"),
@@ -103,6 +110,26 @@ def write_histories(server: Server, seed: str, names: list[str], ddls: int, logs
     for path in server.log_files()[:-1]:
         shutil.copyfile(path, logs / path.name)
     return histories
+
+
+def keep_statements(folder: Path, histories: list[DdlHistory]) -> None:
+    """A script for each history; ends their connections."""
+    for history in histories:
+        (folder / f"{history.databases[0]}.sql").write_text("".join(f"{text};\n" for text in history.statements))
+        history.close()
+
+
+def apply_with_crashes(run: LakeRun, random: Random) -> int:
+    """All hops, begun again after each crash. How often the process died."""
+    kills = 0
+    with MonkeyPatch.context() as monkeypatch:
+        crash_at_random(monkeypatch, COMMITS, random, CRASH_SHARE)
+        while True:
+            try:
+                run.all_hops()
+                return kills
+            except SimulatedCrash:
+                kills += 1
 
 
 @dataclass

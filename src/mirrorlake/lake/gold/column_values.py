@@ -11,6 +11,7 @@ from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
 _NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?")
@@ -35,7 +36,10 @@ def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
         return literal(kind.labels[0])
     if kind.name == "binary":
         return f"X'{'00' * kind.length}'"
+    if kind.name == "time":
+        return literal(time_zero(kind.fraction_digits or 0))
     zeros = {"integer": "0", "decimal": "0", "float": "0", "year": "0", "bit": "0", "text": "''", "set": "''"}
+    zeros |= {"json": "'null'"}
     zeros |= {"binary": "X''", "date": "NULL", "datetime": "NULL", "timestamp": "NULL"}  # a zero date is NULL here
     return zeros.get(family(kind))
 
@@ -53,6 +57,9 @@ def _string(text: str, column: Column, mode: ServerMode) -> str | None:
         return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
     if group == "binary" and text.isascii():
         return _bytes(text.encode(), column)
+    if group == "time":
+        shown = time_default(text, column.type.fraction_digits or 0)
+        return shown and literal(shown)
     return _moment(text, column, mode)
 
 

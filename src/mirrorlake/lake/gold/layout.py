@@ -42,7 +42,7 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tup
     """The steps, and the checks before them. Raises NotDerivable when what the server did to the rows is not known."""
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
-    _refuse_computed_values(new, columns)
+    _refuse_computed_values(new, columns, mode)
     places = [_place(column, step, mode) for column, step in zip(new.columns, columns, strict=bool(columns))]
     checks = tuple(check for place in places for check in place.checks)
     if all(place.is_in_place for place in places):
@@ -50,13 +50,23 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tup
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
 
 
-def _refuse_computed_values(new: TableSchema, columns: Sequence[Keep | Add]) -> None:
-    """The server computes generated columns anew from converted ones."""
-    types = {column.name: column.type for column in new.columns}
-    converts = any(isinstance(step, Keep) and step.old.type != types[step.name] for step in columns)
-    computed = next((column.name for column in new.columns if column.generated is not None), None)
-    if converts and computed:
-        raise NotDerivable(f"column {computed} is computed anew from a converted one")
+def _refuse_computed_values(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> None:
+    """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
+    the table."""
+    changed = {name.casefold() for after, step in zip(new.columns, columns, strict=bool(columns)) for name in _changed_names(after, step, mode)}
+    for column in new.columns:
+        source = next((name for name in changed if name in (column.generated or "").casefold()), None)
+        if source:
+            raise NotDerivable(f"column {column.name} is computed anew from {source}, which has changed")
+
+
+def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
+    """Of a column whose values may be others than before, or compare in another way."""
+    if isinstance(step, Add):
+        return (after.name,)
+    loses_null = step.old.nullable and not after.nullable and not mode.is_strict
+    is_same = (step.old.type, step.old.collation, step.old.generated) == (after.type, after.collation, after.generated)
+    return () if is_same and not loses_null else (step.old.name, after.name)
 
 
 def _place(column: Column, step: Keep | Add, mode: ServerMode) -> _Place:
