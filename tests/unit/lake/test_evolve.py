@@ -7,7 +7,7 @@ import pytest
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
-from mirrorlake.lake.gold.mirror_steps import Alter, Create, Delete, ExchangeRows, Overwrite
+from mirrorlake.lake.gold.mirror_steps import Alter, Check, Create, Delete, ExchangeRows, Overwrite
 from mirrorlake.lake.gold.register import TableRegister
 
 STRICT = 1 << 21
@@ -111,13 +111,28 @@ OUTCOMES = {
         ("registered", "worse refused - no-primary-key"), ("registered", "bad dropped -"),
     ],
     # not derivable
-    "alter table t add c int as (b + 1)": [
+    "alter table t modify a double": [
+        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), a = CAST(NULL AS double), b = CAST(`b` AS int)",
+         "unless true"),
+    ],
+    "alter table t add c int default (b + 1)": [
         ("compared", f"t streaming {T}", "ADD COLUMNS (`c` int AFTER `b`)", "unless true")
     ],
-    "alter table t modify a double": [("registered", f"t refused {T} needs-resync")],
-    "alter table g modify a bigint": [("registered", f"g refused {G} needs-resync")],
-    "alter table g modify b varchar(5) collate utf8mb4_bin": [("registered", f"g refused {G} needs-resync")],
-    "alter table g drop a, add a int default 9": [("registered", f"g refused {G} needs-resync")],
+    "alter table g modify a bigint": [
+        ("compared", f"g streaming {G}", "ALTER COLUMN `a` TYPE bigint", "unless true")
+    ],
+    "alter table g modify b varchar(5) collate utf8mb4_bin": [("definition", None, "unless true")],
+    "alter table g drop a, add a int": [
+        ("compared", f"g streaming {G}", "DROP COLUMNS (`a`)", "ADD COLUMNS (`a` int AFTER `d`)", "unless true")
+    ],
+    "alter table q modify id int auto_increment": [
+        ("definition", None, "unless (`id` IS NULL) OR (`id` = 0)")
+    ],
+    # computed
+    "alter table q add c bigint as (b * 2 + 1)": [
+        ("rebuilt", f"q streaming {Q}", "id = CAST(`id` AS int), b = CAST(`b` AS int),"
+         " c = CAST(CAST(((`b` * 2) + 1) AS bigint) AS bigint)"),
+    ],
     "alter table g modify a int not null": [("definition", f"g streaming {G}")],
     "alter table g rename column d to e": [("compared", f"g streaming {G}", "RENAME COLUMN `d` TO `e`")],
 }  # fmt: skip
@@ -133,7 +148,7 @@ def test_what_null_becomes_outside_strict_mode():
     columns = "id = CAST(`id` AS int), a = CAST(coalesce(`a`, '') AS string), b = CAST(coalesce(`b`, 0) AS int)"
     assert [brief(outcome) for outcome in found] == [("rebuilt", f"t streaming {T}", columns)]
     [stopped] = Replay(*SHOP).run("alter table g modify a int not null", sql_mode=0)
-    assert stopped.entry.reason == "column c is computed anew from a, which has changed"
+    assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
 
 
 def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():

@@ -1,16 +1,18 @@
-"""What rows that exist get in a new column, as a Spark literal: the column's default, or its type's zero."""
+"""What rows that exist get in a new column: its default or its type's zero as a Spark literal, or a computed value."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
-from mirrorlake.core.schema.tables import Column, Default
-from mirrorlake.core.schema.types import STRINGS
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.types import STRINGS, ColumnType
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.conversions import NotDerivable, conversion, family
+from mirrorlake.lake.gold.partition_expressions import spark_expression
 from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
@@ -28,6 +30,21 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> str:
     if found is None:
         raise NotDerivable(f"column {column.name}: its default as a value of {column.type.sql()}")
     return found
+
+
+def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
+    """What rows that exist get in a new generated column: sums and products of integers. old: the table before it.
+
+    Raises NotDerivable.
+    """
+    text = column.generated or ""
+    if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
+        raise NotDerivable(f"column {column.name}: rows that exist get what an expression gives")
+    try:
+        sql = f"CAST({spark_expression(text, old).sql} AS bigint)"
+    except NotDerivable:
+        raise NotDerivable(f"column {column.name}: rows that exist get what an expression gives") from None
+    return conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode).sql.replace("{}", sql)
 
 
 def _zero(text: str, column: Column, mode: ServerMode) -> str | None:

@@ -5,14 +5,14 @@ Where no value changes the mirror is altered in place, else it is overwritten in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.column_values import value_of
+from mirrorlake.lake.gold.column_values import computed_value, value_of
 from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.widening import widens_in_place
@@ -39,25 +39,25 @@ class _Place:
 
 
 def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them. Raises NotDerivable when what the server did to the rows is not known."""
+    """The steps, and the checks before them. What the server did to rows may not be known; where there are none, it does
+    not matter, so that is a check too."""
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
-    _refuse_computed_values(new, columns, mode)
-    places = [_place(column, step, mode) for column, step in zip(new.columns, columns, strict=bool(columns))]
-    checks = tuple(check for place in places for check in place.checks)
+    places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
+    checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
 
 
-def _refuse_computed_values(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> None:
+def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
     """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
     the table."""
     changed = {name.casefold() for after, step in zip(new.columns, columns, strict=bool(columns)) for name in _changed_names(after, step, mode)}
     for column in new.columns:
-        source = next((name for name in changed if name in (column.generated or "").casefold()), None)
+        source = next((name for name in sorted(changed) if name in (column.generated or "").casefold()), None)
         if source:
-            raise NotDerivable(f"column {column.name} is computed anew from {source}, which has changed")
+            yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
@@ -69,16 +69,30 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
     return () if is_same and not loses_null else (step.old.name, after.name)
 
 
-def _place(column: Column, step: Keep | Add, mode: ServerMode) -> _Place:
-    kind = spark_type(column.type)
-    if isinstance(step, Add):
-        checks = (Check("true", f"column {column.name}: {step.needs_empty}"),) if step.needs_empty else ()
-        sql = "NULL" if step.value is None or step.needs_empty else value_of(step.value, column, mode)
-        return _Place(column.name, kind, None, None, sql, checks)
+def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
+    try:
+        return _kept(column, step, mode) if isinstance(step, Keep) else _added(column, step, mode, old)
+    except NotDerivable as stop:
+        source = (step.old.name, spark_type(step.old.type)) if isinstance(step, Keep) else (None, None)
+        return _Place(column.name, spark_type(column.type), *source, "NULL", (Check("true", str(stop)),))
+
+
+def _kept(column: Column, step: Keep, mode: ServerMode) -> _Place:
     found: Conversion = conversion(step.old, column, mode)
-    name = quote(step.old.name)
+    name, old_type = quote(step.old.name), spark_type(step.old.type)
     checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
-    return _Place(column.name, kind, step.old.name, spark_type(step.old.type), found.sql.replace("{}", name), checks)
+    sql = found.sql.replace("{}", name)
+    return _Place(column.name, spark_type(column.type), step.old.name, old_type, sql, checks)
+
+
+def _added(column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:
+    if column.generated is not None:
+        sql = computed_value(column, old, mode)
+    elif step.needs_empty:
+        raise NotDerivable(f"column {column.name}: {step.needs_empty}")
+    else:
+        sql = "NULL" if step.value is None else value_of(step.value, column, mode)
+    return _Place(column.name, spark_type(column.type), None, None, sql)
 
 
 def _clauses(before: list[str], places: list[_Place]) -> list[str]:
