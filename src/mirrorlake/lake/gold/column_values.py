@@ -18,10 +18,12 @@ from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
 _NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?")
 _INTEGER = re.compile(r"[+-]?\d{1,20}")
+_YEAR = re.compile(r"\d{4}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.]\d{1,6})?")
 _BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
-_NO_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
+_NO_YEAR = re.compile(r"\d{4}")
+_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
 
 
 def value_of(default: Default, column: Column, mode: ServerMode) -> str:
@@ -63,7 +65,11 @@ def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
 
 def _string(text: str, column: Column, mode: ServerMode) -> str | None:
     kind, group = column.type, family(column.type)
-    if group in ("integer", "year", "bit", "decimal", "float"):
+    if group == "bit":  # its bytes
+        return str(int.from_bytes(text.encode(), "big")) if text.isascii() else None
+    if group == "year":
+        return str(int(text)) if _YEAR.fullmatch(text) else None
+    if group in ("integer", "decimal", "float"):
         return _number(text.strip(" "), column, mode)
     if group == "text":
         return literal(text.rstrip(" ") if kind.name == "char" else text)
@@ -87,15 +93,15 @@ def _label(text: str, labels: tuple[str, ...]) -> str | None:
 
 def _number(text: str, column: Column, mode: ServerMode) -> str | None:
     group = family(column.type)
-    if group in ("integer", "bit", "year"):
-        is_year = group != "year" or len(text) == 4 or text.strip("0") == ""
-        return text if _INTEGER.fullmatch(text) and is_year else None
+    if group in ("integer", "bit", "year", "text"):
+        number = int(text) if _INTEGER.fullmatch(text) else None
+        if number is None or group == "year" and number and not _YEAR.fullmatch(text):
+            return None
+        return literal(str(number)) if group == "text" else str(number)
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
         return f"CAST({literal(text)} AS double)"
-    if group == "text" and _INTEGER.fullmatch(text) and not text.startswith("+"):
-        return literal(text)
     return None
 
 
