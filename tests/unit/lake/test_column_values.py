@@ -16,6 +16,8 @@ VALUES = {
     "bit(8) default '1'": "49", "bit(8) default 1": "1", "bit(8) default b'11'": "3",
     "year default '1999'": "1999", "year default 0": "0", "year default '0000'": "0",
     "time(1) default '-10:00:00'": "'-10:00:00.0'", "time not null": "'00:00:00'", "json not null": "'null'",
+    "date default '2020-02-29'": "DATE'2020-02-29'", "date default '0000-00-00'": "NULL",
+    "datetime(2) default '2020-02-29 01:02:03.4'": "TIMESTAMP_NTZ'2020-02-29 01:02:03.4'",
     "enum('a','b') not null": "'a'", "set('a','b') default 'b,a'": "'a,b'", "char(4) default 'a  '": "'a'",
 }  # fmt: skip
 NOT_DERIVABLE = ("year default '0'", "year default 70", "int default '1e1'", "time default '1:2'", "bit(8) default 'é'")

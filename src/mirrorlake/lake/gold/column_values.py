@@ -22,8 +22,7 @@ _YEAR = re.compile(r"\d{4}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.]\d{1,6})?")
 _BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
-_NO_YEAR = re.compile(r"\d{4}")
-_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
+_NO_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
 
 
 def value_of(default: Default, column: Column, mode: ServerMode) -> str:
