@@ -113,7 +113,8 @@ def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
     rounded = {"decimal": "round({}, 0)", "float": "rint({})"}.get(family(old.type), "{}")
     if family(old.type) == "float":
         low, high = _integer_range(new.type) or (0, 0)
-        return Conversion(rounded, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
+        is_inexact = "{} > 9007199254740992" if high >= 2**63 else None  # Spark takes a double's shortest digits for it
+        return Conversion(rounded, _any(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}"))
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)

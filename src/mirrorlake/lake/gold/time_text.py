@@ -25,7 +25,7 @@ def with_digits(old: int, new: int, truncates: bool) -> str:
     """``{}`` with fraction digits ``new`` instead of ``old``; truncates: or else fewer digits round, halves away from 0."""
     if new >= old:
         return f"concat({{}}, '{time_zero(new)[len(time_zero(old)) :]}')"
-    parts = "split(ltrim('-', {}), '[:.]')"
+    parts = "split(trim(LEADING '-' FROM {}), '[:.]')"
     hours, minutes, seconds, fraction = (f"CAST({parts}[{i}] AS bigint)" for i in range(4))
     step = 10 ** (old - new)
     value = f"(({hours} * 60 + {minutes}) * 60 + {seconds}) * {10**old} + {fraction}"
