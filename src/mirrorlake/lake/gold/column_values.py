@@ -38,14 +38,17 @@ def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
 
     Raises NotDerivable.
     """
-    text = column.generated or ""
+    text, unknown = column.generated or "", f"column {column.name}: rows that exist get what an expression gives"
     if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
-        raise NotDerivable(f"column {column.name}: rows that exist get what an expression gives")
+        raise NotDerivable(unknown)
     try:
         sql = f"CAST({spark_expression(text, old).sql} AS bigint)"
+        found = conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode)
     except NotDerivable:
-        raise NotDerivable(f"column {column.name}: rows that exist get what an expression gives") from None
-    return conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode).sql.replace("{}", sql)
+        raise NotDerivable(unknown) from None
+    if found.fails:
+        raise NotDerivable(unknown)
+    return found.sql.replace("{}", sql)
 
 
 def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
