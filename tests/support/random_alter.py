@@ -11,6 +11,7 @@ from tests.support.source_schema import SourceColumn, SourceTable
 
 _NAMES = ("amount", "Name", "größe", "order", "a b", "note_2", "createdAt", "x", "price", "Price2", "flag", "memo")
 _CHARSETS = ("latin1", "utf8mb4", "utf8mb4 COLLATE utf8mb4_bin", "utf8mb3")
+_KEY_FAMILIES = ("integer", "decimal", "text", "date")
 _EXPRESSIONS = ("(1 + 2)", "(CONCAT('a', 'b'))", "(UPPER('x'))")
 
 
@@ -115,8 +116,7 @@ def _key(random: Random, table: SourceTable, flavor: str) -> str:
 def _primary_key(random: Random, table: SourceTable, flavor: str) -> str:
     if table.partitions and random.random() < 0.8:
         return ""
-    more = [c for c in table.plain_columns if not c.nullable and family(c.kind) in ("integer", "decimal", "text", "date")
-            and not c.kind.endswith("text")]  # fmt: skip
+    more = [c for c in table.plain_columns if family(c.kind) in _KEY_FAMILIES and not c.kind.endswith("text")]
     if more and len(table.primary_key) == 1:
         names = [table.primary_key[0], random.choice(more).name]
         random.shuffle(names)

@@ -172,8 +172,10 @@ def _partition(source: Source) -> list[str]:
     return [f"ALTER TABLE {_name(table)} {clause.format(random.choice(table.partitions), table.partitions[-1])}"]
 
 
-_HASH_CLAUSES = ("COALESCE PARTITION 1", "ADD PARTITION PARTITIONS 2", "TRUNCATE PARTITION {}", "TRUNCATE PARTITION ALL",
-                 "REBUILD PARTITION {}")  # fmt: skip
+_HASH_CLAUSES = (
+    "COALESCE PARTITION 1", "ADD PARTITION PARTITIONS 2", "TRUNCATE PARTITION {}", "TRUNCATE PARTITION ALL",
+    "REBUILD PARTITION {}",
+)  # fmt: skip
 _RANGE_CLAUSES = (
     "DROP PARTITION {}", "TRUNCATE PARTITION {}", "TRUNCATE PARTITION {}, {}", "REBUILD PARTITION {}",
     "ADD PARTITION (PARTITION px VALUES LESS THAN (1000))", "ADD PARTITION (PARTITION py VALUES IN (77, 78))",
@@ -189,7 +191,9 @@ def _exchange(source: Source) -> list[str]:
         return _partition(source)
     table, other = random.choice(partitioned), quoted(source.databases[0], "exchanged")
     first = table.partitions[0]
-    swap = f"ALTER TABLE {_name(table)} EXCHANGE PARTITION {random.choice((first, *table.partitions))} WITH TABLE {other}"
+    swap = (
+        f"ALTER TABLE {_name(table)} EXCHANGE PARTITION {random.choice((first, *table.partitions))} WITH TABLE {other}"
+    )
     return [
         f"DROP TABLE IF EXISTS {other}", f"CREATE TABLE {other} LIKE {_name(table)}",
         f"ALTER TABLE {other} REMOVE PARTITIONING", swap, *([swap] if random.random() < 0.3 else []),

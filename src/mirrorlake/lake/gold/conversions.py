@@ -92,7 +92,9 @@ def _value_type(column: Column) -> tuple:
 
 def _without_nulls(found: Conversion, new: Column) -> Conversion:
     """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on."""
-    zero = _ZEROS.get(family(new.type)) if new.type.name != "time" else literal(time_zero(new.type.fraction_digits or 0))
+    zero = (
+        _ZEROS.get(family(new.type)) if new.type.name != "time" else literal(time_zero(new.type.fraction_digits or 0))
+    )
     if zero is None:
         return replace(found, fails=_any(found.fails, "{} IS NULL"))
     return replace(found, sql=f"coalesce({found.sql}, {zero})")
@@ -114,7 +116,9 @@ def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
     if family(old.type) == "float":
         low, high = _integer_range(new.type) or (0, 0)
         is_inexact = "{} > 9007199254740992" if high >= 2**63 else None  # Spark takes a double's shortest digits for it
-        return Conversion(rounded, _any(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}"))
+        return Conversion(
+            rounded, _any(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
+        )
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
@@ -244,7 +248,9 @@ def _to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
 
 
 def _time_to_time(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return Conversion(with_digits(old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions))
+    return Conversion(
+        with_digits(old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions)
+    )
 
 
 def _shown_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:

@@ -39,8 +39,10 @@ class _Place:
 
 
 def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them. What the server did to rows may not be known; where there are none, it does
-    not matter, so that is a check too."""
+    """The steps, and the checks before them.
+
+    Where it is not known what the server did to rows, the check is that there are none.
+    """
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
     places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
@@ -53,7 +55,11 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tup
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
     """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
     the table."""
-    changed = {name.casefold() for after, step in zip(new.columns, columns, strict=bool(columns)) for name in _changed_names(after, step, mode)}
+    changed = {
+        name.casefold()
+        for after, step in zip(new.columns, columns, strict=bool(columns))
+        for name in _changed_names(after, step, mode)
+    }
     for column in new.columns:
         source = next((name for name in sorted(changed) if name in (column.generated or "").casefold()), None)
         if source:
@@ -73,8 +79,8 @@ def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema)
     try:
         return _kept(column, step, mode) if isinstance(step, Keep) else _added(column, step, mode, old)
     except NotDerivable as stop:
-        source = (step.old.name, spark_type(step.old.type)) if isinstance(step, Keep) else (None, None)
-        return _Place(column.name, spark_type(column.type), *source, "NULL", (Check("true", str(stop)),))
+        name, kind = (step.old.name, spark_type(step.old.type)) if isinstance(step, Keep) else (None, None)
+        return _Place(column.name, spark_type(column.type), name, kind, "NULL", (Check("true", str(stop)),))
 
 
 def _kept(column: Column, step: Keep, mode: ServerMode) -> _Place:

@@ -1,7 +1,7 @@
 """Which rows of a mirror are in a partition of the source: the partition function as a Spark condition.
 
-RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Not columns
-of text, which compare and hash by a collation.
+RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Not
+columns of text, which compare and hash by a collation.
 """
 
 from __future__ import annotations
