@@ -22,7 +22,7 @@ def time_default(text: str, digits: int) -> str | None:
 
 
 def with_digits(old: int, new: int, truncates: bool) -> str:
-    """``{}`` with ``new`` fraction digits instead of ``old``. truncates: else fewer digits round, halves away from 0."""
+    """``{}`` with ``new`` fraction digits instead of ``old``. truncates: or else it rounds, halves away from zero."""
     if new >= old:
         return f"concat({{}}, '{time_zero(new)[len(time_zero(old)) :]}')"
     parts = "split(trim(LEADING '-' FROM {}), '[:.]')"
