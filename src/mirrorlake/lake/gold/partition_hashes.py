@@ -32,7 +32,7 @@ _WEIGHT = (
 
 
 def key_hash(columns: Sequence[Column]) -> str:
-    """A bigint, never NULL. columns: of types in ``WIDTHS``."""
+    """A bigint, never NULL. columns: of types in ``WIDTHS``; no lambda names one, for its parameter would hide it."""
     start = "named_struct('h', CAST(1 AS bigint), 'k', CAST(4 AS bigint))"
     of_null = f"(s.h ^ (shiftleft(s.h, 1) | 1)) & {_ALL}"
     of_byte = f"(s.h ^ (((s.h & 63) + s.k) * ({_WEIGHT}) + shiftleft(s.h, 8))) & {_ALL}"
@@ -47,6 +47,7 @@ def _bytes(column: Column) -> str:
     number = f"CAST({name} AS bigint)"
     if width == 8 and column.type.unsigned:
         number = f"CAST(IF({name} >= {2**63}, {name} - {2**64}, {name}) AS bigint)"
-    stored = f"transform(sequence(0, {width - 1}), i -> shiftright({number}, 8 * i) & 255)"
-    counted = f"filter({stored}, (b, i) -> exists(slice({stored}, i + 1, {width}), later -> later <> {_SPACE}))"
+    stored = [f"shiftright({number}, {8 * i}) & 255" for i in range(width)]
+    lengths = [f"WHEN {stored[i]} <> {_SPACE} THEN {i + 1}" for i in reversed(range(width))]
+    counted = f"slice(array({', '.join(stored)}), 1, CASE {' '.join(lengths)} ELSE 0 END)"
     return f"IF({name} IS NULL, array(CAST({_NULL} AS bigint)), {counted})"
