@@ -5,6 +5,7 @@ Where no value changes the mirror is altered in place, else it is overwritten in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,9 +62,13 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
         for name in _changed_names(after, step, mode)
     }
     for column in new.columns:
-        source = next((name for name in sorted(changed) if name in (column.generated or "").casefold()), None)
+        source = next((name for name in sorted(changed) if _names(column.generated or "", name)), None)
         if source:
             yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
+
+
+def _names(expression: str, column: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression.casefold()) is not None
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:

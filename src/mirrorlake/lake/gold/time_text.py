@@ -30,7 +30,8 @@ def with_digits(old: int, new: int, truncates: bool) -> str:
     step = 10 ** (old - new)
     value = f"(({hours} * 60 + {minutes}) * 60 + {seconds}) * {10**old} + {fraction}"
     rounded = f"(({value}) + {0 if truncates else step // 2}) DIV {step}"
-    return _shown(f"least({rounded}, {_END_H * 3600 * 10**new - 1})", new)
+    shown = _shown(f"least({rounded}, {_END_H * 3600 * 10**new - 1})", new)
+    return f"IF({{}} IS NULL, NULL, {shown})"  # least() passes over NULL
 
 
 def _shown(value: str, digits: int) -> str:
