@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
+from random import Random
 from typing import Any, Literal
 
 from pytest import MonkeyPatch
@@ -92,3 +93,26 @@ def _holders(owner: Any, attribute: str, original: Callable) -> list[tuple[Any, 
         if getattr(module, "__name__", "").partition(".")[0] == package and module is not owner:
             found += [(module, alias) for alias, value in list(vars(module).items()) if value is original]
     return found
+
+
+def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Random, share: float) -> None:
+    """Each call of these functions crashes with this probability: half of them before, half after what it does."""
+    for name in names:
+        owner, attribute = _resolve(name)
+        original = getattr(owner, attribute)
+        for holder, alias in _holders(owner, attribute, original):
+            monkeypatch.setattr(holder, alias, _crashing_at_random(original, random, share))
+
+
+def _crashing_at_random(original: Callable, random: Random, share: float) -> Callable:
+    @wraps(original)
+    def crashing(*args: Any, **kwargs: Any) -> Any:
+        dice = random.random()
+        if dice < share / 2:
+            raise SimulatedCrash(original.__name__)
+        result = original(*args, **kwargs)
+        if dice < share:
+            raise SimulatedCrash(original.__name__)
+        return result
+
+    return crashing

@@ -96,7 +96,7 @@ EFFECTS = {
         refused("n", "CREATE TABLE ... SELECT")
     ],
     "create table n (select 1 as a)": [refused("n", "CREATE TABLE ... SELECT")],
-    "create table `n` (`id` int not null) start transaction": [refused("n", "CREATE TABLE ... SELECT")],
+    "create table `n` (`id` int primary key) start transaction": [("create", "d.n", "id int", [])],
     "create table n (id int primary key, c json)": [("create", "d.n", "id int, c json", [])],
     "create table n (id int primary key, c foo(3))": [refused("n", "column c has type foo", "column-type")],
     "create table n (id int primary key, c char charset klingon)": [
@@ -360,6 +360,21 @@ def test_a_statement_that_names_no_table_raises(sql):
     with pytest.raises(RefusedError) as caught:
         run(sql, after(*SHOP))
     assert caught.value.code == "ddl-unsupported"
+
+
+@pytest.mark.parametrize(
+    ("sql", "effect"),
+    [
+        ("create or replace table t (id int default 'q')", [("drop", "d.t")]),
+        ("create or replace table n (id int default 'q')", []),
+        ("drop table t, nope", [("drop", "d.t")]),
+        ("alter table t drop b", [refused("t", "a statement that failed after a part of its work")]),
+        ("create view v as select * from t", []),
+    ],
+)
+def test_what_a_statement_did_before_it_failed(sql, effect):
+    found = run(sql, after(*SHOP), flavor="mariadb", has_failed=True)
+    assert [brief(change) for change in found] == effect
 
 
 def test_an_unknown_kind_of_statement_refuses_the_table_it_names():

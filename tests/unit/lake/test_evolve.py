@@ -7,9 +7,10 @@ import pytest
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
-from mirrorlake.lake.gold.mirror_steps import Alter, Create, Delete, ExchangeRows, Overwrite
+from mirrorlake.lake.gold.mirror_steps import Alter, Check, Create, Delete, ExchangeRows, Overwrite
 from mirrorlake.lake.gold.register import TableRegister
 
+STRICT = 1 << 21
 SHOP = (
     "create database d charset utf8mb4",
     "create table t (id int primary key, a varchar(5), b int)",
@@ -18,6 +19,7 @@ SHOP = (
     "create table q (id int primary key, b int)",
     "create table hidden (id int primary key)",
     "create table bad (id int, _lsn int)",
+    "create table g (id int primary key, a int, b varchar(5), c int as (coalesce(a, 7)) stored, d int as (b = 'x'))",
 )
 
 
@@ -33,10 +35,10 @@ class Replay:
         for sql in statements:
             self.run(sql)
 
-    def run(self, sql: str) -> list[Outcome]:
+    def run(self, sql: str, sql_mode: int = STRICT) -> list[Outcome]:
         self.lsn += 1
         changes = interpret(
-            sql, database="d", sql_mode=1 << 21, flavor="mysql", default_charset="utf8mb4",
+            sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
             definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
         )  # fmt: skip
         self.definitions.apply(changes)
@@ -62,7 +64,7 @@ _STEPS = {
     ExchangeRows: lambda step: f"{'outside' if step.is_partitioned else 'inside'} {step.in_partition}",
 }
 LOW = "((`id` IS NULL OR `id` < 10 OR (`id` = 10 AND false)))"
-T, P, Q = "d__t__2", "d__p__3", "d__q__4"
+T, P, Q, G = "d__t__2", "d__p__3", "d__q__4", "d__g__7"
 OUTCOMES = {
     # the definition only
     "alter table t add index (a), comment 'x', alter b set default 4": [],
@@ -72,7 +74,7 @@ OUTCOMES = {
     "alter table t drop primary key, add primary key (b)": [("definition", f"t streaming {T}")],
     "alter table t drop primary key": [("definition", f"t streaming {T}")],
     # in place
-    "create table n like t": [("compared", "n streaming d__n__7", "CREATE")],
+    "create table n like t": [("compared", "n streaming d__n__8", "CREATE")],
     "alter table t drop b, add c int first": [
         ("compared", f"t streaming {T}", "DROP COLUMNS (`b`)", "ADD COLUMNS (`c` int FIRST)")
     ],
@@ -110,16 +112,44 @@ OUTCOMES = {
         ("registered", "worse refused - column-name"), ("registered", "bad dropped -"),
     ],
     # not derivable
-    "alter table t add c int as (b + 1)": [
+    "alter table t modify a double": [
+        ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), a = CAST(NULL AS double), b = CAST(`b` AS int)",
+         "unless true"),
+    ],
+    "alter table t add c int default (b + 1)": [
         ("compared", f"t streaming {T}", "ADD COLUMNS (`c` int AFTER `b`)", "unless true")
     ],
-    "alter table t modify a double": [("registered", f"t refused {T} needs-resync")],
+    "alter table g modify a bigint": [
+        ("compared", f"g streaming {G}", "ALTER COLUMN `a` TYPE bigint", "unless true")
+    ],
+    "alter table g modify b varchar(5) collate utf8mb4_bin": [("definition", None, "unless true")],
+    "alter table g drop a, add a int": [
+        ("compared", f"g streaming {G}", "DROP COLUMNS (`a`)", "ADD COLUMNS (`a` int AFTER `d`)", "unless true")
+    ],
+    "alter table q modify id int auto_increment": [
+        ("definition", None, "unless (`id` IS NULL) OR (`id` = 0)")
+    ],
+    # computed
+    "alter table q add c bigint as (b * 2 + 1)": [
+        ("rebuilt", f"q streaming {Q}", "id = CAST(`id` AS int), b = CAST(`b` AS int),"
+         " c = CAST(CAST(((`b` * 2) + 1) AS bigint) AS bigint)"),
+    ],
+    "alter table g modify a int not null": [("definition", f"g streaming {G}")],
+    "alter table g rename column d to e": [("compared", f"g streaming {G}", "RENAME COLUMN `d` TO `e`")],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("sql", OUTCOMES)
 def test_outcome(sql):
     assert [brief(outcome) for outcome in Replay(*SHOP).run(sql)] == OUTCOMES[sql]
+
+
+def test_what_null_becomes_outside_strict_mode():
+    found = Replay(*SHOP).run("alter table t drop primary key, add primary key (b, a)", sql_mode=0)
+    columns = "id = CAST(`id` AS int), a = CAST(coalesce(`a`, '') AS string), b = CAST(coalesce(`b`, 0) AS int)"
+    assert [brief(outcome) for outcome in found] == [("rebuilt", f"t streaming {T}", columns)]
+    [stopped] = Replay(*SHOP).run("alter table g modify a int not null", sql_mode=0)
+    assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
 
 
 def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():

@@ -117,6 +117,8 @@ def _year(column: Column, default: Default, wire_type: int, metadata: int) -> by
     value = int(_matched(_INTEGER, default)[0])
     if value and not 1901 <= value <= 2155:  # two digits stand for another year
         raise NotKnown
+    if default.kind == "string" and len(default.text) < 4:  # '0' is 2000
+        raise NotKnown
     return bytes((value - 1900 if value else 0,))
 
 

@@ -90,6 +90,7 @@ class DefinitionReader:
                 definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
+                has_failed=query.error_code != 0,
             )  # fmt: skip
             for change in changes:
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none

@@ -59,13 +59,15 @@ def interpret(
     explicit_timestamps: bool | None = None,
     now: str | None = None,
     time_zone: str | None = None,
+    has_failed: bool = False,
 ) -> list[DefinitionChange]:
     """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
 
     database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
     None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
-    now, time_zone: see ``Moment``. ``definitions`` is not changed: apply the result to it.
+    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. ``definitions`` is not
+    changed: apply the result to it.
 
     Raises RefusedError ``ddl-unsupported`` for a text that is not understood and names no table.
     """
@@ -76,6 +78,8 @@ def interpret(
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
     before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment)
     parsed = _parse(tokens)
+    if has_failed:
+        parsed = _effect_of_failed(parsed, tokens)
     return [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
 
 
@@ -86,6 +90,15 @@ def _parse(tokens: Tokens) -> Statement:
         if not tokens.tables:
             raise RefusedError(_UNSUPPORTED, f"a statement was not understood: {error}") from None
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, str(error))
+
+
+def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
+    """MariaDB's CREATE OR REPLACE has dropped the old table before it failed, and the log says no more than that."""
+    if isinstance(parsed, NoEffect | RefusedStatement | DropTables):  # a DROP's error is about tables that it lacked
+        return parsed
+    if isinstance(parsed, CreateTable) and parsed.or_replace:
+        return DropTables((parsed.name,), if_exists=True)
+    return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, "a statement that failed after a part of its work")
 
 
 def _no_effect(parsed: NoEffect, before: Before) -> list[DefinitionChange]:
@@ -131,7 +144,7 @@ def _why_create_refused(parsed: CreateTable) -> tuple[str, str] | None:
     unsupported = (
         parsed.unsupported
         or ("CREATE TABLE ... LIKE" if parsed.like else None)
-        or ("CREATE TABLE ... SELECT" if parsed.has_select or parsed.has_rows else None)
+        or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
         or ("a system versioning column" if any(column.row_period for column in parsed.columns) else None)
         or ("system versioning" if options.is_versioned or any(c.is_table_versioned for c in parsed.columns) else None)
         or next((f"PERIOD FOR {period.name}" for period in parsed.periods), None)

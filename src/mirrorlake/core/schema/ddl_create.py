@@ -37,7 +37,6 @@ def _read_definition(tokens: Tokens, table: CreateTable) -> None:
     if tokens.sees("("):
         _read_items(tokens, table)
     table.options = read_table_options(tokens)
-    table.has_rows = table.options.starts_transaction
     if tokens.accept("PARTITION", "BY"):
         table.partitioning = read_partitioning(tokens)
     if any(tokens.sees(word) for word in _SELECT_WORDS) or tokens.sees("("):

@@ -100,15 +100,20 @@ def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSche
 def _column_steps(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], flavor: str, moment: Moment
 ) -> tuple[Step, ...]:
-    """() for an ALTER that has no clause about columns."""
-    if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses):
-        return ()
+    """() for an ALTER that leaves the columns as they are. A PRIMARY KEY makes its columns NOT NULL."""
     sources = _sources(old, clauses)
+    if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses) and not _loses_null(old, new):
+        return ()
     steps: list[Step] = []
     for column in new.columns:
         source = sources.get(column.name.casefold())
         steps.append(Keep(column.name, source) if source else _add(column, clauses, moment))
     return moment.server_mode(flavor), *steps
+
+
+def _loses_null(old: TableSchema, new: TableSchema) -> bool:
+    """The columns are the same ones."""
+    return any(before.nullable and not after.nullable for before, after in zip(old.columns, new.columns, strict=True))
 
 
 _OF_COLUMNS = ddl.AddColumn | ddl.DropColumn | ddl.ChangeColumn | ddl.RenameColumn | ddl.ConvertCharset

@@ -44,7 +44,7 @@ def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
     if tokens.accept("WITH", "SYSTEM", "VERSIONING"):
         options.is_versioned = True
     elif tokens.accept("START", "TRANSACTION"):
-        options.starts_transaction = True
+        pass  # MySQL's CREATE TABLE ... SELECT: the rows follow as row events
     elif tokens.accept_any("ENGINE", "TYPE"):
         tokens.accept("=")
         options.engine = tokens.next().text.lower()

@@ -49,10 +49,11 @@ def _read_method(tokens: Tokens) -> _Method:
     if tokens.accept("HASH"):
         return _Method(f"{linear}HASH", tokens.parenthesised())
     if tokens.accept("KEY"):
+        options = ""
         if tokens.accept("ALGORITHM"):
             tokens.expect("=")
-            tokens.number()
-        return _Method(f"{linear}KEY", columns=_read_columns(tokens))
+            options = "" if (number := tokens.number()) == 2 else f"ALGORITHM = {number}"
+        return _Method(f"{linear}KEY", columns=_read_columns(tokens), options=options)
     if tokens.accept("SYSTEM_TIME"):
         return _Method("SYSTEM_TIME", options=_read_system_time_options(tokens))
     word = tokens.accept_any("RANGE", "LIST")

@@ -56,14 +56,13 @@ class TableOptions:
     engine: str | None = None
     is_versioned: bool = False
     is_sequence: bool = False
-    starts_transaction: bool = False
     unsupported: str | None = None
 
 
 @dataclass(slots=True)
 class CreateTable:
-    """like: the table whose definition it takes. has_select: rows and columns of a query too. has_rows: START
-    TRANSACTION, so the rows of a query follow as row events. keys: those behind a column included, as written."""
+    """like: the table whose definition it takes. has_select: rows and columns of a query too; not where the server has
+    logged both apart, as it does in row format. keys: those behind a column included, as written."""
 
     name: TableName
     if_not_exists: bool = False
@@ -76,7 +75,6 @@ class CreateTable:
     partitioning: Partitioning | None = None
     like: TableName | None = None
     has_select: bool = False
-    has_rows: bool = False
     unsupported: str | None = None
 
 

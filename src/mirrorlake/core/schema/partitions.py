@@ -32,7 +32,7 @@ class Partitioning:
 
     expression: SQL text, of RANGE, LIST and HASH. columns: of the others; KEY without columns takes the primary key's.
     partitions: all of them, those without a name in the text under the server's names (p0, p0sp0). options: SQL text
-    behind SYSTEM_TIME (INTERVAL, LIMIT).
+    behind SYSTEM_TIME (INTERVAL, LIMIT); of KEY, the ALGORITHM where it is not the usual one, 2.
     """
 
     method: str

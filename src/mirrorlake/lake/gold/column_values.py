@@ -1,20 +1,24 @@
-"""What rows that exist get in a new column, as a Spark literal: the column's default, or its type's zero."""
+"""What rows that exist get in a new column: its default or its type's zero as a Spark literal, or a computed value."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
-from mirrorlake.core.schema.tables import Column, Default
-from mirrorlake.core.schema.types import STRINGS
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.types import STRINGS, ColumnType
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.conversions import NotDerivable, conversion, family
+from mirrorlake.lake.gold.partition_expressions import spark_expression
+from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
 _NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?")
 _INTEGER = re.compile(r"[+-]?\d{1,20}")
+_YEAR = re.compile(r"\d{4}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.]\d{1,6})?")
 _BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
@@ -29,20 +33,45 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> str:
     return found
 
 
+def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
+    """What rows that exist get in a new generated column: sums and products of integers. old: the table before it.
+
+    Raises NotDerivable.
+    """
+    text, unknown = column.generated or "", f"column {column.name}: rows that exist get what an expression gives"
+    if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
+        raise NotDerivable(unknown)
+    try:
+        sql = f"CAST({spark_expression(text, old).sql} AS bigint)"
+        found = conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode)
+    except NotDerivable:
+        raise NotDerivable(unknown) from None
+    if found.fails:
+        raise NotDerivable(unknown)
+    return found.sql.replace("{}", sql)
+
+
 def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
     kind = column.type
     if kind.name == "enum":
         return literal(kind.labels[0])
     if kind.name == "binary":
         return f"X'{'00' * kind.length}'"
+    if kind.name == "time":
+        return literal(time_zero(kind.fraction_digits or 0))
     zeros = {"integer": "0", "decimal": "0", "float": "0", "year": "0", "bit": "0", "text": "''", "set": "''"}
+    zeros |= {"json": "'null'"}
     zeros |= {"binary": "X''", "date": "NULL", "datetime": "NULL", "timestamp": "NULL"}  # a zero date is NULL here
     return zeros.get(family(kind))
 
 
 def _string(text: str, column: Column, mode: ServerMode) -> str | None:
     kind, group = column.type, family(column.type)
-    if group in ("integer", "year", "bit", "decimal", "float"):
+    if group == "bit":  # its bytes
+        return str(int.from_bytes(text.encode(), "big")) if text.isascii() else None
+    if group == "year":
+        return str(int(text)) if _YEAR.fullmatch(text) else None
+    if group in ("integer", "decimal", "float"):
         return _number(text.strip(" "), column, mode)
     if group == "text":
         return literal(text.rstrip(" ") if kind.name == "char" else text)
@@ -53,6 +82,9 @@ def _string(text: str, column: Column, mode: ServerMode) -> str | None:
         return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
     if group == "binary" and text.isascii():
         return _bytes(text.encode(), column)
+    if group == "time":
+        shown = time_default(text, column.type.fraction_digits or 0)
+        return shown and literal(shown)
     return _moment(text, column, mode)
 
 
@@ -63,15 +95,15 @@ def _label(text: str, labels: tuple[str, ...]) -> str | None:
 
 def _number(text: str, column: Column, mode: ServerMode) -> str | None:
     group = family(column.type)
-    if group in ("integer", "bit", "year"):
-        is_year = group != "year" or len(text) == 4 or text.strip("0") == ""
-        return text if _INTEGER.fullmatch(text) and is_year else None
+    if group in ("integer", "bit", "year", "text"):
+        number = int(text) if _INTEGER.fullmatch(text) else None
+        if number is None or group == "year" and number and not _YEAR.fullmatch(text):
+            return None
+        return literal(str(number)) if group == "text" else str(number)
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
         return f"CAST({literal(text)} AS double)"
-    if group == "text" and _INTEGER.fullmatch(text) and not text.startswith("+"):
-        return literal(text)
     return None
 
 

@@ -17,6 +17,8 @@ text, enum, set         enum, set                the label, else resync
 text, binary            binary                   the bytes in UTF-8, padded to a BINARY's length
 date, datetime,         datetime, timestamp      by the session's time zone; MySQL rounds a fraction, MariaDB cuts it
 timestamp
+time                    time, text               as shown, with more or fewer digits of the fraction
+json                    text                     as shown
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, INTEGERS, STRINGS, TEXTS, ColumnType
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.time_text import time_zero, with_digits
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
@@ -89,7 +92,9 @@ def _value_type(column: Column) -> tuple:
 
 def _without_nulls(found: Conversion, new: Column) -> Conversion:
     """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on."""
-    zero = _ZEROS.get(family(new.type))
+    zero = (
+        _ZEROS.get(family(new.type)) if new.type.name != "time" else literal(time_zero(new.type.fraction_digits or 0))
+    )
     if zero is None:
         return replace(found, fails=_any(found.fails, "{} IS NULL"))
     return replace(found, sql=f"coalesce({found.sql}, {zero})")
@@ -110,7 +115,10 @@ def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
     rounded = {"decimal": "round({}, 0)", "float": "rint({})"}.get(family(old.type), "{}")
     if family(old.type) == "float":
         low, high = _integer_range(new.type) or (0, 0)
-        return Conversion(rounded, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
+        is_inexact = "{} > 9007199254740992" if high >= 2**63 else None  # Spark takes a double's shortest digits for it
+        return Conversion(
+            rounded, _any(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
+        )
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
@@ -239,6 +247,16 @@ def _to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
     return Conversion(sql, f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}")
 
 
+def _time_to_time(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return Conversion(
+        with_digits(old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions)
+    )
+
+
+def _shown_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return _into_text("{}", new, mode)
+
+
 def _local(sql: str, old: Column, mode: ServerMode) -> str:
     if old.type.name != "timestamp":
         return sql
@@ -269,5 +287,7 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[Column, Column, ServerMode], Conve
     ("set", "set"): _to_set,
     **{(old, "binary"): _to_binary for old in ("text", "binary")},
     **{(old, "date"): _to_date for old in ("datetime", "timestamp")},
+    ("time", "time"): _time_to_time,
+    **{(old, "text"): _shown_to_text for old in ("time", "json")},
     **{(old, new): _to_moment for old in _MOMENTS for new in ("datetime", "timestamp")},
 }

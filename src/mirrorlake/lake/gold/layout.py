@@ -5,14 +5,15 @@ Where no value changes the mirror is altered in place, else it is overwritten in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.column_values import value_of
+from mirrorlake.lake.gold.column_values import computed_value, value_of
 from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.widening import widens_in_place
@@ -39,36 +40,70 @@ class _Place:
 
 
 def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them. Raises NotDerivable when what the server did to the rows is not known."""
+    """The steps, and the checks before them.
+
+    Where it is not known what the server did to rows, the check is that there are none.
+    """
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
-    _refuse_computed_values(new, columns)
-    places = [_place(column, step, mode) for column, step in zip(new.columns, columns, strict=bool(columns))]
-    checks = tuple(check for place in places for check in place.checks)
+    places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
+    checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
 
 
-def _refuse_computed_values(new: TableSchema, columns: Sequence[Keep | Add]) -> None:
-    """The server computes generated columns anew from converted ones."""
-    types = {column.name: column.type for column in new.columns}
-    converts = any(isinstance(step, Keep) and step.old.type != types[step.name] for step in columns)
-    computed = next((column.name for column in new.columns if column.generated is not None), None)
-    if converts and computed:
-        raise NotDerivable(f"column {computed} is computed anew from a converted one")
+def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
+    """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
+    the table."""
+    changed = {
+        name.casefold()
+        for after, step in zip(new.columns, columns, strict=bool(columns))
+        for name in _changed_names(after, step, mode)
+    }
+    for column in new.columns:
+        source = next((name for name in sorted(changed) if _names(column.generated or "", name)), None)
+        if source:
+            yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
 
 
-def _place(column: Column, step: Keep | Add, mode: ServerMode) -> _Place:
-    kind = spark_type(column.type)
+def _names(expression: str, column: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression.casefold()) is not None
+
+
+def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
+    """Of a column whose values may be others than before, or compare in another way."""
     if isinstance(step, Add):
-        checks = (Check("true", f"column {column.name}: {step.needs_empty}"),) if step.needs_empty else ()
-        sql = "NULL" if step.value is None or step.needs_empty else value_of(step.value, column, mode)
-        return _Place(column.name, kind, None, None, sql, checks)
+        return (after.name,)
+    loses_null = step.old.nullable and not after.nullable and not mode.is_strict
+    is_same = (step.old.type, step.old.collation, step.old.generated) == (after.type, after.collation, after.generated)
+    return () if is_same and not loses_null else (step.old.name, after.name)
+
+
+def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
+    try:
+        return _kept(column, step, mode) if isinstance(step, Keep) else _added(column, step, mode, old)
+    except NotDerivable as stop:
+        name, kind = (step.old.name, spark_type(step.old.type)) if isinstance(step, Keep) else (None, None)
+        return _Place(column.name, spark_type(column.type), name, kind, "NULL", (Check("true", str(stop)),))
+
+
+def _kept(column: Column, step: Keep, mode: ServerMode) -> _Place:
     found: Conversion = conversion(step.old, column, mode)
-    name = quote(step.old.name)
+    name, old_type = quote(step.old.name), spark_type(step.old.type)
     checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
-    return _Place(column.name, kind, step.old.name, spark_type(step.old.type), found.sql.replace("{}", name), checks)
+    sql = found.sql.replace("{}", name)
+    return _Place(column.name, spark_type(column.type), step.old.name, old_type, sql, checks)
+
+
+def _added(column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:
+    if column.generated is not None:
+        sql = computed_value(column, old, mode)
+    elif step.needs_empty:
+        raise NotDerivable(f"column {column.name}: {step.needs_empty}")
+    else:
+        sql = "NULL" if step.value is None else value_of(step.value, column, mode)
+    return _Place(column.name, spark_type(column.type), None, None, sql)
 
 
 def _clauses(before: list[str], places: list[_Place]) -> list[str]:

@@ -88,7 +88,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one DDL does to one mirror. More than one step: all of them ALTERs."""
+    """What one DDL does to one mirror. More than one step: all of them ALTERs. None: it is only checked."""
 
     mirror_id: str
     steps: tuple[MirrorStep, ...]
@@ -96,7 +96,7 @@ class Work:
 
     @property
     def ddl_class(self) -> DdlClass:
-        return _CLASSES[type(self.steps[0])]
+        return _CLASSES[type(self.steps[0])] if self.steps else DdlClass.DEFINITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: M
     try:
         return _carry_out(session, lake, lsn, work, pinned)
     except AnalysisException:
-        if isinstance(work.steps[0], Create) or table_exists(session, mirror):
+        if any(isinstance(step, Create) for step in work.steps) or table_exists(session, mirror):
             raise
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
 

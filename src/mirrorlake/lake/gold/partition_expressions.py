@@ -1,4 +1,4 @@
-"""A partition function's expression or bound, MySQL's SQL -> Spark's, for the functions whose values are the same.
+"""The expression of a partition, a bound or a generated column, MySQL's SQL -> Spark's, where the values are the same.
 
     sum       term, then + or - and a term, any number of times
     term      factor, then * % MOD DIV and a factor, any number of times

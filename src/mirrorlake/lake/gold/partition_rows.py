@@ -1,7 +1,7 @@
 """Which rows of a mirror are in a partition of the source: the partition function as a Spark condition.
 
-RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH. Not KEY, whose function is
-the server's own hash, and not columns of text, which compare by a collation.
+RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Not
+columns of text, which compare and hash by a collation.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.conversions import NotDerivable, family
 from mirrorlake.lake.gold.partition_expressions import spark_expression
+from mirrorlake.lake.gold.partition_hashes import WIDTHS, key_hash
 
 MAXVALUE = "MAXVALUE"
 _NULL_HASH = 2**63  # the absolute value of the number that the server hashes for NULL
@@ -108,7 +109,40 @@ def _hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) ->
     value = spark_expression(partitioning.expression or "", schema)
     n = len(partitioning.partitions)
     number = f"coalesce(abs(CAST({value.sql} AS bigint) % {n}), {_NULL_HASH % n})"
-    return PartitionRows(f"({number} IN ({', '.join(map(str, wanted))}))", value.unclear)
+    return PartitionRows(_among(wanted, number), value.unclear)
+
+
+def _linear_hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    value = spark_expression(partitioning.expression or "", schema)
+    number = f"coalesce(CAST({value.sql} AS bigint), 0)"  # of what the server hashes for NULL all lower bits are 0
+    return PartitionRows(_among(wanted, _linear(number, len(partitioning.partitions))), value.unclear)
+
+
+def _key(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    return PartitionRows(_among(wanted, f"({_hash_of_key(partitioning, schema)} % {len(partitioning.partitions)})"))
+
+
+def _linear_key(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
+    number = _linear(_hash_of_key(partitioning, schema), len(partitioning.partitions))
+    return PartitionRows(_among(wanted, number))
+
+
+def _linear(number: str, n: int) -> str:
+    """The lower bits that n needs; where they name no partition, one bit less."""
+    mask = 2 ** (n - 1).bit_length() - 1
+    return f"IF({number} & {mask} < {n}, {number} & {mask}, {number} & {mask >> 1})"
+
+
+def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
+    columns = [_column(name, schema) for name in partitioning.columns or schema.primary_key]
+    unknown = next((column.name for column in columns if column.type.name not in WIDTHS), None)
+    if unknown or partitioning.options:
+        raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options or f'of column {unknown}'}")
+    return key_hash(columns)
+
+
+def _among(wanted: list[int], number: str) -> str:
+    return f"({number} IN ({', '.join(map(str, wanted))}))"
 
 
 def _column_values(partitioning: Partitioning, schema: TableSchema) -> list[str]:
@@ -131,4 +165,7 @@ _METHODS = {
     "RANGE COLUMNS": _range_columns,
     "LIST COLUMNS": _list_columns,
     "HASH": _hash,
+    "LINEAR HASH": _linear_hash,
+    "KEY": _key,
+    "LINEAR KEY": _linear_key,
 }

@@ -1,0 +1,5 @@
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9));
+INSERT INTO t VALUES (1, 'a'), (2, NULL);
+CREATE TABLE n (PRIMARY KEY (id)) SELECT id, v, id * 2 AS w FROM t;
+INSERT INTO n VALUES (3, 'c', 6);
+UPDATE n SET v = 'z' WHERE id = 1;

@@ -1,0 +1,44 @@
+"""What rows that exist get in a new column; the values are what MariaDB 10.11 and MySQL 9.7 gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.row_steps import Add, ServerMode
+from mirrorlake.lake.gold.column_values import value_of
+from mirrorlake.lake.gold.conversions import NotDerivable
+
+VALUES = {
+    "int default 007": "7", "int default -0": "0", "int default '+5'": "5", "int default 0x41": "65",
+    "varchar(9) default 007": "'7'", "varchar(9) default -0": "'0'", "varchar(9) default '007'": "'007'",
+    "bit(8) default '1'": "49", "bit(8) default 1": "1", "bit(8) default b'11'": "3",
+    "year default '1999'": "1999", "year default 0": "0", "year default '0000'": "0",
+    "time(1) default '-10:00:00'": "'-10:00:00.0'", "time not null": "'00:00:00'", "json not null": "'null'",
+    "date default '2020-02-29'": "DATE'2020-02-29'", "date default '0000-00-00'": "NULL",
+    "datetime(2) default '2020-02-29 01:02:03.4'": "TIMESTAMP_NTZ'2020-02-29 01:02:03.4'",
+    "enum('a','b') not null": "'a'", "set('a','b') default 'b,a'": "'a,b'", "char(4) default 'a  '": "'a'",
+}  # fmt: skip
+NOT_DERIVABLE = ("year default '0'", "year default 70", "int default '1e1'", "time default '1:2'", "bit(8) default 'é'")
+
+
+def value(column: str) -> str:
+    definitions = Definitions()
+    context = {"database": "d", "sql_mode": 1 << 21, "flavor": "mysql", "default_charset": "utf8mb4"}
+    for sql in ("create database d", "create table t (id int primary key)"):
+        definitions.apply(interpret(sql, definitions=definitions, **context))
+    [change] = interpret(f"alter table t add v {column}", definitions=definitions, **context)
+    added = next(step for step in change.steps if isinstance(step, Add))
+    return value_of(added.value, change.schema.columns[-1], ServerMode("mysql", is_strict=True))
+
+
+@pytest.mark.parametrize("column", VALUES)
+def test_value(column):
+    assert value(column) == VALUES[column]
+
+
+@pytest.mark.parametrize("column", NOT_DERIVABLE)
+def test_a_default_that_takes_the_server_to_read_it(column):
+    with pytest.raises(NotDerivable):
+        value(column)
