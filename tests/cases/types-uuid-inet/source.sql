@@ -1,0 +1,17 @@
+-- only: mariadb
+CREATE TABLE t (
+  id UUID PRIMARY KEY, a INET6 DEFAULT '::ffff:1.2.3.0', b INET4 DEFAULT '10.0.0.0',
+  c UUID DEFAULT '0011-22334455-4677-8899aabbccddee00', d INET6 NOT NULL, e INET4 NOT NULL, f UUID NOT NULL, n INT
+);
+INSERT INTO t VALUES
+  ('00112233-4455-1677-8899-aabbccddeeff', '1:2:3:4:5:6:7:0', '1.2.3.4', NULL, '::', '0.0.0.0', UUID(), 1),
+  ('00112233-4455-4677-8899-aabbccddee00', '1:0:0:4:0:0:7:8', '255.255.255.255',
+   '00112233-4455-7677-8899-aabbccddeeff', '2001:DB8::20', '32.32.32.32', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 2),
+  ('00000000-0000-0000-0000-000000000000', NULL, NULL, NULL, '::1', '1.0.0.0', '20202020-2020-2020-2020-202020202020', 3),
+  ('00112233-4455-4677-0899-aabbccddee00', '::1.2.3.4', NULL, NULL, '::1', '1.0.0.0', '2020-2020-2020-2020-2020-2020-2020-2020', 4);
+SET SESSION sql_mode = '';
+SET SESSION binlog_row_image = MINIMAL;
+INSERT INTO t (id, n) VALUES ('00112233-4455-6677-8899-aabbccddeeff', 5);
+SET SESSION binlog_row_image = FULL;
+UPDATE t SET id = '10112233-4455-6677-8899-aabbccddee00', b = '0.0.0.0' WHERE n = 2;
+DELETE FROM t WHERE n = 3;
