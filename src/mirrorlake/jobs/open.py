@@ -54,7 +54,7 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     """The source's lake; its tables are created where they are missing."""
     spark = spark or open_session()
     lake = Lake(spark, LakeNames(options.lake), source.identity, source.flavor)
-    if not table_exists(spark, lake.names.control_barriers):
+    if not table_exists(spark, lake.names.control_syncpoints):
         for layer in (bronze, silver, gold):
             layer.create(spark, lake.names)
     return lake

@@ -38,6 +38,7 @@ class LakeNames:
         self.control_tables = self._table("control", "tables")
         self.control_epochs = self._table("control", "epochs")
         self.control_barriers = self._table("control", "barriers")
+        self.control_syncpoints = self._table("control", "syncpoints")
 
     def mirror(self, mirror_id: str) -> str:
         return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))

@@ -29,6 +29,7 @@ from mirrorlake.lake.gold.evolve import left_out
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
 from mirrorlake.lake.gold.register import DROPPED, MIRROR_CHANGED, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
@@ -65,7 +66,8 @@ class ApplyHop:
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
-        self._register = TableRegister.read(lake, before=self._log.open)
+        self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
+        self._requests = SyncpointRequests(lake)
         self._definitions: dict[int, TableSchema] = {}
         self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
@@ -83,13 +85,21 @@ class ApplyHop:
         """
         if self._log.open:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
+        self.answer_requests()
         fence = fresh.lsn_to if fresh else self._fence()
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
         while self.lsn < fence:
-            epoch = self._next_epoch(fence, reader, [b for b in ahead if b.lsn > self.lsn])
+            end = self._requests.next_end(self.lsn, fence)
+            epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader)
+            if self.lsn == end < fence:
+                self.answer_requests()
+
+    def answer_requests(self) -> None:
+        """Take the syncpoints that were asked for and that gold has come to."""
+        self._requests.answer(self.lsn)
 
     def flush(self) -> None:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""

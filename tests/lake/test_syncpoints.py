@@ -1,0 +1,220 @@
+"""Syncpoints: what all mirrors held together at one place in the log, read again later."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.jobs.replicate import Watcher, run_all
+from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
+from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.lake.test_hops import check, check_epochs
+from tests.support.binlog_writer import write_logs
+from tests.support.canonical import mirror_rows
+from tests.support.crash import SimulatedCrash, crash_at
+from tests.support.histories import History
+from tests.support.history_generator import Generator
+from tests.support.lake_runs import LakeRun, expected_gold
+
+FLAVOR = "mysql"
+
+
+def history_with_ddl(seed: int) -> History:
+    """Transactions over several tables between columns that come and go, a table that goes and one that comes."""
+    generator = Generator(seed, ("shop",))
+    generator.create_tables(2)
+    for ddl in (generator._add_column, generator._drop_column, generator._drop, generator._create):
+        for _ in range(3):
+            generator._transaction()
+        ddl()
+    generator._transaction()
+    return History(seed, tuple(generator.items))
+
+
+@pytest.fixture(scope="module")
+def history(seed) -> History:
+    return history_with_ddl(seed)
+
+
+@pytest.fixture(scope="module")
+def ingested(spark, history, tmp_path_factory) -> LakeRun:
+    """A lake with the whole history in silver, and nothing in gold."""
+    folder = tmp_path_factory.mktemp("syncpoints")
+    write_logs(folder / "logs", history.log(FLAVOR))
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.ingest()
+    run.assemble()
+    return run
+
+
+@pytest.fixture
+def run(spark, ingested, tmp_path) -> LakeRun:
+    shutil.copytree(ingested.folder.parent, tmp_path / "copy")
+    return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
+
+
+def ends(run: LakeRun) -> list[tuple[int, str]]:
+    """(lsn, GTID) of every transaction and DDL."""
+    rows = run.spark.table(run.lake.names.silver_changes).where("op IN ('COMMIT', 'DDL')").orderBy("lsn")
+    return [(row.lsn, row.gtid) for row in rows.select("lsn", "gtid").collect()]
+
+
+def after(history: History, count: int) -> dict:
+    """Gold behind so many transactions and DDLs."""
+    return expected_gold(History(history.seed, history.items[:count]))
+
+
+def read_at(run: LakeRun, point) -> dict:
+    with Catalog(run.lake, point) as catalog:
+        return {
+            (t.database, t.table): sorted(mirror_rows(catalog.query(f"SELECT * FROM `{t.database}`.`{t.table}`")))
+            for t in point.tables
+        }
+
+
+def gtids_of(run: LakeRun, count: int):
+    gtids = gtids_at(run.lake, -1)
+    for _, gtid in ends(run)[:count]:
+        gtids.add_one(gtid)
+    return gtids
+
+
+def test_gtid_sets_and_places_in_the_log_belong_together(ingested):
+    for count, (lsn, _) in enumerate(ends(ingested), 1):
+        gtids = gtids_of(ingested, count)
+        assert gtids_at(ingested.lake, lsn) == gtids and end_of(ingested.lake, gtids) == lsn
+        assert gtids_at(ingested.lake, lsn - 1) == gtids_of(ingested, count - 1)
+    gtids.add_one(ends(ingested)[0][1].rpartition(":")[0] + ":999999")
+    assert end_of(ingested.lake, gtids) is None
+
+
+def test_every_epochs_end_can_be_read_again(run, history):
+    """Also behind later DDL, a drop of the table among them."""
+    places = [lsn for lsn, _ in ends(run)]
+    hop, taken = ApplyHop(run.lake, lambda *_: True, epoch_changes=1), []
+    for _ in hop.apply():
+        taken.append(syncpoints.take(run.lake, hop.lsn))
+        assert syncpoints.take(run.lake, hop.lsn) == taken[-1]
+    hop.flush()
+    check(run, history)
+    assert syncpoints.published(run.lake) == taken and len(taken) >= 9
+    for point in taken:
+        count = sum(lsn <= point.lsn for lsn in places)
+        assert read_at(run, point) == after(history, count)
+        assert point.gtids == str(gtids_of(run, count)) and point.name == f"lsn-{point.lsn}"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(run, history, monkeypatch, when):
+    """The process ends between the commits of the tables and the publication, or right behind it."""
+    places = ends(run)
+    counts = [3, 5, len(places) - 3, len(places)]
+    for count in counts:
+        syncpoints.request(run.lake, f"n{count}", gtids_of(run, count))
+    crashes = 0
+    while True:
+        with monkeypatch.context() as patched:
+            crash_at(patched, "mirrorlake.lake.gold.syncpoints._append", when)
+            try:
+                run.apply()
+                break
+            except SimulatedCrash:
+                crashes += 1
+        if when == "before":  # the next process gets one further
+            hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=10**6)
+            next(hop.apply(), None)
+            hop.flush()
+    check(run, history)
+    check_epochs(run)
+    found = syncpoints.published(run.lake)
+    assert [(point.name, point.lsn) for point in found] == [(f"n{count}", places[count - 1][0]) for count in counts]
+    assert [read_at(run, point) for point in found] == [after(history, count) for count in counts]
+    rows = run.spark.table(run.lake.names.control_syncpoints)
+    assert rows.where("phase = 'published'").count() == len(counts) and not syncpoints.waiting(run.lake)
+    assert crashes == len(counts)
+
+
+def test_what_gold_has_gone_past_is_missed(run):
+    run.apply()
+    syncpoints.request(run.lake, "late", gtids_of(run, 3))
+    run.apply()
+    assert [point.name for point in syncpoints.missed(run.lake)] == ["late"]
+    assert not syncpoints.waiting(run.lake) and not syncpoints.published(run.lake)
+
+
+def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(spark, run, history):
+    class Told(Watcher):
+        taken: list = []
+
+        def took(self, point):
+            self.taken.append(point)
+
+    options = run.options(syncpoint_every=1e-6, epoch_changes=1)
+    for _ in range(2):
+        run_all(run.lake, FileSource(run.logs), options, Told())
+    assert Told.taken == syncpoints.published(run.lake)
+    places = [lsn for lsn, _ in ends(run)]
+    for point in Told.taken:
+        assert read_at(run, point) == after(history, sum(lsn <= point.lsn for lsn in places))
+    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 9
+
+
+def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
+    run.apply()
+    first = make_syncpoint(run.lake, "first", None)
+    assert [point["name"] for point in list_syncpoints(run.lake)] == ["first"]
+    assert first.commit_ts is not None
+    later = (first.commit_ts + dt.timedelta(hours=1)).isoformat()
+    earlier = (first.commit_ts - dt.timedelta(seconds=1)).isoformat()
+    for text in ("first", str(first.lsn), first.commit_ts.isoformat(), later):
+        assert syncpoints.find(run.lake, text) == first
+    for work in (
+        lambda: syncpoints.find(run.lake, earlier),
+        lambda: syncpoints.find(run.lake, "second"),
+        lambda: make_syncpoint(run.lake, "first", None),
+        lambda: make_syncpoint(run.lake, "first", first.gtids),
+        lambda: make_syncpoint(run.lake, "1st", None),
+    ):
+        with pytest.raises(UsageError) as refused:
+            work()
+        assert refused.value.code == "syncpoint"
+
+
+def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, monkeypatch):
+    """VACUUM is told an age; here the clock is set on by moving the files' and the syncpoint's times back."""
+    hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=1)
+    for _ in hop.apply():
+        if hop.lsn >= ends(run)[4][0]:
+            break
+    point = syncpoints.take(run.lake, hop.lsn, "early")
+    hop.flush()
+    run.apply()
+    days = syncpoints.pinned_days(run.lake)
+    assert days == {table.mirror_id: 2 for table in point.tables}
+    options = run.options(syncpoint_days=40)
+    maintain(options, run.spark)
+    for table in point.tables:
+        shown = run.spark.sql(f"SHOW TBLPROPERTIES {run.lake.names.mirror(table.mirror_id)}").collect()
+        kept = {row.key: row.value for row in shown if "RetentionDuration" in row.key}
+        assert set(kept.values()) == {"interval 41 days"} and len(kept) == 2
+    assert read_at(run, point) == after(history, 5)
+    real = syncpoints.dt.datetime
+
+    class Later(real):
+        @classmethod
+        def now(cls, tz=None):
+            return real.now(tz) + dt.timedelta(days=41)
+
+    monkeypatch.setattr(syncpoints.dt, "datetime", Later)
+    assert syncpoints.pinned_days(run.lake) == {table.mirror_id: 43 for table in point.tables}
+    assert syncpoints.expire(run.lake, days=40) == ["early"] and syncpoints.published(run.lake) == []
