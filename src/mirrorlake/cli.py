@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from mirrorlake import __version__
-from mirrorlake.errors import InternalError, MirrorlakeError, RetryableError, UsageError
+from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 
 exit_code_if_stopped: int | None = None
 """What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
@@ -233,6 +233,24 @@ def syncpoints(
         return
     columns = ("name", "phase", "lsn", "commit_ts", "gtids")
     show_table(columns, [tuple(point[column] for column in columns) for point in found], sys.stdout)
+
+
+@app.command()
+def replay(
+    ctx: typer.Context,
+    into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
+    lake: Lake = None, tables: Tables = None, config: Config = None, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
+    options = _options(ctx)
+    from mirrorlake.jobs import replay as job
+    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.view import open_view
+
+    with open_view(sys.stderr, ("assemble", "apply")) as view:
+        found = job.replay(options, into, view)
+    show_table(("table", "difference"), [(table.name, table.difference or "none") for table in found], sys.stdout)
+    return RefusedError.exit_code if any(table.difference for table in found) else 0
 
 
 @app.command()

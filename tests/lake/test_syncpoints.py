@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from pathlib import Path
 
 import pytest
 
-from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.replicate import Watcher, run_all

@@ -53,10 +53,14 @@ class LakeNames:
             return f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}/{hop}"
         return f"{self.root}/_staging/{hop}"
 
+    def folder(self, layer: str, noun: str) -> str:
+        """Of a lake in a folder: where one of its tables lies."""
+        return f"{self.root}/{layer}/{noun}"
+
     def _table(self, layer: str, noun: str) -> str:
         if self.is_unity:
             return quote(*self._parts, f"{layer}_{noun}")
-        return quote("delta", f"{self.root}/{layer}/{noun}")
+        return quote("delta", self.folder(layer, noun))
 
 
 def quote(*parts: str) -> str:

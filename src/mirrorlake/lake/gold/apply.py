@@ -77,8 +77,9 @@ class ApplyHop:
         """Every mirror has everything up to here; -1: nothing."""
         return self._log.applied_lsn
 
-    def apply(self, fresh: FreshChanges | None = None) -> Iterator[AppliedEpoch]:
-        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory.
+    def apply(self, fresh: FreshChanges | None = None, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
+        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory. up_to: the
+        end of an epoch, to stop at.
 
         The end of the last epoch is recorded with the next plan, or by ``flush``.
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
@@ -87,6 +88,7 @@ class ApplyHop:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
         self.answer_requests()
         fence = fresh.lsn_to if fresh else self._fence()
+        fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
         while self.lsn < fence:
