@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long fuzz lint bench wheel
+.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long torture fuzz lint bench wheel
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
 # One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
@@ -23,6 +23,8 @@ test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it
 	$(pytest) tests/server
 test-long: setup  ## the server tier in its long form: more kills, more histories
 	$(pytest) tests/lake tests/server --long
+torture: setup  ## a thousand crashes at any call of a run, under a mixed workload with DDL (CRASHES=N)
+	$(pytest) tests/server/test_torture.py --crashes $(or $(CRASHES),1000) -s
 fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
 	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy
