@@ -197,7 +197,10 @@ def sql(
     from mirrorlake.lake.gold.syncpoints import find
 
     opened = open_lake(options, brief=True)
-    write_rows(run_sql(opened, statement, find(opened, at) if at else None), form.value, sys.stdout)
+    point = find(opened, at) if at else None
+    if point:
+        print(f"at {point.name}, committed {point.commit_ts}", file=sys.stderr)
+    write_rows(run_sql(opened, statement, point), form.value, sys.stdout)
 
 
 @app.command()

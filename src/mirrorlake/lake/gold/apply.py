@@ -96,8 +96,7 @@ class ApplyHop:
             epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader)
-            if self.lsn == end < fence:
-                self.answer_requests()
+            self.answer_requests()
 
     def answer_requests(self) -> None:
         """Take the syncpoints that were asked for and that gold has come to."""

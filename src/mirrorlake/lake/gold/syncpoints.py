@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -68,7 +68,8 @@ def take(lake: Lake, lsn: int, name: str | None = None, *, is_new: bool = False)
 
     name: else at most one for each lsn. is_new: the name must not be known yet, else UsageError ``syncpoint``.
     """
-    if name is None and (there := [point for point in published(lake) if point.lsn == lsn]):
+    there = _in_phase(lake, PUBLISHED, (EXPIRED,), where=f"lsn = {lsn}") if name is None else []
+    if there:
         return there[0]
     tables = _versions(lake, lsn)
     point = Syncpoint(name or f"lsn-{lsn}", PUBLISHED, str(gtids_at(lake, lsn)), lsn, _commit_ts(lake, lsn), tables)
@@ -85,16 +86,17 @@ def request(lake: Lake, name: str, gtids: GtidSet) -> Syncpoint:
 
 def miss(lake: Lake, asked: Syncpoint) -> Syncpoint:
     """Give up a request: no epoch of gold ended where it is."""
-    return _record(lake, replace(asked, phase=MISSED))
+    return _record(lake, Syncpoint(asked.name, MISSED, asked.gtids))
 
 
 def expire(lake: Lake, *, days: int) -> list[str]:
     """Let go those that were published more than ``days`` ago; their names."""
     last = dt.datetime.now(dt.timezone.utc) - dt.timedelta(days=days)
-    old = [point for point in published(lake) if point.at < last]
-    for point in old:
-        _record(lake, replace(point, phase=EXPIRED, tables=()))
-    return [point.name for point in old]
+    while True:
+        expected = _progress(lake)
+        old = [Syncpoint(point.name, EXPIRED, point.gtids, point.lsn) for point in published(lake) if point.at < last]
+        if not old or _append(lake, old, expected):
+            return [point.name for point in old]
 
 
 def pinned_days(lake: Lake) -> dict[str, int]:
@@ -108,16 +110,16 @@ def pinned_days(lake: Lake) -> dict[str, int]:
 
 def published(lake: Lake) -> list[Syncpoint]:
     """Those that are kept, in log order."""
-    return sorted(_in_phase(lake, PUBLISHED, unless=(EXPIRED,)), key=lambda point: point.lsn or 0)
+    return sorted(_in_phase(lake, PUBLISHED, (EXPIRED,)), key=lambda point: point.lsn or 0)
 
 
 def waiting(lake: Lake) -> list[Syncpoint]:
     """Requests that are neither published nor missed."""
-    return _in_phase(lake, REQUESTED, unless=(PUBLISHED, MISSED))
+    return _in_phase(lake, REQUESTED, (PUBLISHED, MISSED))
 
 
 def missed(lake: Lake) -> list[Syncpoint]:
-    return _in_phase(lake, MISSED, unless=())
+    return _in_phase(lake, MISSED, ())
 
 
 def find(lake: Lake, text: str) -> Syncpoint:
@@ -159,35 +161,41 @@ def _record(lake: Lake, point: Syncpoint, is_new: bool = False) -> Syncpoint:
     """Append the row of a phase, once for each name, whoever does it; the row that is there."""
     if not _NAME.fullmatch(point.name):
         raise UsageError("syncpoint", "a name begins with a letter and has letters, digits and . _ - only")
-    table = lake.names.control_syncpoints
     while True:
-        expected = renew(lake.spark, table, read_progress(lake.spark, table))
-        there = {known.phase: known for known in _points(lake.spark.table(table).where(f"name = '{point.name}'"))}
-        if there and is_new:
+        expected = _progress(lake)
+        known = _points(lake.spark.table(lake.names.control_syncpoints).where(f"name = '{point.name}'"))
+        if known and is_new:
             raise UsageError("syncpoint", f"there is a syncpoint {point.name} already")
-        if point.phase in there:
-            return there[point.phase]
-        try:
-            return _append(lake, point, expected)
-        except RefusedError as error:
-            if error.code != "lake-writer":
-                raise  # else somebody has recorded another one meanwhile
+        there = [found for found in known if found.phase == point.phase]
+        if there or _append(lake, [point], expected):
+            return there[0] if there else point
 
 
-def _append(lake: Lake, point: Syncpoint, expected: Progress | None) -> Syncpoint:
-    point = replace(point, at=dt.datetime.now(dt.timezone.utc))
-    rows = pa.Table.from_pylist([asdict(point)], schema=_ROW_SCHEMA)
-    append_from(
-        lake.spark, lake.names.control_syncpoints, lake.spark.createDataFrame(rows, SYNCPOINTS_COLUMNS),
-        expected=expected, new_lsn=max(point.lsn or 0, expected.lsn if expected else 0),
-        payload=lake.payload(HOP, phase=point.phase),
-    )  # fmt: skip
-    return point
+def _progress(lake: Lake) -> Progress | None:
+    table = lake.names.control_syncpoints
+    return renew(lake.spark, table, read_progress(lake.spark, table))
 
 
-def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...]) -> list[Syncpoint]:
+def _append(lake: Lake, points: list[Syncpoint], expected: Progress | None) -> bool:
+    """One commit; false when somebody else has recorded another one meanwhile."""
+    rows = pa.Table.from_pylist([asdict(point) for point in points], schema=_ROW_SCHEMA)
+    lsn = max([expected.lsn if expected else 0, *(point.lsn or 0 for point in points)])
+    try:
+        append_from(
+            lake.spark, lake.names.control_syncpoints, lake.spark.createDataFrame(rows, SYNCPOINTS_COLUMNS),
+            expected=expected, new_lsn=lsn, payload=lake.payload(HOP, phase=points[0].phase),
+        )  # fmt: skip
+    except RefusedError as error:
+        if error.code != "lake-writer":
+            raise
+        return False
+    return True
+
+
+def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: str = "true") -> list[Syncpoint]:
+    """Of the names that have had this phase those that have had none of the others."""
     rows = lake.spark.table(lake.names.control_syncpoints)
-    found = rows.where(rows.phase == phase)
+    found = rows.where(rows.phase == phase).where(where)
     return _points(found.join(rows.where(rows.phase.isin(*unless)).select("name"), "name", "left_anti"))
 
 
