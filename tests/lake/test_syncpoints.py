@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import shutil
 
 import pytest
+from typer.testing import CliRunner
 
+from mirrorlake.cli import app
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.replicate import Watcher, run_all
@@ -16,6 +19,7 @@ from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
 from mirrorlake.mysql.binlog_files import FileSource
+from tests.lake.test_cli import complaint
 from tests.lake.test_hops import check, check_epochs
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import mirror_rows
@@ -75,7 +79,7 @@ def after(history: History, count: int) -> dict:
 def read_at(run: LakeRun, point) -> dict:
     with Catalog(run.lake, point) as catalog:
         return {
-            (t.database, t.table): sorted(mirror_rows(catalog.query(f"SELECT * FROM `{t.database}`.`{t.table}`")))
+            (t.database, t.table): sorted(mirror_rows(catalog.query(f"SELECT * FROM `{t.database}__{t.table}`")))
             for t in point.tables
         }
 
@@ -183,6 +187,25 @@ def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
         with pytest.raises(UsageError) as refused:
             work()
         assert refused.value.code == "syncpoint"
+
+
+def test_the_command_line_takes_lists_and_reads_them(run, history):
+    def mirrorlake(*arguments: str):
+        return CliRunner().invoke(app, [*arguments, "--lake", str(run.folder)])
+
+    assert complaint(mirrorlake("syncpoint"))[:2] == (2, "syncpoint")
+    run.apply()
+    gtids = str(gtids_of(run, len(ends(run))))
+    assert mirrorlake("syncpoint", "first").stdout == f"published first  {gtids}\n"
+    assert mirrorlake("syncpoint", "later", "--at", gtids).stdout == f"requested later  {gtids}\n"
+    first, later = json.loads(mirrorlake("syncpoints", "--json").stdout)
+    assert [point["name"] + " " + point["phase"] for point in (first, later)] == ["first published", "later requested"]
+    assert [(t["database"], t["table"]) for t in first["tables"]] == sorted(history.tables)
+    for (database, table), rows in history.tables.items():
+        statement = f"SELECT count(*) AS n FROM `{database}__{table}`"
+        shown = mirrorlake("sql", statement, "--at", "first", "--format", "json")
+        assert json.loads(shown.stdout) == [{"n": len(rows)}] and "at first, committed" in shown.stderr
+    assert complaint(mirrorlake("sql", "SELECT 1", "--at", "nowhere"))[:2] == (2, "syncpoint")
 
 
 def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, monkeypatch):
