@@ -175,8 +175,10 @@ class Catalog:
             self._spark.sql(f"CREATE DATABASE {database}").collect()
             self._databases.append(database)
         location = literal(self._lake.names.mirror_path(entry.mirror_id))
-        made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}" if self._at else ""
-        self._spark.sql(f"CREATE {made or f'TABLE {table} USING delta LOCATION {location}'}").collect()
+        made = f"TABLE {table} USING delta LOCATION {location}"
+        if self._at:  # a table at a location has no versions
+            made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}"
+        self._spark.sql(f"CREATE {made}").collect()
         self._added.append(table)
 
 
