@@ -90,13 +90,14 @@ def miss(lake: Lake, asked: Syncpoint) -> Syncpoint:
 
 
 def expire(lake: Lake, *, days: int) -> list[str]:
-    """Let go those that were published more than ``days`` ago; their names."""
+    """Let go those that were published more than ``days`` ago, but not the newest; their names."""
     last = dt.datetime.now(dt.timezone.utc) - dt.timedelta(days=days)
     while True:
         expected = _progress(lake)
-        old = [Syncpoint(point.name, EXPIRED, point.gtids, point.lsn) for point in published(lake) if point.at < last]
-        if not old or _append(lake, old, expected):
-            return [point.name for point in old]
+        old = [point for point in published(lake)[:-1] if point.at < last]
+        rows = [Syncpoint(point.name, EXPIRED, point.gtids, point.lsn) for point in old]
+        if not rows or _append(lake, rows, expected):
+            return [point.name for point in rows]
 
 
 def pinned_days(lake: Lake) -> dict[str, int]:
