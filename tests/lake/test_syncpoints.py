@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mirrorlake.cli import app
+from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.replicate import Watcher, run_all
@@ -66,9 +67,10 @@ def run(spark, ingested, tmp_path) -> LakeRun:
     return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
 
 
-def ends(run: LakeRun) -> list[tuple[int, str]]:
+@pytest.fixture(scope="module")
+def places(ingested) -> list[tuple[int, str]]:
     """(lsn, GTID) of every transaction and DDL."""
-    rows = run.spark.table(run.lake.names.silver_changes).where("op IN ('COMMIT', 'DDL')").orderBy("lsn")
+    rows = ingested.spark.table(ingested.lake.names.silver_changes).where("op IN ('COMMIT', 'DDL')").orderBy("lsn")
     return [(row.lsn, row.gtid) for row in rows.select("lsn", "gtid").collect()]
 
 
@@ -85,25 +87,28 @@ def read_at(run: LakeRun, point) -> dict:
         }
 
 
-def gtids_of(run: LakeRun, count: int):
-    gtids = gtids_at(run.lake, -1)
-    for _, gtid in ends(run)[:count]:
+def gtids_of(places, count: int):
+    gtids = parse_gtid_set(FLAVOR, "")
+    for _, gtid in places[:count]:
         gtids.add_one(gtid)
     return gtids
 
 
-def test_gtid_sets_and_places_in_the_log_belong_together(ingested):
-    for count, (lsn, _) in enumerate(ends(ingested), 1):
-        gtids = gtids_of(ingested, count)
+def n_up_to(places, lsn: int) -> int:
+    return sum(end <= lsn for end, _ in places)
+
+
+def test_gtid_sets_and_places_in_the_log_belong_together(ingested, places):
+    for count in (1, len(places) // 2, len(places)):
+        lsn, gtids = places[count - 1][0], gtids_of(places, count)
         assert gtids_at(ingested.lake, lsn) == gtids and end_of(ingested.lake, gtids) == lsn
-        assert gtids_at(ingested.lake, lsn - 1) == gtids_of(ingested, count - 1)
-    gtids.add_one(ends(ingested)[0][1].rpartition(":")[0] + ":999999")
+        assert gtids_at(ingested.lake, lsn - 1) == gtids_of(places, count - 1)
+    gtids.add_one(places[0][1].rpartition(":")[0] + ":999999")
     assert end_of(ingested.lake, gtids) is None
 
 
-def test_every_epochs_end_can_be_read_again(run, history):
+def test_every_epochs_end_can_be_read_again(run, history, places):
     """Also behind later DDL, a drop of the table among them."""
-    places = [lsn for lsn, _ in ends(run)]
     hop, taken = ApplyHop(run.lake, lambda *_: True, epoch_changes=1), []
     for _ in hop.apply():
         taken.append(syncpoints.take(run.lake, hop.lsn))
@@ -112,18 +117,19 @@ def test_every_epochs_end_can_be_read_again(run, history):
     check(run, history)
     assert syncpoints.published(run.lake) == taken and len(taken) >= 7
     for point in taken:
-        count = sum(lsn <= point.lsn for lsn in places)
+        count = n_up_to(places, point.lsn)
         assert read_at(run, point) == after(history, count)
-        assert point.gtids == str(gtids_of(run, count)) and point.name == f"lsn-{point.lsn}"
+        assert point.gtids == str(gtids_of(places, count)) and point.name == f"lsn-{point.lsn}"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(run, history, monkeypatch, when):
+def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(
+    run, history, places, monkeypatch, when
+):
     """The process ends between the commits of the tables and the publication, or right behind it."""
-    places = ends(run)
-    counts = [3, 5, len(places) - 3, len(places)]
+    counts = [5, len(places)]
     for count in counts:
-        syncpoints.request(run.lake, f"n{count}", gtids_of(run, count))
+        syncpoints.request(run.lake, f"n{count}", gtids_of(places, count))
     crashes = 0
     while True:
         with monkeypatch.context() as patched:
@@ -144,28 +150,25 @@ def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothi
     assert crashes == len(counts)
 
 
-def test_what_gold_has_gone_past_is_missed(run):
+def test_what_gold_has_gone_past_is_missed(run, places):
     run.apply()
-    syncpoints.request(run.lake, "late", gtids_of(run, 3))
+    syncpoints.request(run.lake, "late", gtids_of(places, 3))
     run.apply()
     assert [point.name for point in syncpoints.missed(run.lake)] == ["late"]
     assert not syncpoints.waiting(run.lake) and not syncpoints.published(run.lake)
 
 
-def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(spark, run, history):
+def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(run, history, places):
     class Told(Watcher):
         taken: list = []
 
         def took(self, point):
             self.taken.append(point)
 
-    options = run.options(syncpoint_every=1e-6, epoch_changes=1)
     for _ in range(2):
-        run_all(run.lake, FileSource(run.logs), options, Told())
+        run_all(run.lake, FileSource(run.logs), run.options(syncpoint_every=1e-6), Told())
     assert Told.taken == syncpoints.published(run.lake)
-    places = [lsn for lsn, _ in ends(run)]
-    for point in Told.taken:
-        assert read_at(run, point) == after(history, sum(lsn <= point.lsn for lsn in places))
+    assert [n_up_to(places, point.lsn) for point in Told.taken][-1] == len(places)
     assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 7
 
 
@@ -190,13 +193,13 @@ def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
         assert refused.value.code == "syncpoint"
 
 
-def test_the_command_line_takes_lists_and_reads_them(run, history):
+def test_the_command_line_takes_lists_and_reads_them(run, history, places):
     def mirrorlake(*arguments: str):
         return CliRunner().invoke(app, [*arguments, "--lake", str(run.folder)])
 
     assert complaint(mirrorlake("syncpoint"))[:2] == (2, "syncpoint")
     run.apply()
-    gtids = str(gtids_of(run, len(ends(run))))
+    gtids = str(gtids_of(places, len(places)))
     assert mirrorlake("syncpoint", "first").stdout == f"published first  {gtids}\n"
     assert mirrorlake("syncpoint", "later", "--at", gtids).stdout == f"requested later  {gtids}\n"
     first, later = json.loads(mirrorlake("syncpoints", "--json").stdout)
@@ -209,16 +212,16 @@ def test_the_command_line_takes_lists_and_reads_them(run, history):
     assert complaint(mirrorlake("sql", "SELECT 1", "--at", "nowhere"))[:2] == (2, "syncpoint")
 
 
-def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history):
+def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, places):
     hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=10**6)
     for _ in hop.apply():
-        if hop.lsn >= ends(run)[4][0]:
+        if hop.lsn >= places[4][0]:
             break
     point = syncpoints.take(run.lake, hop.lsn, "early")
     hop.flush()
     run.apply()
     make_syncpoint(run.lake, "late", None)
-    names, count = run.lake.names, sum(lsn <= point.lsn for lsn, _ in ends(run))
+    names, count = run.lake.names, n_up_to(places, point.lsn)
     run.spark.sql(f"UPDATE {names.control_syncpoints} SET at = at - INTERVAL 41 DAYS")
     maintain(run.options(syncpoint_days=60), run.spark)
     assert [kept.name for kept in syncpoints.published(run.lake)] == ["early", "late"]
