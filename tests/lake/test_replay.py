@@ -44,11 +44,12 @@ def run(spark, ingested, tmp_path) -> LakeRun:
 
 def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):
     run.apply()
-    for _ in range(2):  # the replay of a replay, after the first lake is gone
-        into = tmp_path / f"into{_}"
+    for number in range(2):  # the replay of a replay, after the first lake is gone
+        into = tmp_path / f"into{number}"
         shown = CliRunner().invoke(app, ["replay", "--lake", str(run.folder), "--into", str(into)])
         assert shown.exit_code == 0, shown.output
-        assert [line.split() for line in shown.stdout.splitlines()][-len(NAMES) :] == [[name, "none"] for name in NAMES]
+        told = [line.split() for line in shown.stdout.splitlines() if line.startswith("shop.")]
+        assert told == [[name, "none"] for name in NAMES]
         gold = run.gold()
         shutil.rmtree(run.folder)
         run = LakeRun(run.spark, run.logs, into)
