@@ -61,8 +61,8 @@ def test_a_replay_names_what_was_wrong(run, tmp_path):
     """Silver as a defect could have made it: an update that came to nothing, and a row that was lost."""
     silver = run.lake.names.silver_changes
     run.spark.sql(f"UPDATE {silver} SET after = before WHERE op = 'UPDATE' AND table = 'a'")
-    lost = f"SELECT max(lsn) FROM {silver} WHERE table = 'p' AND op = 'INSERT'"
-    run.spark.sql(f"DELETE FROM {silver} WHERE table = 'p' AND lsn = ({lost}) AND op = 'INSERT'")
+    (lost,) = run.spark.sql(f"SELECT max(lsn) FROM {silver} WHERE table = 'p' AND op = 'INSERT'").first()
+    run.spark.sql(f"DELETE FROM {silver} WHERE table = 'p' AND lsn = {lost} AND op = 'INSERT'")
     run.apply()
     found = replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)
     assert found == [

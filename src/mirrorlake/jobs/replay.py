@@ -77,13 +77,11 @@ def _difference(
     versions = [next((t.version for t in point.tables if t.mirror_id == e.mirror_id), None) for _, point, e in sides]
     if versions[0] is None:
         return "others have changed the mirror, it cannot be compared"
-    digests = [
-        digest(
-            lake.spark.sql(f"SELECT * FROM {lake.names.mirror(e.mirror_id)} VERSION AS OF {v}"), e.schema.primary_key
-        )
-        for (lake, _, e), v in zip(sides, versions, strict=True)
-    ]
-    return digests[0].difference(digests[1])
+    before, after = (
+        digest(lake.spark, lake.names.mirror(entry.mirror_id), version, entry.schema.primary_key)
+        for (lake, _, entry), version in zip(sides, versions, strict=True)
+    )
+    return before.difference(after)
 
 
 def _entries(lake: Lake, point: Syncpoint) -> dict[tuple[str, str], TableEntry]:

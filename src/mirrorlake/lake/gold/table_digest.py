@@ -23,9 +23,8 @@ class TableDigest:
         """What of the other one is not as here; empty when they hold the same."""
         if self == other:
             return ""
-        names = [
-            name for name in {**self.columns, **other.columns} if self.columns.get(name) != other.columns.get(name)
-        ]
+        both = self.columns | other.columns
+        names = [name for name in both if self.columns.get(name) != other.columns.get(name)]
         rows = f"{self.rows} rows, now {other.rows}" if self.rows != other.rows else f"{self.rows} rows"
         return f"{rows}; columns that differ: {', '.join(names) or 'none'}"
 
