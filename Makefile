@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long ddl-histories fuzz lint bench wheel
+.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long ddl-histories torture fuzz lint bench \
+	wheel
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
 # One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
@@ -25,6 +26,8 @@ test-long: setup  ## the server tier in its long form: more kills, more historie
 	$(pytest) tests/lake tests/server --long
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)
 	$(run)python -m tests.ddl_histories --histories $(or $(HISTORIES),100) $(if $(CRASH),--crash)
+torture: setup  ## a thousand crashes at any call of a run, under a mixed workload with DDL (CRASHES=N)
+	$(pytest) tests/server/test_torture.py --crashes $(or $(CRASHES),1000) -s
 fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
 	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy

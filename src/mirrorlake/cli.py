@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from mirrorlake import __version__
-from mirrorlake.errors import InternalError, MirrorlakeError, RetryableError, UsageError
+from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 
 exit_code_if_stopped: int | None = None
 """What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
@@ -70,6 +70,9 @@ Start = Annotated[
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="current, FILE:POS, GTID set or a time")]
 Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
+Every = Annotated[
+    float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
+]
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options and tuning")
 ]
@@ -112,6 +115,7 @@ def move(
     start: Start = None,
     until: Until = None,
     follow: Follow = False,
+    syncpoint_every: Every = None,
     config: Config = None,
     password_file: PasswordFile = None,
     tls: Tls = False,
@@ -181,16 +185,75 @@ def tables(
 def sql(
     ctx: typer.Context,
     statement: Annotated[str, typer.Argument(metavar="SELECT", help="one statement that only reads")],
-    lake: Lake = None, form: Annotated[Format, typer.Option("--format")] = Format.table, config: Config = None,
-    verbose: Verbose = False,
+    lake: Lake = None, form: Annotated[Format, typer.Option("--format")] = Format.table,
+    at: Annotated[str | None, typer.Option("--at", metavar="SYNCPOINT", help="name, lsn or a time")] = None,
+    config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.output import write_rows
     from mirrorlake.jobs.sql import run_sql
+    from mirrorlake.lake.gold.syncpoints import find
 
-    write_rows(run_sql(open_lake(options, brief=True), statement), form.value, sys.stdout)
+    opened = open_lake(options, brief=True)
+    point = find(opened, at) if at else None
+    if point:
+        print(f"at {point.name}, committed {point.commit_ts}", file=sys.stderr)
+    write_rows(run_sql(opened, statement, point), form.value, sys.stdout)
+
+
+@app.command()
+def syncpoint(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="else lsn-NUMBER")] = None,
+    lake: Lake = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="GTIDS", help="ask for one at this set")] = None,
+    config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Keep what all mirrors hold together now, for sql --at."""
+    options = _options(ctx)
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.syncpoints import make_syncpoint
+
+    made = make_syncpoint(open_lake(options, brief=True), name, at)
+    print(f"{made.phase} {made.name}  {made.gtids}")
+
+
+@app.command()
+def syncpoints(
+    ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
+) -> None:
+    """Consistent cuts over all mirrors, and those that were asked for."""
+    options = _options(ctx)
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.syncpoints import list_syncpoints
+
+    found = list_syncpoints(open_lake(options, brief=True))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    columns = ("name", "phase", "lsn", "commit_ts", "gtids")
+    show_table(columns, [tuple(point[column] for column in columns) for point in found], sys.stdout)
+
+
+@app.command()
+def replay(
+    ctx: typer.Context,
+    into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
+    lake: Lake = None, tables: Tables = None, config: Config = None, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
+    options = _options(ctx)
+    from mirrorlake.jobs import replay as job
+    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.view import open_view
+
+    with open_view(sys.stderr, ("assemble", "apply")) as view:
+        found = job.replay(options, into, view)
+    show_table(("table", "difference"), [(table.name, table.difference or "none") for table in found], sys.stdout)
+    return RefusedError.exit_code if any(table.difference for table in found) else 0
 
 
 @app.command()

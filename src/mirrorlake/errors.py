@@ -69,6 +69,7 @@ REFUSALS: dict[str, str] = {
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
+    "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",
     "usage": "See mirrorlake --help.",
     "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",

@@ -23,7 +23,10 @@ from mirrorlake.errors import REFUSALS
 DATA = Path(mirrorlake.__file__).parent / "demo_data"
 DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 COMMAND = [sys.executable, "-c", "from mirrorlake.cli import main; main()"]
-VERBS = ("demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "preflight")
+VERBS = (
+    "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "syncpoint", "syncpoints", "replay",
+    "preflight",
+)  # fmt: skip
 
 
 def mirrorlake_cli(*arguments, **environment):

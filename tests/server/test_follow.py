@@ -116,6 +116,13 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
             wanted = sorted(source_rows(connection, "shop", "item"))
         assert sorted(mirror_rows(spark.table(lake.names.mirror(entry.mirror_id)).toArrow())) == wanted
         assert len(wanted) == written
+        mysql.execute("INSERT INTO shop.item VALUES (-1, 'purged')")
+        mysql.execute("FLUSH BINARY LOGS")
+        mysql.execute(f"PURGE BINARY LOGS TO '{mysql.log_files()[-1].name}'")
+        told = Told()
+        with pytest.raises(RefusedError) as refused:
+            hops.run(options, told, spark)
+        assert refused.value.code == "server-log-purged" and told.waits == []  # nobody waits for what never comes back
         proxy.target = mariadb.host, mariadb.port  # a failover: another server at the same address
         with pytest.raises(RefusedError) as refused:
             hops.run(options, Told(), spark)

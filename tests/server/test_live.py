@@ -30,9 +30,9 @@ DATABASES = ("live_0", "live_1")
 class Run:
     """`mirrorlake run` as a process group of its own."""
 
-    def __init__(self, server, lake_dir: Path, log: Path, *, follow: bool):
+    def __init__(self, server, lake_dir: Path, log: Path, *options: str):
         command = [sys.executable, "-m", "mirrorlake", "run", "--source", server.url, "--lake", str(lake_dir)]
-        command += ["--tables", "live_*"] + (["--follow"] if follow else [])
+        command += options
         with log.open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
 
@@ -72,7 +72,7 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
     )  # fmt: skip
     try:
         for kill in range(KILLS_LONG if is_long else KILLS):
-            run = Run(server, lake_dir, log, follow=True)
+            run = Run(server, lake_dir, log, "--tables", "live_*", "--follow")
             if not (run.has_committed(log) and is_alive_for(run.process, rng.uniform(0, 8))):
                 pytest.fail(f"mirrorlake ended by itself, or does nothing:\n{log.read_text()[-3000:]}")
             run.kill(whole_group=kill % 2 == 0)
@@ -80,7 +80,7 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
         workload.send_signal(signal.SIGTERM)
         workload.wait(60)
     time.sleep(3)  # a JVM without its client may still be committing
-    run = Run(server, lake_dir, log, follow=False)
+    run = Run(server, lake_dir, log, "--tables", "live_*")
     assert run.process.wait(900) == 0, log.read_text()[-3000:]
 
     lake = open_lake(Options(lake=str(lake_dir)), spark)

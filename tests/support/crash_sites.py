@@ -57,7 +57,7 @@ class CrashSites:
         self._is_chosen = is_chosen
         self.failed: dict[Site, None] = {}
         self._when, self._armed, self._lock = when, False, threading.Lock()
-        own = [_resolve(name) for name in OWN] if when == "before" else []
+        own = [resolve(name) for name in OWN] if when == "before" else []
         for owner, name in OUTSIDE + own:
             monkeypatch.setattr(owner, name, self._failing(f"{owner.__name__}.{name}", getattr(owner, name)))
 
@@ -113,6 +113,11 @@ def _site() -> Site | None:
     return (lines[0], *callers[:2])
 
 
-def _resolve(name: str) -> tuple[Any, str]:
+def is_ours() -> bool:
+    """Whether the wrapper that asks was called by our own code."""
+    return sys._getframe(2).f_code.co_filename.startswith(SOURCE)
+
+
+def resolve(name: str) -> tuple[Any, str]:
     path, class_name, method = f"mirrorlake.{name}".rsplit(".", 2)
     return getattr(sys.modules[path], class_name), method

@@ -27,6 +27,7 @@ from tests.support.oracle import TableName
 
 FIXED_TABLES = (
     "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
+    "control_syncpoints",
 )  # fmt: skip
 QUIET = Watcher()
 

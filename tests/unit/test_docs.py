@@ -22,6 +22,7 @@ TABLES = {
     "control_tables": gold.TABLES_COLUMNS,
     "control_epochs": gold.EPOCHS_COLUMNS,
     "control_barriers": gold.BARRIERS_COLUMNS,
+    "control_syncpoints": gold.SYNCPOINTS_COLUMNS,
     "Mirror tables": f"{gold.LSN_COLUMN} BIGINT",
 }
 

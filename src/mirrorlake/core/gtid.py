@@ -83,6 +83,11 @@ class MysqlGtidSet:
         span = (first, (first if last is None else last) + 1)
         self._sources[source] = _merge([*self._sources.get(source, ()), span])
 
+    def add_one(self, gtid: str) -> None:
+        """Add a transaction by its GTID: ``uuid:number`` or ``uuid:tag:number``, in lower case."""
+        source, _, number = gtid.rpartition(":")
+        self.add(source, int(number))
+
     def update_groups(self, sids: np.ndarray, numbers: np.ndarray) -> None:
         """Add n transactions. sids: uint8[n, 16], source uuids; numbers: int64[n]."""
         if not len(numbers):
@@ -144,6 +149,10 @@ class MariadbGtidSet:
     def add(self, domain: int, server: int, sequence: int) -> None:
         """The transaction that comes next in its domain."""
         self._domains[domain] = server, sequence
+
+    def add_one(self, gtid: str) -> None:
+        """Add the transaction that comes next in its domain by its GTID, ``domain-server-sequence``."""
+        self.add(*map(int, gtid.split("-")))
 
     def update_groups(self, domains: np.ndarray, servers: np.ndarray, numbers: np.ndarray) -> None:
         """Add n transactions in log order; the last of each domain stays."""

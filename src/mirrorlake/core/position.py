@@ -21,7 +21,7 @@ from mirrorlake.errors import RefusedError, UsageError
 
 __all__ = [
     "FIRST_EVENT_OFFSET", "UNTIL_CURRENT", "BinlogPosition", "GtidSet", "LogEdge", "MariadbGtidSet", "MysqlGtidSet",
-    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_start", "parse_until", "unpack_lsn",
+    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_moment", "parse_start", "parse_until", "unpack_lsn",
 ]  # fmt: skip
 
 INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
@@ -116,6 +116,11 @@ def parse_until(text: str, flavor: str) -> Until:
     if _DATE_ALONE.fullmatch(text):
         raise UsageError("usage", f"give the time too, as in {text}T00:00:00")
     return _timestamp(text) if _TIMESTAMP.fullmatch(text) else _some_gtids(text, flavor)
+
+
+def parse_moment(text: str) -> datetime | None:
+    """A timestamp as ``parse_until`` takes it; None for a text that is of another kind. Raises UsageError."""
+    return _timestamp(text) if _TIMESTAMP.fullmatch(text) else None
 
 
 def _timestamp(text: str) -> datetime:

@@ -9,8 +9,8 @@ from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.lake.bronze import ingest
-from mirrorlake.lake.delta.maintenance import REMOVED, compact, remove_mirror, remove_staged
-from mirrorlake.lake.gold import retired
+from mirrorlake.lake.delta.maintenance import REMOVED, compact, keep_history, remove_mirror, remove_staged
+from mirrorlake.lake.gold import retired, syncpoints
 from mirrorlake.lake.silver import assemble
 
 REPLAY_DAYS = 30
@@ -21,20 +21,30 @@ STAGED_DAYS = 7
 def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
     """One row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long ago).
 
+    A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
+    ``options.syncpoint_days``.
     Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
     """
     if retention_days < REPLAY_DAYS:
         raise UsageError("usage", f"the retention must be {REPLAY_DAYS} days at least")
     lake = open_lake(options, spark)
     names = lake.names
+    syncpoints.expire(lake, days=options.syncpoint_days)
+    pinned = syncpoints.pinned_days(lake)
     kept, removable = retired.mirrors(lake, retention_days=retention_days)
+    kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
+    for mirror_id in kept:
+        keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
     tables = {
         "bronze_events": names.bronze_events, "silver_changes": names.silver_changes,
         "silver_table_schemas": names.silver_table_schemas, "control_tables": names.control_tables,
         "control_epochs": names.control_epochs, "control_barriers": names.control_barriers,
+        "control_syncpoints": names.control_syncpoints,
     } | {mirror_id: names.mirror(mirror_id) for mirror_id in kept}  # fmt: skip
-    outcomes = {name: compact(lake.spark, table, retention_days) for name, table in tables.items()}
-    outcomes |= {mirror_id: remove_mirror(lake.spark, names, mirror_id) for mirror_id in removable}
+    outcomes = {
+        name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
+    }
+    outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
     for hop in (ingest.HOP, assemble.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED

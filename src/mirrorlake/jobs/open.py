@@ -54,10 +54,15 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     """The source's lake; its tables are created where they are missing."""
     spark = spark or open_session()
     lake = Lake(spark, LakeNames(options.lake), source.identity, source.flavor)
-    if not table_exists(spark, lake.names.control_barriers):
-        for layer in (bronze, silver, gold):
-            layer.create(spark, lake.names)
+    create_tables(lake)
     return lake
+
+
+def create_tables(lake: Lake) -> None:
+    """Those that are missing."""
+    if not table_exists(lake.spark, lake.names.control_syncpoints):
+        for layer in (bronze, silver, gold):
+            layer.create(lake.spark, lake.names)
 
 
 def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TypeVar
 
 from mirrorlake.config import Options
@@ -16,7 +16,9 @@ from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges
+from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
 
@@ -35,6 +37,7 @@ class Watcher:
     def ingested(self, batch: IngestedBatch) -> None: ...
     def assembled(self, batch: AssembledBatch) -> None: ...
     def applied(self, done: AppliedEpoch) -> None: ...
+    def took(self, point: Syncpoint) -> None: ...
     def idle(self) -> None:
         """There is nothing to do until something new comes."""
 
@@ -96,6 +99,28 @@ class IngestJob:
         return False
 
 
+class PeriodicSyncpoints:
+    """Is told of every epoch, hands it on, and takes a syncpoint behind it when the time has come."""
+
+    def __init__(self, lake: Lake, hop: ApplyHop, options: Options, watcher: Watcher):
+        self._lake, self._hop, self._every, self._watcher = lake, hop, options.syncpoint_every, watcher
+        self._last = max(syncpoints.published(lake), key=lambda point: point.at, default=None) if self._every else None
+
+    def __call__(self, done: AppliedEpoch) -> None:
+        self._watcher.applied(done)
+        self.take_if_due()
+
+    def take_if_due(self) -> None:
+        """At most one for each place in the log: a source that stands still needs no more."""
+        if self._every is None or self._hop.lsn < 0 or self._last and self._last.lsn >= self._hop.lsn:
+            return
+        if self._last and (datetime.now(timezone.utc) - self._last.at).total_seconds() < self._every:
+            return
+        self._hop.flush()
+        self._last = syncpoints.take(self._lake, self._hop.lsn)
+        self._watcher.took(self._last)
+
+
 def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
     job = IngestJob(lake, source, options)
 
@@ -118,11 +143,13 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
-        has_worked = _tell(hop.apply(), watcher.applied)
+        has_worked = _tell(hop.apply(), applied)
+        applied.take_if_due()
         hop.flush()
         return has_worked
 
@@ -134,6 +161,7 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
     apply_hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    applied = PeriodicSyncpoints(lake, apply_hop, options, watcher)
     is_first = True
 
     def step() -> bool:
@@ -144,10 +172,12 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
             ingested = [*ingested[-1:], batch]
         if ingested or is_first:
             fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
-            _tell(apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None), watcher.applied)
+            _tell(apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None), applied)
         is_first = False
+        applied.take_if_due()
         if not ingested:
             apply_hop.flush()
+            apply_hop.answer_requests()
         return bool(ingested)
 
     _repeat(step, ingest_job.is_done, options, watcher)

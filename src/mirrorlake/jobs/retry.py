@@ -34,6 +34,9 @@ class SignsOfLife(Watcher):
     def applied(self, done) -> None:
         self._alive(self._watcher.applied, done)
 
+    def took(self, point) -> None:
+        self._alive(self._watcher.took, point)
+
     def idle(self) -> None:
         self._alive(self._watcher.idle)
 

@@ -26,6 +26,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoints import Syncpoint
 
 SYSTEM_TABLES = (
     "bronze_events",
@@ -34,6 +35,7 @@ SYSTEM_TABLES = (
     "control_tables",
     "control_epochs",
     "control_barriers",
+    "control_syncpoints",
 )
 QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 LISTING_WORDS = ("SHOW", "EXPLAIN")  # Spark answers these without asking for a name
@@ -45,18 +47,23 @@ _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
 Name = tuple[str, ...]
 
 
-def run_sql(lake: Lake, statement: str) -> pa.Table:
+def run_sql(lake: Lake, statement: str, at: Syncpoint | None = None) -> pa.Table:
     """One statement: see ``Catalog.query``."""
-    with Catalog(lake) as catalog:
+    with Catalog(lake, at) as catalog:
         return catalog.query(statement)
 
 
 class Catalog:
-    """The names of one lake in a session of their own, until the end of ``with``."""
+    """The names of one lake in a session of their own, until the end of ``with``.
 
-    def __init__(self, lake: Lake):
-        self._lake, self._spark = lake, private_session(lake.spark)
-        self._entries = [entry for entry in TableRegister.read(lake) if entry.state in (STREAMING, REFUSED)]
+    at: the mirrors, and which there are, as they were at a syncpoint; what the hops keep is as it is now.
+    """
+
+    def __init__(self, lake: Lake, at: Syncpoint | None = None):
+        self._lake, self._spark, self._at = lake, private_session(lake.spark), at
+        self._versions = {table.mirror_id: table.version for table in at.tables} if at else {}
+        register = TableRegister.read(lake, up_to=at.lsn if at else None)
+        self._entries = [entry for entry in register if entry.state in (STREAMING, REFUSED)]
         self._added: list[str] = []
         self._databases: list[str] = []
         if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
@@ -67,7 +74,7 @@ class Catalog:
 
     def __exit__(self, *_) -> None:
         for table in self._added:
-            self._spark.sql(f"DROP TABLE IF EXISTS {table}").collect()
+            self._spark.sql(f"DROP {'VIEW' if self._at else 'TABLE'} IF EXISTS {table}").collect()
         for database in self._databases:
             self._spark.sql(f"DROP DATABASE IF EXISTS {database}").collect()
 
@@ -120,9 +127,8 @@ class Catalog:
             return False
         if entry.state == REFUSED:
             raise RefusedError(entry.code, f"this table is not mirrored: {entry.reason}", table=".".join(entry.name))
-        mirror = self._lake.names.mirror(entry.mirror_id)
         if len(name) == 1:
-            self._view(name[0], mirror)
+            self._view(name[0], self._mirror(entry))
         elif self._is_cataloged(entry):
             self._table(entry)
         else:
@@ -151,6 +157,15 @@ class Catalog:
     def _is_cataloged(self, entry: TableEntry) -> bool:
         return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
 
+    def _mirror(self, entry: TableEntry) -> str:
+        """Raises UsageError ``syncpoint`` for a mirror that others had changed."""
+        mirror = self._lake.names.mirror(entry.mirror_id)
+        if self._at is None:
+            return mirror
+        if entry.mirror_id not in self._versions:
+            raise UsageError("syncpoint", f"{self._at.name} has no version of this table", table=".".join(entry.name))
+        return f"{mirror} VERSION AS OF {self._versions[entry.mirror_id]}"
+
     def _view(self, name: str, table: str) -> None:
         self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS SELECT * FROM {table}").collect()
 
@@ -160,7 +175,10 @@ class Catalog:
             self._spark.sql(f"CREATE DATABASE {database}").collect()
             self._databases.append(database)
         location = literal(self._lake.names.mirror_path(entry.mirror_id))
-        self._spark.sql(f"CREATE TABLE {table} USING delta LOCATION {location}").collect()
+        made = f"TABLE {table} USING delta LOCATION {location}"
+        if self._at:  # a table at a location has no versions
+            made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}"
+        self._spark.sql(f"CREATE {made}").collect()
         self._added.append(table)
 
 

@@ -15,6 +15,7 @@ from mirrorlake.jobs.replicate import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.gold.register import TableEntry
+from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.silver.assemble import AssembledBatch
 
 HOPS = ("ingest", "assemble", "apply")
@@ -54,6 +55,9 @@ class View(Watcher):
         self._commit("apply", epoch.lsn_from, epoch.lsn_to, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
             self.say(refusal_lines(entry))
+
+    def took(self, point: Syncpoint) -> None:
+        self.say(f"syncpoint {point.name}  {point.gtids}")
 
     def idle(self) -> None:
         self._since = time.monotonic()

@@ -7,6 +7,7 @@ of maintenance alone would push out the one that carries the progress.
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from pathlib import Path
@@ -14,10 +15,11 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import LakeNames, table_exists
+from mirrorlake.lake.delta.names import LakeNames, literal, table_exists
 from mirrorlake.lake.delta.progress import CONFLICT
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
+_DAYS = re.compile(r"interval (\d+) days")
 _RECENT = 100  # commits that are looked at; more of others since our last one count as unchanged
 
 
@@ -33,6 +35,21 @@ def compact(spark: SparkSession, table: str, retention_days: int) -> str:
             return BUSY
         raise
     return COMPACTED
+
+
+def keep_history(spark: SparkSession, table: str, days: int) -> None:
+    """Have Delta keep commits, and the files of versions, for so many days at least, whoever runs VACUUM."""
+    if not table_exists(spark, table):
+        return
+    shown = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+    settings = {}
+    for name, default in (("delta.deletedFileRetentionDuration", 7), ("delta.logRetentionDuration", 30)):
+        found = _DAYS.fullmatch(shown.get(name, ""))
+        if days > (int(found[1]) if found else default):
+            settings[name] = f"interval {days} days"
+    if settings:
+        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in settings.items())
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
 
 
 def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:

@@ -38,6 +38,7 @@ class LakeNames:
         self.control_tables = self._table("control", "tables")
         self.control_epochs = self._table("control", "epochs")
         self.control_barriers = self._table("control", "barriers")
+        self.control_syncpoints = self._table("control", "syncpoints")
 
     def mirror(self, mirror_id: str) -> str:
         return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
@@ -52,10 +53,14 @@ class LakeNames:
             return f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}/{hop}"
         return f"{self.root}/_staging/{hop}"
 
+    def folder(self, layer: str, noun: str) -> str:
+        """Of a lake in a folder: where one of its tables lies."""
+        return f"{self.root}/{layer}/{noun}"
+
     def _table(self, layer: str, noun: str) -> str:
         if self.is_unity:
             return quote(*self._parts, f"{layer}_{noun}")
-        return quote("delta", f"{self.root}/{layer}/{noun}")
+        return quote("delta", self.folder(layer, noun))
 
 
 def quote(*parts: str) -> str:

@@ -30,6 +30,7 @@ from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
 from mirrorlake.lake.gold.register import DROPPED, MIRROR_CHANGED, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
 
@@ -66,7 +67,8 @@ class ApplyHop:
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
-        self._register = TableRegister.read(lake, before=self._log.open)
+        self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
+        self._requests = SyncpointRequests(lake)
         self._definitions: dict[int, TableSchema] = {}
         self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
@@ -76,21 +78,30 @@ class ApplyHop:
         """Every mirror has everything up to here; -1: nothing."""
         return self._log.applied_lsn
 
-    def apply(self, fresh: FreshChanges | None = None) -> Iterator[AppliedEpoch]:
-        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory.
+    def apply(self, fresh: FreshChanges | None = None, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
+        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory. up_to: the
+        end of an epoch, to stop at.
 
         The end of the last epoch is recorded with the next plan, or by ``flush``.
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
         """
         if self._log.open:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
+        self.answer_requests()
         fence = fresh.lsn_to if fresh else self._fence()
+        fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
         while self.lsn < fence:
-            epoch = self._next_epoch(fence, reader, [b for b in ahead if b.lsn > self.lsn])
+            end = self._requests.next_end(self.lsn, fence)
+            epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader)
+            self.answer_requests()
+
+    def answer_requests(self) -> None:
+        """Take the syncpoints that were asked for and that gold has come to."""
+        self._requests.answer(self.lsn)
 
     def flush(self) -> None:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""

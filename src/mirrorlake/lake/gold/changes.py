@@ -61,7 +61,7 @@ class ChangeReader:
         self._lake = lake
         self._table = pa.Table.from_batches(batches) if batches else None
         self._summary: _Summary | None = None
-        self._cuts: list[int] = []
+        self._cuts: tuple[int, list[int]] | None = None
 
     def summary(self, lsn_from: int, lsn_to: int) -> list[TableChanges]:
         """What there is for each table, by name."""
@@ -84,11 +84,11 @@ class ChangeReader:
         """A boundary in the range behind about max_changes row changes, or its end where there are fewer."""
         if self._table is not None:
             return lsn_to
-        if not self._cuts:
+        if self._cuts is None or self._cuts[0] != lsn_to:
             if sum(changes.n_changes for changes in self.summary(lsn_from, lsn_to)) <= max_changes:
                 return lsn_to
-            self._cuts = self._boundaries(lsn_from, lsn_to, max_changes)
-        return next((cut for cut in self._cuts if lsn_from < cut < lsn_to), lsn_to)
+            self._cuts = lsn_to, self._boundaries(lsn_from, lsn_to, max_changes)
+        return next((cut for cut in self._cuts[1] if lsn_from < cut < lsn_to), lsn_to)
 
     def _boundaries(self, lsn_from: int, lsn_to: int, max_changes: int) -> list[int]:
         rows = self._lake.spark.table(self._lake.names.silver_changes).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")

@@ -10,7 +10,6 @@ import pyarrow as pa
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_once
-from mirrorlake.lake.gold.epoch import Epoch
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
@@ -64,10 +63,10 @@ class TableRegister:
         self.put(entries)
 
     @classmethod
-    def read(cls, lake: Lake, before: Epoch | None = None) -> TableRegister:
-        """before: as the register was before this epoch, which may have been carried out in part."""
+    def read(cls, lake: Lake, up_to: int | None = None) -> TableRegister:
+        """up_to: as the register was when the mirrors held everything up to this lsn."""
         rows = lake.spark.table(lake.names.control_tables)
-        rows = rows.where(f"lsn <= {before.lsn_from}") if before else rows
+        rows = rows.where(f"lsn <= {up_to}") if up_to is not None else rows
         return cls(TableEntry.from_row(row) for row in rows.collect())
 
     def copy(self) -> TableRegister:

@@ -3,6 +3,7 @@
 ``control_tables``   append only; the newest row of a name holds. state: streaming, refused, dropped.
 ``control_epochs``   append only; a plan row before an epoch's work, a done row after it. kind: rows or ddl.
 ``control_barriers`` append only; a row ``prepared`` before a DDL touches its mirrors, a row ``executed`` after it.
+``control_syncpoints`` append only; a row ``published`` is a moment at which all mirrors can be read together.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ EPOCHS_COLUMNS = f"""
     epoch BIGINT, phase STRING, kind STRING, lsn_from BIGINT, lsn_to BIGINT, tables {EPOCH_TABLES}, at TIMESTAMP
 """
 BARRIERS_COLUMNS = f"lsn BIGINT, kind STRING, phase STRING, tables {EPOCH_TABLES}, at TIMESTAMP"
+SYNCPOINTS_COLUMNS = f"""
+    name STRING, phase STRING, lsn BIGINT, gtids STRING, commit_ts TIMESTAMP, tables {EPOCH_TABLES}, at TIMESTAMP
+"""
 
 MIRROR_PROPERTIES = {
     "delta.columnMapping.mode": "name",  # a dropped or renamed column is a change of metadata only
@@ -30,6 +34,7 @@ MIRROR_PROPERTIES = {
     "delta.feature.timestampNtz": "supported",  # else a mirror without a DATETIME could not be given one by ALTER
     "delta.enableDeletionVectors": "false",
     "delta.checkpointInterval": "50",
+    "delta.deletedFileRetentionDuration": "interval 8 days",  # what a syncpoint reads; see ``config.syncpoint_days``
 }
 LSN_COLUMN = "_lsn"
 
@@ -38,6 +43,7 @@ def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.control_tables, TABLES_COLUMNS)
     create_table(spark, names.control_epochs, EPOCHS_COLUMNS)
     create_table(spark, names.control_barriers, BARRIERS_COLUMNS)
+    create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS)
 
 
 def mirror_types(schema: TableSchema) -> dict[str, str]:

@@ -6,6 +6,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.delta.progress import HARMLESS
 
 
 def newest_version(spark: SparkSession, mirror: str) -> int | None:
@@ -16,3 +18,22 @@ def newest_version(spark: SparkSession, mirror: str) -> int | None:
         if table_exists(spark, mirror):
             raise
         return None
+
+
+def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:
+    """The newest Delta version that holds nothing beyond ``lsn``, the end of an epoch.
+
+    None when others have changed the mirror in it, or there is no such table any more.
+    """
+    newest = None
+    for commit in read_commits(spark, mirror):
+        reached = commit.note["lsn"] if commit.note else None
+        if reached is not None and reached > lsn:
+            newest = None
+            continue
+        newest = commit.version if newest is None else newest
+        if reached is not None:
+            return newest
+        if commit.note is None and commit.operation not in HARMLESS:
+            return None
+    return None

@@ -1,0 +1,94 @@
+"""Silver and gold made again from bronze, in a lake of their own, and compared with those that there are.
+
+1. bronze's folder at its second place         with its history, so the new lake goes on by itself
+2. a syncpoint of the old lake                 while its runs may go on
+3. assemble and apply, up to the syncpoint     from nothing, with the code of today
+4. the mirrors of both, table by table
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.open import create_tables, open_lake
+from mirrorlake.jobs.replicate import Watcher, run_assemble
+from mirrorlake.jobs.syncpoints import make_syncpoint
+from mirrorlake.lake.delta.copy import copy_table
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import UNITY, LakeNames
+from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoints import Syncpoint
+from mirrorlake.lake.gold.table_digest import digest
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedTable:
+    """difference: empty where both lakes hold the same."""
+
+    name: str
+    difference: str
+
+
+def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | None = None) -> list[ReplayedTable]:
+    """Every table of either lake by name, at one syncpoint. into: the folder of the new lake, which must not exist.
+
+    Raises UsageError; RefusedError ``lake-missing``; what the hops raise.
+    """
+    if any(place.startswith(UNITY) or "://" in place for place in (options.lake, into)):
+        raise UsageError("usage", "replay is for lakes in local folders")
+    if Path(into).exists():
+        raise UsageError("usage", f"{into} is there already; name a folder that is not")
+    old = open_lake(options, spark)
+    point = make_syncpoint(old, None, None)
+    copy_table(old.names.folder("bronze", "events"), LakeNames(into).folder("bronze", "events"))
+    new = open_lake(options.model_copy(update={"lake": into}), old.spark)
+    create_tables(new)
+    run_assemble(new, options.model_copy(update={"follow": False}), watcher)
+    hop = ApplyHop(new, options.wants, epoch_changes=options.epoch_changes)
+    for done in hop.apply(up_to=point.lsn):
+        watcher.applied(done)
+    hop.flush()
+    return list(_compared(old, point, new, syncpoints.take(new, hop.lsn)))
+
+
+def _compared(old: Lake, was: Syncpoint, new: Lake, now: Syncpoint) -> Iterator[ReplayedTable]:
+    before, after = _entries(old, was), _entries(new, now)
+    for name in sorted(before.keys() | after.keys()):
+        left, right = before.get(name), after.get(name)
+        yield ReplayedTable(".".join(name), _difference(old, was, left, new, now, right))
+
+
+def _difference(
+    old: Lake, was: Syncpoint, left: TableEntry | None, new: Lake, now: Syncpoint, right: TableEntry | None
+) -> str:
+    if _state(left) != _state(right):
+        return f"{_state(left)}, now {_state(right)}"
+    if left.state != STREAMING:
+        return ""
+    sides = ((old, was, left), (new, now, right))
+    versions = [next((t.version for t in point.tables if t.mirror_id == e.mirror_id), None) for _, point, e in sides]
+    if versions[0] is None:
+        return "others have changed the mirror, it cannot be compared"
+    before, after = (
+        digest(lake.spark, lake.names.mirror(entry.mirror_id), version, entry.schema.primary_key)
+        for (lake, _, entry), version in zip(sides, versions, strict=True)
+    )
+    return before.difference(after)
+
+
+def _entries(lake: Lake, point: Syncpoint) -> dict[tuple[str, str], TableEntry]:
+    return {entry.name: entry for entry in TableRegister.read(lake, up_to=point.lsn) if entry.state != DROPPED}
+
+
+def _state(entry: TableEntry | None) -> str:
+    if entry is None:
+        return "not known"
+    return entry.state if entry.state == STREAMING else f"{entry.state} ({entry.code})"

@@ -1,0 +1,55 @@
+"""Syncpoints on request, and the list of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.errors import UsageError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.epoch import EpochLog
+from mirrorlake.lake.gold.syncpoints import Syncpoint
+
+
+def make_syncpoint(lake: Lake, name: str | None, gtids: str | None) -> Syncpoint:
+    """Where gold stands now, whether a run is at work or not; with gtids a request that the apply hop answers.
+
+    Raises UsageError ``syncpoint``: the name is taken, or nothing is applied yet.
+    """
+    if gtids is not None:
+        if name is None:
+            raise UsageError("usage", "a syncpoint at a GTID set needs a name")
+        return syncpoints.request(lake, name, parse_gtid_set(lake.flavor, gtids))
+    applied_lsn = EpochLog(lake).applied_lsn
+    if applied_lsn < 0:
+        raise UsageError("syncpoint", "nothing is applied yet")
+    return syncpoints.take(lake, applied_lsn, name, is_new=name is not None)
+
+
+def list_syncpoints(lake: Lake) -> list[dict[str, Any]]:
+    """``{name, phase, lsn, gtids, commit_ts, at, tables: [{database, table, path, version}]}``: those that are kept in
+    log order, then the requests that wait, and those that were missed.
+    """
+    found = [*syncpoints.published(lake), *syncpoints.waiting(lake), *syncpoints.missed(lake)]
+    return [_described(lake, point) for point in found]
+
+
+def _described(lake: Lake, point: Syncpoint) -> dict[str, Any]:
+    return {
+        "name": point.name,
+        "phase": point.phase,
+        "lsn": point.lsn,
+        "gtids": point.gtids,
+        "commit_ts": point.commit_ts.isoformat() if point.commit_ts else None,
+        "at": point.at.isoformat(),
+        "tables": [
+            {
+                "database": table.database,
+                "table": table.table,
+                "path": lake.names.mirror_path(table.mirror_id),
+                "version": table.version,
+            }
+            for table in point.tables
+        ],
+    }

@@ -1,0 +1,84 @@
+"""GTID sets and places in the log: what the source had committed at an lsn, and where a GTID set is complete.
+
+Every commit of bronze notes the set at its end, so only the events of one commit are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import functions as F
+
+from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids
+from mirrorlake.core.constants import EventType
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import read_notes
+
+_HEADER, _CHECKSUM = 19, 4  # bytes around an event's body
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """The end of one bronze commit. lsn -1: where the lake's log begins."""
+
+    lsn: int
+    gtids: GtidSet
+
+
+def gtids_at(lake: Lake, lsn: int) -> GtidSet:
+    """The transactions whose last event lies at or before ``lsn``, and those before the lake's log began."""
+    until = None
+    for mark in _marks(lake):
+        if mark.lsn <= lsn:
+            break
+        until = mark.lsn
+    gtids = mark.gtids.copy()
+    for gtid, end in _groups(lake, mark.lsn, until) if mark.lsn < lsn else ():
+        if end <= lsn:
+            gtids.add_one(gtid)
+    return gtids
+
+
+def end_of(lake: Lake, wanted: GtidSet) -> int | None:
+    """lsn of the event that completes ``wanted``; None when bronze has no such event (yet)."""
+    until = None
+    for mark in _marks(lake):
+        if mark.gtids.contains(wanted):
+            until = mark.lsn
+            continue
+        gtids = mark.gtids.copy()
+        for gtid, end in _groups(lake, mark.lsn, until) if until is not None else ():
+            gtids.add_one(gtid)
+            if gtids.contains(wanted):
+                return end
+        return None
+    return None
+
+
+def _marks(lake: Lake) -> Iterator[_Mark]:
+    """Newest first; the last one is where the log begins."""
+    for note, is_undone in read_notes(lake.spark, lake.names.bronze_events):
+        if note["lsn"] is not None and not is_undone:
+            yield _Mark(note["lsn"], parse_gtid_set(lake.flavor, note["payload"]["gtids"]))
+    yield _Mark(-1, _gtids_before_the_log(lake))
+
+
+def _gtids_before_the_log(lake: Lake) -> GtidSet:
+    """What the list at the log's head says; nothing when it begins with a transaction."""
+    is_list = F.col("event_type").isin(int(EventType.PREVIOUS_GTIDS), int(EventType.MARIADB_GTID_LIST))
+    events = lake.spark.table(lake.names.bronze_events).where(is_list | F.col("gtid").isNotNull())
+    first = events.orderBy("lsn").select("gtid", "raw", "crc_ok").first()
+    if first is None or first.gtid is not None:
+        return parse_gtid_set(lake.flavor, "")
+    body = bytes(first.raw)[_HEADER : len(first.raw) - (0 if first.crc_ok is None else _CHECKSUM)]
+    return parse_gtid_list(body) if lake.flavor == "mariadb" else parse_previous_gtids(body)
+
+
+def _groups(lake: Lake, lsn_from: int, lsn_to: int | None) -> list[tuple[str, int]]:
+    """(GTID, lsn of the last event) of each transaction behind lsn_from, in log order."""
+    events = lake.spark.table(lake.names.bronze_events).where(f"lsn > {lsn_from} AND gtid IS NOT NULL")
+    events = events if lsn_to is None else events.where(f"lsn <= {lsn_to}")
+    ends = events.groupBy("tx_lsn").agg(F.first("gtid").alias("gtid"), F.max("lsn").alias("lsn"))
+    return [(row.gtid, row.lsn) for row in ends.orderBy("lsn").collect()]

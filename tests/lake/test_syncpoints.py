@@ -1,0 +1,239 @@
+"""Syncpoints: what all mirrors held together at one place in the log, read again later."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from mirrorlake.cli import app
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.jobs.replicate import Watcher, run_all
+from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
+from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.lake.test_cli import complaint
+from tests.lake.test_hops import check, check_epochs
+from tests.support.binlog_writer import write_logs
+from tests.support.canonical import mirror_rows
+from tests.support.crash import SimulatedCrash, crash_at
+from tests.support.histories import History
+from tests.support.history_generator import Generator
+from tests.support.lake_runs import LakeRun, expected_gold
+
+FLAVOR = "mysql"
+DAY_MS = 86_400_000
+
+
+def history_with_ddl(seed: int) -> History:
+    """Transactions over several tables between columns that come and go, a table that goes and one that comes."""
+    generator = Generator(seed, ("shop",))
+    generator.create_tables(2)
+    for ddl in (generator._add_column, generator._drop_column, generator._drop, generator._create):
+        for _ in range(3):
+            generator._transaction()
+        ddl()
+    generator._transaction()
+    return History(seed, tuple(generator.items))
+
+
+@pytest.fixture(scope="module")
+def history(seed) -> History:
+    return history_with_ddl(seed)
+
+
+@pytest.fixture(scope="module")
+def ingested(spark, history, tmp_path_factory) -> LakeRun:
+    """A lake with the whole history in silver, and nothing in gold."""
+    folder = tmp_path_factory.mktemp("syncpoints")
+    write_logs(folder / "logs", history.log(FLAVOR))
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.ingest()
+    run.assemble()
+    return run
+
+
+@pytest.fixture
+def run(spark, ingested, tmp_path) -> LakeRun:
+    shutil.copytree(ingested.folder.parent, tmp_path / "copy")
+    return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
+
+
+@pytest.fixture(scope="module")
+def places(ingested) -> list[tuple[int, str]]:
+    """(lsn, GTID) of every transaction and DDL."""
+    rows = ingested.spark.table(ingested.lake.names.silver_changes).where("op IN ('COMMIT', 'DDL')").orderBy("lsn")
+    return [(row.lsn, row.gtid) for row in rows.select("lsn", "gtid").collect()]
+
+
+def after(history: History, count: int) -> dict:
+    """Gold behind so many transactions and DDLs."""
+    return expected_gold(History(history.seed, history.items[:count]))
+
+
+def read_at(run: LakeRun, point) -> dict:
+    with Catalog(run.lake, point) as catalog:
+        return {
+            (t.database, t.table): sorted(mirror_rows(catalog.query(f"SELECT * FROM `{t.database}__{t.table}`")))
+            for t in point.tables
+        }
+
+
+def gtids_of(places, count: int):
+    gtids = parse_gtid_set(FLAVOR, "")
+    for _, gtid in places[:count]:
+        gtids.add_one(gtid)
+    return gtids
+
+
+def n_up_to(places, lsn: int) -> int:
+    return sum(end <= lsn for end, _ in places)
+
+
+def test_gtid_sets_and_places_in_the_log_belong_together(ingested, places):
+    for count in (1, len(places) // 2, len(places)):
+        lsn, gtids = places[count - 1][0], gtids_of(places, count)
+        assert gtids_at(ingested.lake, lsn) == gtids and end_of(ingested.lake, gtids) == lsn
+        assert gtids_at(ingested.lake, lsn - 1) == gtids_of(places, count - 1)
+    gtids.add_one(places[0][1].rpartition(":")[0] + ":999999")
+    assert end_of(ingested.lake, gtids) is None
+
+
+def test_every_epochs_end_can_be_read_again(run, history, places):
+    """Also behind later DDL, a drop of the table among them."""
+    hop, taken = ApplyHop(run.lake, lambda *_: True, epoch_changes=1), []
+    for _ in hop.apply():
+        taken.append(syncpoints.take(run.lake, hop.lsn))
+        assert syncpoints.take(run.lake, hop.lsn) == taken[-1]
+    hop.flush()
+    check(run, history)
+    assert syncpoints.published(run.lake) == taken and len(taken) >= 7
+    for point in taken:
+        count = n_up_to(places, point.lsn)
+        assert read_at(run, point) == after(history, count)
+        assert point.gtids == str(gtids_of(places, count)) and point.name == f"lsn-{point.lsn}"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(
+    run, history, places, monkeypatch, when
+):
+    """The process ends between the commits of the tables and the publication, or right behind it."""
+    counts = [5, len(places)]
+    for count in counts:
+        syncpoints.request(run.lake, f"n{count}", gtids_of(places, count))
+    crashes = 0
+    while True:
+        with monkeypatch.context() as patched:
+            is_first = when == "after" or not crashes  # of this process; what the last one left comes first
+            crash_at(patched, "mirrorlake.lake.gold.syncpoints._append", when, 1 if is_first else 2)
+            try:
+                run.apply()
+                break
+            except SimulatedCrash:
+                crashes += 1
+    check(run, history)
+    check_epochs(run)
+    found = syncpoints.published(run.lake)
+    assert [(point.name, point.lsn) for point in found] == [(f"n{count}", places[count - 1][0]) for count in counts]
+    assert [read_at(run, point) for point in found] == [after(history, count) for count in counts]
+    rows = run.spark.table(run.lake.names.control_syncpoints)
+    assert rows.where("phase = 'published'").count() == len(counts) and not syncpoints.waiting(run.lake)
+    assert crashes == len(counts)
+
+
+def test_what_gold_has_gone_past_is_missed_unless_an_epoch_ended_there(run, history, places):
+    run.apply()
+    syncpoints.request(run.lake, "inside", gtids_of(places, 5))
+    syncpoints.request(run.lake, "tables", gtids_of(places, 3))
+    run.apply()
+    (found,) = syncpoints.published(run.lake)
+    assert found.name == "tables" and read_at(run, found) == after(history, 3)
+    assert [point.name for point in syncpoints.missed(run.lake)] == ["inside"] and not syncpoints.waiting(run.lake)
+
+
+def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(run, history, places):
+    class Told(Watcher):
+        taken: list = []
+
+        def took(self, point):
+            self.taken.append(point)
+
+    for _ in range(2):
+        run_all(run.lake, FileSource(run.logs), run.options(syncpoint_every=1e-6), Told())
+    assert Told.taken == syncpoints.published(run.lake)
+    assert [n_up_to(places, point.lsn) for point in Told.taken][-1] == len(places)
+    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 7
+
+
+def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
+    run.apply()
+    first = make_syncpoint(run.lake, "first", None)
+    assert [point["name"] for point in list_syncpoints(run.lake)] == ["first"]
+    assert first.commit_ts is not None
+    later = (first.commit_ts + dt.timedelta(hours=1)).isoformat()
+    earlier = (first.commit_ts - dt.timedelta(seconds=1)).isoformat()
+    for text in ("first", str(first.lsn), first.commit_ts.isoformat(), later):
+        assert syncpoints.find(run.lake, text) == first
+    for work in (
+        lambda: syncpoints.find(run.lake, earlier),
+        lambda: syncpoints.find(run.lake, "second"),
+        lambda: make_syncpoint(run.lake, "first", None),
+        lambda: make_syncpoint(run.lake, "first", first.gtids),
+        lambda: make_syncpoint(run.lake, "1st", None),
+    ):
+        with pytest.raises(UsageError) as refused:
+            work()
+        assert refused.value.code == "syncpoint"
+
+
+def test_the_command_line_takes_lists_and_reads_them(run, history, places):
+    def mirrorlake(*arguments: str):
+        return CliRunner().invoke(app, [*arguments, "--lake", str(run.folder)])
+
+    assert complaint(mirrorlake("syncpoint"))[:2] == (2, "syncpoint")
+    run.apply()
+    gtids = str(gtids_of(places, len(places)))
+    assert mirrorlake("syncpoint", "first").stdout == f"published first  {gtids}\n"
+    assert mirrorlake("syncpoint", "later", "--at", gtids).stdout == f"requested later  {gtids}\n"
+    first, later = json.loads(mirrorlake("syncpoints", "--json").stdout)
+    assert [point["name"] + " " + point["phase"] for point in (first, later)] == ["first published", "later requested"]
+    assert [(t["database"], t["table"]) for t in first["tables"]] == sorted(history.tables)
+    for (database, table), rows in history.tables.items():
+        statement = f"SELECT count(*) AS n FROM `{database}__{table}`"
+        shown = mirrorlake("sql", statement, "--at", "first", "--format", "json")
+        assert json.loads(shown.stdout) == [{"n": len(rows)}] and "at first, committed" in shown.stderr
+    assert complaint(mirrorlake("sql", "SELECT 1", "--at", "nowhere"))[:2] == (2, "syncpoint")
+
+
+def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, places):
+    hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=10**6)
+    for _ in hop.apply():
+        if hop.lsn >= places[4][0]:
+            break
+    point = syncpoints.take(run.lake, hop.lsn, "early")
+    hop.flush()
+    run.apply()
+    make_syncpoint(run.lake, "late", None)
+    names, count = run.lake.names, n_up_to(places, point.lsn)
+    run.spark.sql(f"UPDATE {names.control_syncpoints} SET at = at - INTERVAL 41 DAYS")
+    maintain(run.options(syncpoint_days=60), run.spark)
+    assert [kept.name for kept in syncpoints.published(run.lake)] == ["early", "late"]
+    for table in point.tables:
+        mirror = names.mirror(table.mirror_id)
+        shown = run.spark.sql(f"SHOW TBLPROPERTIES {mirror}").collect()
+        kept = [row.value for row in shown if row.key.endswith("RetentionDuration")]
+        assert kept == ["interval 61 days"] * 2
+        history_of = run.spark.sql(f"DESCRIBE HISTORY {mirror}").where("operation = 'VACUUM START'")
+        assert int(history_of.first().operationParameters["specifiedRetentionMillis"]) == 43 * DAY_MS
+    assert read_at(run, point) == after(history, count) and len(point.tables) >= 2
+    maintain(run.options(syncpoint_days=40), run.spark)
+    assert [kept.name for kept in syncpoints.published(run.lake)] == ["late"]
