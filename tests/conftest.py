@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -20,7 +19,6 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")  # every JVM here has a brief run
     if config.option.seed is None:
         config.option.seed = random.SystemRandom().randrange(2**31)
 

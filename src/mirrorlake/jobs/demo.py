@@ -39,7 +39,7 @@ def run_demo(
     lakes = {name: Path(folder if i == 0 else f"{folder}-{name}") for i, name in enumerate(flavors)}
     for lake in lakes.values():
         _make_anew(lake, out)
-    spark = spark or open_session("mirrorlake-demo", brief=True)
+    spark = spark or open_session("mirrorlake-demo")
     for i, (name, lake) in enumerate(lakes.items()):
         with as_file(files("mirrorlake") / "demo_data" / name) as logs:
             expected = json.loads((logs / "expected.json").read_text())
