@@ -30,8 +30,8 @@ LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # Every mirror has code of its own for each kind of query, and Spark keeps 100 pieces: with this, applying the demo's
-    # log on a warm JVM takes 71 s of CPU time instead of 90.
+    # Every mirror has code of its own for each kind of query, and Spark keeps 100 pieces: with this, applying the
+    # demo's log on a warm JVM takes 71 s of CPU time instead of 90.
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
