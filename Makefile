@@ -27,7 +27,7 @@ test-long: setup  ## the server tier in its long form: more kills, more historie
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)
 	$(run)python -m tests.ddl_histories --histories $(or $(HISTORIES),100) $(if $(CRASH),--crash)
 torture: setup  ## a thousand crashes at any call of a run, under a mixed workload with DDL (CRASHES=N)
-	$(pytest) tests/server/test_torture.py --crashes $(or $(CRASHES),1000) -s
+	$(pytest) tests/server/test_torture.py --long --crashes $(or $(CRASHES),1000) -s
 fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
 	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy

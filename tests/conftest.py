@@ -32,8 +32,10 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
         terminalreporter.write_line(_seed_line(config))
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
+        if item.get_closest_marker("long") and not config.option.long:
+            item.add_marker(pytest.mark.skip(reason="takes long: make test-long"))
         folder = item.path.relative_to(HERE).parts[0]
         if folder in TIERS:
             item.add_marker(TIERS[folder])

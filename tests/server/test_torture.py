@@ -1,6 +1,6 @@
 """Crash after crash at any call of a run, while a mixed workload with DDL writes; then the lake equals its source.
 
-`make torture` makes a thousand crashes (CRASHES=N) on each server; the short form is a part of the tier.
+`make torture` makes a thousand crashes (CRASHES=N) on each server, `make test-long` a few.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ CALLS = 150
 """About as many as a run makes that finds the transactions above."""
 
 
+@pytest.mark.long
 @pytest.mark.timeout(100_000)
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_no_crash_at_any_call_loses_or_doubles_anything(
