@@ -233,7 +233,7 @@ def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, 
         kept = [row.value for row in shown if row.key.endswith("RetentionDuration")]
         assert kept == ["interval 61 days"] * 2
         history_of = run.spark.sql(f"DESCRIBE HISTORY {mirror}").where("operation = 'VACUUM START'")
-        assert int(history_of.first().operationParameters["specifiedRetentionMillis"]) == 43 * DAY_MS
+        assert int(history_of.first().operationParameters["defaultRetentionMillis"]) == 61 * DAY_MS
     assert read_at(run, point) == after(history, count) and len(point.tables) >= 2
     maintain(run.options(syncpoint_days=40), run.spark)
     assert [kept.name for kept in syncpoints.published(run.lake)] == ["late"]
