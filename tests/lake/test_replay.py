@@ -23,6 +23,8 @@ MORE = (
 )
 NAMES = sorted(f"shop.{name}" for name in EXPECTED)
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def ingested(spark, tmp_path_factory) -> LakeRun:
@@ -48,7 +50,7 @@ def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):
         into = tmp_path / f"into{number}"
         shown = CliRunner().invoke(app, ["replay", "--lake", str(run.folder), "--into", str(into)])
         assert shown.exit_code == 0, shown.output
-        told = [line.split() for line in shown.stdout.splitlines() if line.startswith("shop.")]
+        told = [line.split() for line in shown.stdout.splitlines() if line.strip().startswith("shop.")]
         assert told == [[name, "none"] for name in NAMES]
         gold = run.gold()
         shutil.rmtree(run.folder)
