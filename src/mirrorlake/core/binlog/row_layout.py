@@ -16,7 +16,7 @@ from mirrorlake.core.binlog.partial_layout import PartialLayouts
 from mirrorlake.core.binlog.table_map import COMPRESSED, length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
+from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.column_kinds import Tables
 from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout
@@ -51,7 +51,6 @@ from mirrorlake.core.values.temporal import fraction_bytes
 from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE, UTF8
 from mirrorlake.core.values.uuid_inet import INET4, INET6, UUID
 
-_INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
 _OLD_STORAGE = {7: (OLD_TIMESTAMP, 4), 11: (OLD_TIME, 3), 12: (OLD_DATETIME, 8)}  # wire type: (kind, bytes)
 _TEMPORALS = {
     "timestamp": (TIMESTAMP, 4),
@@ -96,10 +95,10 @@ def _kind_of(
 ) -> tuple[int, int, int, int, int]:
     """(kind, stored bytes or those of the length, and three parameters) of one column."""
     kind, name = column.type, column.type.name
-    if name in _INTEGER_BYTES:
+    if name in INTEGER_BYTES:
         if name == "bigint" and kind.unsigned:
             return UNSIGNED_LONG, 8, 0, 0, 0
-        return INTEGER, _INTEGER_BYTES[name], _INTEGER_BYTES[name], int(kind.unsigned), 0
+        return INTEGER, INTEGER_BYTES[name], INTEGER_BYTES[name], int(kind.unsigned), 0
     if name == "decimal":
         is_wide = kind.precision > MAX_DECIMAL_DIGITS
         n_bytes = decimal_bytes(kind.precision, kind.scale)

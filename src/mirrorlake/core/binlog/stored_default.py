@@ -18,7 +18,7 @@ import numpy as np
 
 from mirrorlake.core.binlog.table_map import length_bytes
 from mirrorlake.core.schema.tables import Column, Default
-from mirrorlake.core.schema.types import BLOBS, INTEGERS, TEXTS
+from mirrorlake.core.schema.types import BLOBS, INTEGER_BYTES, INTEGERS, TEXTS
 from mirrorlake.core.values.numeric import DIGIT_BYTES
 
 _ASCII_TWINS = ("utf8mb4", "utf8mb3", "ascii", "latin1")  # character sets in which ASCII text has ASCII's bytes
@@ -66,7 +66,7 @@ def _matched(pattern: re.Pattern, default: Default) -> re.Match:
 
 
 def _integer(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
-    n_bytes = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}[column.type.name]
+    n_bytes = INTEGER_BYTES[column.type.name]
     value = int(_matched(_INTEGER, default)[0])
     return value.to_bytes(n_bytes, "little", signed=not column.type.unsigned)
 

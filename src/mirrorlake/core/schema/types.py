@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
+INTEGER_BYTES = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
+INTEGERS = tuple(INTEGER_BYTES)
 TEXTS = ("tinytext", "text", "mediumtext", "longtext")
 BLOBS = ("tinyblob", "blob", "mediumblob", "longblob")
 STRINGS = ("char", "varchar", *TEXTS)  # hold characters; the binary twin of each is below

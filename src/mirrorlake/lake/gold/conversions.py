@@ -28,13 +28,12 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import BLOBS, INTEGERS, STRINGS, TEXTS, ColumnType
+from mirrorlake.core.schema.types import BLOBS, INTEGER_BYTES, INTEGERS, STRINGS, TEXTS, ColumnType
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.time_text import time_zero, with_digits
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
-_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TEXT_BYTES = dict(zip(TEXTS, (255, 65535, 2**24 - 1, 2**32 - 1), strict=True))
 _FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP'2038-01-19 03:14:07'"
 _UTF8 = ("utf8mb4", "utf8mb3", "ascii")
@@ -130,9 +129,9 @@ def _unless_null(sql: str) -> str:
 
 
 def _integer_range(kind: ColumnType) -> tuple[int, int] | None:
-    if kind.name not in _BITS:
+    if kind.name not in INTEGER_BYTES:
         return None
-    bits = _BITS[kind.name]
+    bits = 8 * INTEGER_BYTES[kind.name]
     return (0, 2**bits - 1) if kind.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 

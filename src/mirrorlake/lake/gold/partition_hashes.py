@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import INTEGER_BYTES
 from mirrorlake.lake.delta.names import quote
-
-WIDTHS = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8}
-"""Types whose hash is known -> bytes."""
 
 _SPACE, _NULL, _ALL = 32, -1, 2**32 - 1
 _WEIGHTS_FROM_192 = (
@@ -32,7 +30,7 @@ _WEIGHT = (
 
 
 def key_hash(columns: Sequence[Column]) -> str:
-    """A bigint, never NULL. columns: of types in ``WIDTHS``; no lambda names one, for its parameter would hide it."""
+    """A bigint, never NULL. columns: of integers; no lambda names one, for its parameter would hide it."""
     start = "named_struct('h', CAST(1 AS bigint), 'k', CAST(4 AS bigint))"
     of_null = f"(s.h ^ (shiftleft(s.h, 1) | 1)) & {_ALL}"
     of_byte = f"(s.h ^ (((s.h & 63) + s.k) * ({_WEIGHT}) + shiftleft(s.h, 8))) & {_ALL}"
@@ -43,7 +41,7 @@ def key_hash(columns: Sequence[Column]) -> str:
 
 def _bytes(column: Column) -> str:
     """An array of bigints, the lowest byte first."""
-    name, width = quote(column.name), WIDTHS[column.type.name]
+    name, width = quote(column.name), INTEGER_BYTES[column.type.name]
     number = f"CAST({name} AS bigint)"
     if width == 8 and column.type.unsigned:
         number = f"CAST(IF({name} >= {2**63}, {name} - {2**64}, {name}) AS bigint)"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.types import INTEGERS
 from mirrorlake.lake.gold.conversions import NotDerivable, family
 from mirrorlake.lake.gold.partition_expressions import spark_expression
-from mirrorlake.lake.gold.partition_hashes import WIDTHS, key_hash
+from mirrorlake.lake.gold.partition_hashes import key_hash
 
 MAXVALUE = "MAXVALUE"
 _NULL_HASH = 2**63  # the absolute value of the number that the server hashes for NULL
@@ -135,7 +136,7 @@ def _linear(number: str, n: int) -> str:
 
 def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
     columns = [_column(name, schema) for name in partitioning.columns or schema.primary_key]
-    unknown = next((column.name for column in columns if column.type.name not in WIDTHS), None)
+    unknown = next((column.name for column in columns if column.type.name not in INTEGERS), None)
     if unknown or partitioning.options:
         raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options or f'of column {unknown}'}")
     return key_hash(columns)
