@@ -63,13 +63,13 @@ def write_copies(
 ) -> StepCommit:
     """Raises what Spark raises for ``DIVERGED`` when the mirror lacks a copy that goes."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
-    done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its copies are gone: it would fail
-    if done:
-        return StepCommit(done.version, False, done.changed_by)
     if net.only_come:
         columns = [f"{place(i)} AS {quote(name)}" for i, name in enumerate(types)]
         rows = net.rows.selectExpr("*", f"{_EACH_COPY} AS _copy").selectExpr(*columns, LSN_COLUMN)
         return append_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+    done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its copies are gone: it would fail
+    if done:
+        return StepCommit(done.version, False, done.changed_by)
     view = f"copies_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
