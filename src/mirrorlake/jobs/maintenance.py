@@ -10,6 +10,7 @@ from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.lake.bronze import ingest
 from mirrorlake.lake.delta.maintenance import REMOVED, compact, keep_history, remove_mirror, remove_staged
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.gold import retired, syncpoints
 from mirrorlake.lake.silver import assemble
 
@@ -35,12 +36,8 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
-    tables = {
-        "bronze_events": names.bronze_events, "silver_changes": names.silver_changes,
-        "silver_table_schemas": names.silver_table_schemas, "control_tables": names.control_tables,
-        "control_epochs": names.control_epochs, "control_barriers": names.control_barriers,
-        "control_syncpoints": names.control_syncpoints,
-    } | {mirror_id: names.mirror(mirror_id) for mirror_id in kept}  # fmt: skip
+    tables = {name: getattr(names, name) for name in SYSTEM_TABLES}
+    tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
     outcomes = {
         name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
     }

@@ -23,20 +23,11 @@ from pyspark.sql.types import VariantType
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.failures import first_line
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.lake.delta.names import SYSTEM_TABLES, literal, quote
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
-SYSTEM_TABLES = (
-    "bronze_events",
-    "silver_changes",
-    "silver_table_schemas",
-    "control_tables",
-    "control_epochs",
-    "control_barriers",
-    "control_syncpoints",
-)
 QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 LISTING_WORDS = ("SHOW", "EXPLAIN")  # Spark answers these without asking for a name
 LOOKING_WORDS = ("DESCRIBE", "DESC", *LISTING_WORDS)

@@ -15,6 +15,11 @@ from mirrorlake.errors import UsageError
 
 UNITY = "uc:"
 STAGING_VOLUME = "staging"  # the volume that resources/ declares beside the tables
+SYSTEM_TABLES = (
+    "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
+    "control_syncpoints",
+)  # fmt: skip
+"""Every lake has these, beside its mirrors: the attributes of ``LakeNames`` of the same names."""
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
