@@ -168,17 +168,14 @@ def tables(
     """The mirror tables, and the tables that are refused."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.output import show_list
     from mirrorlake.jobs.tables import list_tables
 
     found = list_tables(open_lake(options, brief=True))
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-        return
     rows = [
         (f"{t['database']}.{t['table']}", t["state"], t["applied_lsn"], t.get("code", ""), t["path"]) for t in found
     ]
-    show_table(("table", "state", "applied_lsn", "code", "path"), rows, sys.stdout)
+    show_list(found, ("table", "state", "applied_lsn", "code", "path"), rows, as_json, sys.stdout)
 
 
 @app.command()
@@ -227,15 +224,12 @@ def syncpoints(
     """Consistent cuts over all mirrors, and those that were asked for."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.output import show_list
     from mirrorlake.jobs.syncpoints import list_syncpoints
 
     found = list_syncpoints(open_lake(options, brief=True))
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-        return
     columns = ("name", "phase", "lsn", "commit_ts", "gtids")
-    show_table(columns, [tuple(point[column] for column in columns) for point in found], sys.stdout)
+    show_list(found, columns, [tuple(map(point.get, columns)) for point in found], as_json, sys.stdout)
 
 
 @app.command()

@@ -37,6 +37,16 @@ def write_rows(rows: pa.Table, form: str, stream: TextIO) -> None:
         show_table(rows.column_names, ([_text(value) for value in row.values()] for row in rows.to_pylist()), stream)
 
 
+def show_list(
+    found: list[dict[str, Any]], columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool, stream: TextIO
+) -> None:
+    """All of what was found as JSON, or the rows that are shown of it as a table."""
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1), file=stream)
+    else:
+        show_table(columns, rows, stream)
+
+
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: TextIO, title: str | None = None) -> None:
     """A table as wide as the terminal; elsewhere as wide as its values."""
     console = Console(file=stream, highlight=False)
