@@ -12,7 +12,6 @@ from mirrorlake.errors import UsageError
 from mirrorlake.jobs.replay import ReplayedTable, replay
 from tests.lake.test_ddl_crash import EXPECTED, ITEMS, insert, table
 from tests.support.binlog_spec import Log, Transaction, Update
-from tests.support.binlog_writer import encode_logs
 from tests.support.lake_runs import QUIET, LakeRun
 
 A, P = table("a", "id", "n"), table("p", "id", "v")
@@ -28,20 +27,12 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def ingested(spark, tmp_path_factory) -> LakeRun:
-    folder = tmp_path_factory.mktemp("replay")
-    (folder / "logs").mkdir()
-    for encoded in encode_logs(Log("mysql", ITEMS + MORE)):
-        (folder / "logs" / encoded.name).write_bytes(encoded.data)
-    run = LakeRun(spark, folder / "logs", folder / "lake")
-    run.ingest()
-    run.assemble()
-    return run
+    return LakeRun.up_to_silver(spark, Log("mysql", ITEMS + MORE), tmp_path_factory.mktemp("replay"))
 
 
 @pytest.fixture
-def run(spark, ingested, tmp_path) -> LakeRun:
-    shutil.copytree(ingested.folder.parent, tmp_path / "copy")
-    return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
+def run(ingested, tmp_path) -> LakeRun:
+    return ingested.copied(tmp_path / "copy")
 
 
 def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):

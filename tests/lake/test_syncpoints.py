@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -22,7 +21,6 @@ from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.lake.test_cli import complaint
 from tests.lake.test_hops import check, check_epochs
-from tests.support.binlog_writer import write_logs
 from tests.support.canonical import mirror_rows
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History
@@ -52,19 +50,12 @@ def history(seed) -> History:
 
 @pytest.fixture(scope="module")
 def ingested(spark, history, tmp_path_factory) -> LakeRun:
-    """A lake with the whole history in silver, and nothing in gold."""
-    folder = tmp_path_factory.mktemp("syncpoints")
-    write_logs(folder / "logs", history.log(FLAVOR))
-    run = LakeRun(spark, folder / "logs", folder / "lake")
-    run.ingest()
-    run.assemble()
-    return run
+    return LakeRun.up_to_silver(spark, history.log(FLAVOR), tmp_path_factory.mktemp("syncpoints"))
 
 
 @pytest.fixture
-def run(spark, ingested, tmp_path) -> LakeRun:
-    shutil.copytree(ingested.folder.parent, tmp_path / "copy")
-    return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
+def run(ingested, tmp_path) -> LakeRun:
+    return ingested.copied(tmp_path / "copy")
 
 
 @pytest.fixture(scope="module")

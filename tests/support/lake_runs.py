@@ -5,6 +5,7 @@ Every call builds its hop from the lake's own progress, as a new process would.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,18 +18,17 @@ from mirrorlake.jobs.open import create_lake, open_source
 from mirrorlake.jobs.replicate import IngestJob, Watcher, run_apply
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
 from mirrorlake.lake.gold.versions import newest_version
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Log
+from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row, mirror_rows
 from tests.support.histories import History
 from tests.support.oracle import TableName
 
-FIXED_TABLES = (
-    "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
-    "control_syncpoints",
-)  # fmt: skip
 QUIET = Watcher()
 
 
@@ -38,6 +38,20 @@ class LakeRun:
     def __init__(self, spark: SparkSession, logs: Path, folder: Path):
         self.spark, self.logs, self.folder = spark, logs, folder
         self.lake = create_lake(self.options(), open_source(self.options()), spark)
+
+    @classmethod
+    def up_to_silver(cls, spark: SparkSession, log: Log, folder: Path) -> LakeRun:
+        """A new lake below ``folder`` with the whole log in silver, and nothing in gold."""
+        write_logs(folder / "logs", log)
+        run = cls(spark, folder / "logs", folder / "lake")
+        run.ingest()
+        run.assemble()
+        return run
+
+    def copied(self, folder: Path) -> LakeRun:
+        """The same log and lake, as they are now, in another folder."""
+        shutil.copytree(self.folder.parent, folder)
+        return LakeRun(self.spark, folder / "logs", folder / "lake")
 
     def options(self, **given) -> Options:
         return Options(**{"source": f"files:{self.logs}", "lake": str(self.folder), **given})
@@ -88,7 +102,7 @@ class LakeRun:
 
     def versions(self) -> dict[str, int]:
         """The newest Delta version of every table of the lake."""
-        names = {name: getattr(self.lake.names, name) for name in FIXED_TABLES}
+        names = {name: getattr(self.lake.names, name) for name in SYSTEM_TABLES}
         names |= {e.mirror_id: self.lake.names.mirror(e.mirror_id) for e in self.register if e.mirror_id}
         return {name: newest_version(self.spark, table) for name, table in names.items()}
 
