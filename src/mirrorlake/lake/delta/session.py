@@ -31,8 +31,12 @@ LOCAL_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     # Every mirror has code of its own for each kind of query, and Spark keeps 100 pieces: with this, applying the
-    # demo's log on a warm JVM takes 71 s of CPU time instead of 90.
-    "spark.sql.codegen.cache.maxEntries": "5000",
+    # demo's log on a warm JVM takes 71 s of CPU time instead of 90. A piece takes 25 kB of heap, and as much again.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # Delta keeps what it knows of 10,000 tables for an hour: 3 MB each, query plans above all, and Spark the plans of
+    # 1,000 queries that a UI would show. A lake of some hundred mirrors must not fill the heap with them.
+    "spark.databricks.delta.delta.log.cacheSize": "150",
+    "spark.sql.ui.retainedExecutions": "20",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
