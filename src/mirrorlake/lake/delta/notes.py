@@ -21,7 +21,7 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import table_exists
 
 NOTE_FORMAT = 1
-HISTORY_WINDOWS = ("LIMIT 1", "LIMIT 20", "LIMIT 1000", "")  # reading n entries opens n files
+HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if nobody came between
 
 Note = dict[str, Any]
 
