@@ -1,11 +1,13 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-unit test-lake test-notebooks test-server test-long ddl-histories torture fuzz lint bench \
+.PHONY: help setup demo test test-unit test-lake test-server test-long ddl-histories torture fuzz lint bench \
 	wheel
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
 # One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
 pytest := $(run)python -m pytest
+# A Spark session plans on one core. Tests marked with one xdist_group share a fixture and stay together.
+two_processes := -n 2 --dist loadgroup --no-loadscope-reorder
 
 help:  ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -13,15 +15,13 @@ setup:  ## Python packages, Delta's JARs and a Java in .venv; the other targets 
 	@scripts/setup.sh
 demo: setup  ## bundled binlogs of real servers -> bronze, silver, gold, and a report
 	$(run)mirrorlake demo
-test: test-unit test-lake test-notebooks test-server  ## all tests; the server tier says so loudly when it has no server
+test: test-unit test-lake test-server  ## all tests; the server tier says so loudly when it has no server
 test-unit: setup  ## the pure core: no Spark, no server
 	$(pytest) tests/unit
-test-lake: setup  ## bronze, silver and gold on a local Spark with Delta
-	$(pytest) tests/lake
-test-notebooks: setup  ## every notebook, executed on the demo lake
-	$(pytest) tests/notebooks
+test-lake: setup  ## bronze, silver and gold on a local Spark with Delta, and every notebook
+	$(pytest) $(two_processes) tests/lake
 test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
-	$(pytest) tests/server
+	$(pytest) $(two_processes) tests/server
 test-long: setup  ## the server tier in its long form: more kills, more histories
 	$(pytest) tests/lake tests/server --long
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)

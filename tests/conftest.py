@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TIERS = {"lake": "lake", "notebooks": "lake", "server": "server"}  # folder below tests/ -> marker
+TIERS = {"lake": "lake", "server": "server"}  # folder below tests/ -> marker
 HERE = Path(__file__).parent
 
 

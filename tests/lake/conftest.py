@@ -1,4 +1,4 @@
-"""The demo, once for all tests that look at its lakes."""
+"""The demo, once for all tests that look at its lakes; they run in one process."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ class Demo:
     lakes: dict[str, Path]
     report: str
     progress: str
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "demo" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("demo"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,8 @@ from tests.support.damage import cut, flip_byte
 from tests.support.histories import random_history
 from tests.support.lake_runs import QUIET, LakeRun
 
+pytestmark = pytest.mark.xdist_group("bad_input")
+
 HISTORY = random_history(11, items=8, tables=1)
 FILE_BYTES = 1_500
 FILES = encode_logs(HISTORY.log("mysql"), FILE_BYTES)

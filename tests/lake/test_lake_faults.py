@@ -26,6 +26,8 @@ from tests.support.histories import History
 from tests.support.history_generator import Generator
 from tests.support.lake_runs import QUIET, LakeRun, expected_gold
 
+pytestmark = pytest.mark.xdist_group("lake_faults")
+
 SEED = 5
 
 

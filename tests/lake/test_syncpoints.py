@@ -27,6 +27,8 @@ from tests.support.histories import History
 from tests.support.history_generator import Generator
 from tests.support.lake_runs import LakeRun, expected_gold
 
+pytestmark = pytest.mark.xdist_group("syncpoints")
+
 FLAVOR = "mysql"
 DAY_MS = 86_400_000
 

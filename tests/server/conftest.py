@@ -23,12 +23,14 @@ from tests.support.servers import (
     running_server,
 )
 
-_unavailable: dict[str, str] = {}
+NOT_TESTED = "NOT TESTED against"
 
 
 def pytest_terminal_summary(terminalreporter):
-    for flavor, reason in _unavailable.items():
-        terminalreporter.write_line(f"NOT TESTED against {flavor}: {reason}", red=True, bold=True)
+    reasons = dict.fromkeys(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    for reason in reasons:
+        if NOT_TESTED in reason:
+            terminalreporter.write_line(reason.removeprefix("Skipped: "), red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +82,6 @@ def _require(flavor: str) -> None:
     try:
         install(flavor)
     except ServerUnavailable as error:
-        _unavailable[flavor] = str(error)
         if os.environ.get("MIRRORLAKE_REQUIRE_SERVERS") == "1" and flavor in FLAVORS:
             pytest.fail(f"MIRRORLAKE_REQUIRE_SERVERS=1, but: {error}")
-        pytest.skip(str(error))
+        pytest.skip(f"{NOT_TESTED} {flavor}: {error}")

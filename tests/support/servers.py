@@ -166,7 +166,8 @@ def install(flavor: str) -> None:
     """Makes the server's programs available; quick when they are. Raises ServerUnavailable."""
     try:
         if flavor == "mariadb":
-            _script(flavor, "install")
+            with _locked(CHECKOUT / ".cache/mariadb"):
+                _script(flavor, "install")
         elif not (_unpacked(flavor) / _PROGRAM[flavor]).exists():
             with _locked(_unpacked(flavor)):
                 _script(flavor, "install", _unpacked(flavor))
