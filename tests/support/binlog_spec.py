@@ -31,12 +31,18 @@ class Insert:
     rows: Sequence[Row]
 
 
+class Differences(bytes):
+    """In an after image: what is logged in place of a JSON column's value (``json_differences``)."""
+
+
 @dataclass(frozen=True)
 class Update:
-    """rows: (before, after) pairs."""
+    """rows: (before, after) pairs. partial_json: logged as MySQL does with PARTIAL_JSON; a JSON column of an after
+    image may have ``Differences``."""
 
     table: TableSchema
     rows: Sequence[tuple[Row, Row]]
+    partial_json: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from tests.support.binlog_spec import (
     Update,
 )
 from tests.support.compressed_events import as_mariadb_compressed, as_payload
-from tests.support.table_map_encoding import logged_columns, present_bitmap, rows_images, table_map_body
+from tests.support.table_map_encoding import logged_columns, present_bitmap, rows_images, table_map_body, value_options
 
 _ROWS_EVENT_BYTES = 8192
 _STATEMENT_END, _FOREIGN_KEYS_IN_SQL = 1, 16  # flags of a rows event; MySQL 9.7 sets the second in all of them
@@ -237,8 +237,12 @@ class _Writer:
         logged = [logged_columns(part.table, side) for side in sides]
         both = zip(sides, logged, strict=True)
         images = [rows_images(part.table, side, names, self.log.flavor) for side, names in both]
-        rows = [b"".join(pair) for pair in zip(*images, strict=True)]
         event_type = events.ROWS_EVENTS[self.log.flavor][type(part).__name__]
+        if isinstance(part, Update) and part.partial_json:
+            event_type = events.PARTIAL_UPDATE_ROWS
+            options = (value_options(part.table, row) for row in sides[1])
+            images[1] = [b"".join(pair) for pair in zip(options, images[1], strict=True)]
+        rows = [b"".join(pair) for pair in zip(*images, strict=True)]
         tail = (2).to_bytes(2, "little") if self.log.flavor == "mysql" else b""  # length of no extra data
         tail += events.lenenc(len(part.table.columns))
         tail += b"".join(present_bitmap(part.table, names, self.log.flavor) for names in logged)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from mirrorlake.core.schema.tables import Column, TableSchema
-from tests.support.binlog_spec import DEFAULT_COLLATION, Row
+from tests.support.binlog_spec import DEFAULT_COLLATION, Differences, Row
 from tests.support.row_encoding import charset_of, encode_text, wire_type
 
 COLLATIONS = {
@@ -69,6 +69,12 @@ def rows_images(table: TableSchema, images: Sequence[Row], logged: Sequence[str]
         data = [encode(value) for encode, value in values if value is not None]
         result.append(_bits([value is None for _, value in values], spare) + b"".join(data))
     return result
+
+
+def value_options(table: TableSchema, after: Row) -> bytes:
+    """What stands before an after image of PARTIAL_UPDATE_ROWS."""
+    differs = [isinstance(after.get(c.name), Differences) for c in table.columns if c.type.name == "json"]
+    return b"\1" + _bits(differs) if any(differs) else b"\0"
 
 
 def logged_columns(table: TableSchema, images: Sequence[Row]) -> list[str]:

@@ -72,7 +72,7 @@ def put_whole_image(p, end, slot, slots, columns, o, room):
 
 
 @kernel
-def _n_set(bitmap, n):
+def n_set(bitmap, n):
     found = 0
     for i in range(n):
         found += is_set(bitmap, i)
@@ -118,7 +118,7 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound = item_i64(slots.row_bound, slot)
     nulls, seen = p, 0
-    p += (_n_set(logged, n_columns) + 7) >> 3
+    p += (n_set(logged, n_columns) + 7) >> 3
     if p > end:
         return MALFORMED, o
     if o + rest_bound > room:
@@ -182,7 +182,7 @@ def completeness(slot, slots, partial, before, after):
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     names_key, is_partial = True, False
-    if before == 0 and _n_set(after, n_columns) == 0:  # rows without a byte cannot be counted
+    if before == 0 and n_set(after, n_columns) == 0:  # rows without a byte cannot be counted
         return NO_INSERTED_VALUE, np.int64(0)
     for c in range(n_columns):
         role = item_i64(partial.role, first + c)

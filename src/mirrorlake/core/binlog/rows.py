@@ -2,8 +2,8 @@
 
 A rows event (types 23-25 v1, 30-32 v2; MySQL ``rows_event.h``): table id u48, flags u16, [v2: u16 length of extra
 data, itself included, and the data], column count (length-encoded), bitmap of logged columns (UPDATE: two), then row
-images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. One of
-PARTIAL_UPDATE_ROWS (39) has JSON values as differences from those before; its table is refused.
+images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. PARTIAL_UPDATE_ROWS
+(39) is as UPDATE_ROWS v2, with after images of its own (``partial_update``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.binlog.partial_update import plain_image_at
 from mirrorlake.core.binlog.row_image import (
     COMPLETE,
     INCOMPLETE,
@@ -49,10 +50,11 @@ transaction that changed rows; its bytes do not add up."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
 # event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
+# PLAIN_AFTER_IMAGE: the address of that kernel, if there are events of PARTIAL_UPDATE_ROWS.
 (
     NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, NOTE,
-    STATE_SIZE,
-) = range(12)  # fmt: skip
+    PLAIN_AFTER_IMAGE, STATE_SIZE,
+) = range(13)  # fmt: skip
 NO_NOTE, EARLIER_NOTE = -1, -2
 
 _V2_FIRST = 30
@@ -137,7 +139,7 @@ def _bitmaps(start, end, event_type, n_columns):
     if width == 252 and p + 2 <= end:
         width = np.int64(peek_u16(p))
         p += 2
-    n_bitmaps = 2 if event_type == 24 or event_type == 31 else 1
+    n_bitmaps = 2 if event_type == 24 or event_type == 31 or event_type == 39 else 1
     if width != n_columns or p + n_bitmaps * ((n_columns + 7) >> 3) > end:
         return MALFORMED
     return p
@@ -180,11 +182,12 @@ def _emit_commit(state, rows, i):
 
 
 @kernel
-def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, state, rows):
-    """Encode the images of one row change, before then after; the address read, MALFORMED or NO_ROOM.
+def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
+    """Encode the images of one row change, before then after; the address read, MALFORMED, NO_ROOM or NO_OLD_VALUE.
 
     before, after: the event's bitmaps of logged columns, 0 where it has no such image.
     """
+    before_image = p
     for side in range(2):
         logged = before if side == 0 else after
         if logged == 0:
@@ -192,6 +195,13 @@ def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial,
         images = rows.before if side == 0 else rows.after
         written = N_BEFORE if side == 0 else N_AFTER
         o, room = images + state[written], images + state[IMAGE_ROOM]
+        behind = np.int64(0)
+        if side == 1 and event_type == 39:
+            p, end, room, behind = plain_image_at(
+                p, end, before_image, slot, before, after, slots, columns, state[PLAIN_AFTER_IMAGE], o, room
+            )
+            if p < 0:
+                return p
         if is_whole:
             p, end_of_image = put_whole_image(p, end, slot, slots, columns, o, room)
         else:
@@ -200,6 +210,8 @@ def _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial,
             )
         if p < 0:
             return p
+        if behind:
+            p = behind if p == end else np.int64(MALFORMED)
         state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
         state[written] = end_of_image - images
     return p
@@ -211,10 +223,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if slot < 0 or item_i64(slots.is_refused, slot):
         _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False)
         return True
-    if event_type == 39:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_PARTIAL_JSON, 0, False)
-        return True
-    op = INSERT if event_type == 23 or event_type == 30 else UPDATE if event_type == 24 or event_type == 31 else DELETE
+    is_delete = event_type == 25 or event_type == 32
+    op = INSERT if event_type == 23 or event_type == 30 else DELETE if is_delete else UPDATE
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
     if before < 0:
@@ -238,7 +248,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
-            p = _put_row(p, end, op, slot, before, after, is_whole, slots, columns, partial, state, rows)
+            p = _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows)
         if p >= 0:
             state[ORDINAL] += 1
             _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE)
@@ -247,9 +257,10 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
         n_rows, n_before, n_after, checksum, ordinal, note,
     )  # fmt: skip
-    if p == MALFORMED:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False)
-    return p == MALFORMED
+    if p == NO_ROOM:
+        return False
+    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else REFUSED_PARTIAL_JSON, 0, False)
+    return True
 
 
 @kernel

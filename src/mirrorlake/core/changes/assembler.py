@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.binlog import row_image, rows
 from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.partial_update import plain_after_image
 from mirrorlake.core.binlog.query_text import as_text
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.compiling import address_of
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
@@ -60,7 +63,7 @@ _LOG_REFUSALS = {
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
-    rows.REFUSED_PARTIAL_JSON: "binlog-row-value-options: an UPDATE logs parts of JSON values",
+    rows.REFUSED_PARTIAL_JSON: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value",
 }
 _INCOMPLETE = {
     row_image.NO_KEY: "a row event does not log column {}, which names the row",
@@ -130,6 +133,8 @@ class Assembler:
 
     def _decode(self, events: EventArrays, out: ChangeArrays) -> int:
         layouts, state = self._layouts, self._state
+        if (events.event_type == EventType.PARTIAL_UPDATE_ROWS).any():
+            state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
         state[rows.MAX_ROWS] = len(out.ops) - 2
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(

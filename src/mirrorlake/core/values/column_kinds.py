@@ -149,7 +149,7 @@ def _decimal_text(p, end, column, tables, o, room_until):
 
 
 @kernel
-def _bytes(p, end, column):
+def bytes_of(p, end, column):
     """(address of a value of varying size, or MALFORMED; its length)"""
     prefix_bytes = item_i64(column, STORED_BYTES)
     n_bytes = _length(p, prefix_bytes)
@@ -176,7 +176,7 @@ def _read(behind, o):
 
 @kernel
 def _utf8_text(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     return _read(p + n_bytes, put_utf8(p, n_bytes, item_i64(column, _B), o, room_until))
@@ -184,7 +184,7 @@ def _utf8_text(p, end, column, tables, o, room_until):
 
 @kernel
 def _text(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     return _read(p + n_bytes, _put_text(p, n_bytes, column, tables, o, room_until))
@@ -192,7 +192,7 @@ def _text(p, end, column, tables, o, room_until):
 
 @kernel
 def _compressed_text(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     plain, n_plain, room_until = plain_value(p, n_bytes, o, room_until)
@@ -209,7 +209,7 @@ def _put_text(p, n_bytes, column, tables, o, room_until):
 
 @kernel
 def _binary(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     return _read(p + n_bytes, put_binary(p, n_bytes, item_i64(column, _A), o, room_until))
@@ -217,7 +217,7 @@ def _binary(p, end, column, tables, o, room_until):
 
 @kernel
 def _compressed_binary(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     plain, n_plain, room_until = plain_value(p, n_bytes, o, room_until)
@@ -228,7 +228,7 @@ def _compressed_binary(p, end, column, tables, o, room_until):
 
 @kernel
 def _json(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     digit_bytes, powers = item_i64(tables, _DIGIT_BYTES), item_i64(tables, _POWERS_128)
@@ -237,7 +237,7 @@ def _json(p, end, column, tables, o, room_until):
 
 @kernel
 def _uuid_inet(p, end, column, tables, o, room_until):
-    p, n_bytes = _bytes(p, end, column)
+    p, n_bytes = bytes_of(p, end, column)
     if p < 0:
         return p, o
     return _read(p + n_bytes, put_uuid_or_inet(p, n_bytes, item_i64(column, _A), o, room_until))

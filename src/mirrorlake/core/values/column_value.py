@@ -11,16 +11,16 @@ from mirrorlake.core.memory import item_i64, kernel
 from mirrorlake.core.values.column_kinds import KERNELS, STORED_BYTES
 from mirrorlake.core.values.kinds import MALFORMED
 
-_KERNEL = 0
-LAYOUT_FIELDS = 5
+_KERNEL, KIND = 0, 5
+LAYOUT_FIELDS = 6
 
 
 class Columns(NamedTuple):
     """The columns of all tables, one behind the other.
 
     layout: int64[n, LAYOUT_FIELDS], per column (address of its kind's kernel; stored bytes, or those of the length
-    before a value of varying size; three parameters of the kind); rank: int64[n], the column's place in its object;
-    tables: int64[6], the addresses of ``column_kinds.Tables``.
+    before a value of varying size; three parameters of the kind; the kind); rank: int64[n], the column's place in its
+    object; tables: int64[6], the addresses of ``column_kinds.Tables``.
     """
 
     layout: np.ndarray
@@ -39,4 +39,4 @@ def put_value(p, end, columns, c, o, room_until):
 
 def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:
     """The entry of ``Columns.layout``. The kind's kernel is compiled now if it never was."""
-    return address_of(KERNELS[kind]), stored_bytes, a, b, c
+    return address_of(KERNELS[kind]), stored_bytes, a, b, c, kind
