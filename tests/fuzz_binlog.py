@@ -1,6 +1,8 @@
 """Damages logs at random and decodes them (``support.damaged_logs``); tells of every crash, hang and stray exception.
 
-    python -m tests.fuzz_binlog --inputs 1000000 [--seed N] [--first K]
+    python -m tests.fuzz_binlog --inputs 1000000 [--seed N] [--first K] [--event TYPE]
+
+--event: only transactions that hold an event of this type, and most of the damage in such events.
 
 Input K of a seed is always the same: ``--seed N --first K --inputs 1`` repeats one. The work is done in a child
 process, so that a crash of a kernel is a finding like any other; the next child goes on behind it.
@@ -16,7 +18,7 @@ import traceback
 from collections import Counter
 from random import Random
 
-from tests.support.damaged_logs import Arena, compile_kernels, damaged, outcomes, seed_logs
+from tests.support.damaged_logs import Arena, compile_kernels, damaged, logs_with, outcomes, seed_logs
 
 HANG_S = 60
 PORTION = 10_000
@@ -27,7 +29,7 @@ Findings = dict[str, list[int]]
 """What went wrong -> the inputs with which it did."""
 
 
-def run(seed: int, first: int, inputs: int) -> tuple[Counter, Findings]:
+def run(seed: int, first: int, inputs: int, event: int | None = None) -> tuple[Counter, Findings]:
     """(how often each op or refusal came, what was found)"""
     counts: Counter = Counter()
     findings: Findings = {}
@@ -36,7 +38,7 @@ def run(seed: int, first: int, inputs: int) -> tuple[Counter, Findings]:
     while first < end:
         progress = mmap.mmap(-1, 8)
         queue = context.SimpleQueue()
-        child = context.Process(target=_work, args=(seed, first, end, progress, queue))
+        child = context.Process(target=_work, args=(seed, first, end, event, progress, queue))
         child.start()
         result = _result(child, progress, queue)
         if isinstance(result, str):
@@ -69,12 +71,12 @@ def _result(child, progress, queue) -> tuple[Counter, Findings] | str:
     return found
 
 
-def _work(seed: int, first: int, end: int, progress: mmap.mmap, queue) -> None:
-    logs, arena, counts, findings = seed_logs(), Arena(), Counter(), {}
+def _work(seed: int, first: int, end: int, event: int | None, progress: mmap.mmap, queue) -> None:
+    logs, arena, counts, findings = seed_logs() if event is None else logs_with(event), Arena(), Counter(), {}
     for k in range(first, end):
         progress[:8] = k.to_bytes(8, "little")
         try:
-            counts.update(outcomes(arena, *damaged(Random(f"{seed} {k}"), logs)))
+            counts.update(outcomes(arena, *damaged(Random(f"{seed} {k}"), logs, event)))
         except Exception as error:  # noqa: BLE001 - every exception but a refusal is what is looked for
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__} in {where.filename}:{where.lineno}, as {error!r}"
@@ -87,12 +89,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=Random().randrange(2**31))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--event", type=int, default=None)
     options = parser.parse_args()
     started, stop = time.monotonic(), options.first + options.inputs
     counts, findings = Counter(), False
     for first in range(options.first, stop, PORTION):
         n = min(PORTION, stop - first)
-        of_portion, found = run(options.seed, first, n)
+        of_portion, found = run(options.seed, first, n, options.event)
         counts, findings = counts + of_portion, findings or bool(found)
         done, seconds = first + n - options.first, time.monotonic() - started
         print(f"seed {options.seed}: {done} inputs, {seconds:.0f} s", flush=True)

@@ -29,8 +29,10 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import plan_xa
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.errors import RefusedError
+from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import encode_logs
 from tests.support.histories import random_history
+from tests.support.partial_json import PartialJson
 
 HEADER = struct.Struct("<IBIIIH")
 _LOGS = Path(__file__).parents[1] / "cases" / "logs"
@@ -66,7 +68,17 @@ def seed_logs() -> list[SeedLog]:
         for seed, compression in ((1, False), (2, True)):
             for encoded in encode_logs(random_history(seed, items=60).log(flavor, compression=compression)):
                 logs.append(_split(flavor, encoded.data))
+            if flavor == "mysql":
+                items = PartialJson(Random(seed)).items
+                logs += [_split(flavor, e.data) for e in encode_logs(Log(flavor, items, compression=compression))]
     return [log for log in logs if log.groups]
+
+
+def logs_with(event: int) -> list[SeedLog]:
+    """Of each log the groups that hold an event of this type."""
+    logs = seed_logs()
+    chosen = [SeedLog(log.flavor, [g for g in log.groups if any(e.kind == event for e in g)]) for log in logs]
+    return [log for log in chosen if log.groups]
 
 
 def _split(flavor: str, data: bytes) -> SeedLog:
@@ -135,8 +147,9 @@ class Arena:
 _plain_empty = rows.ChangeArrays.empty
 
 
-def damaged(random: Random, logs: list[SeedLog]) -> tuple[str, bytes, bool]:
-    """(flavor, contiguous events, do they have checksums): a few groups of one log, damaged."""
+def damaged(random: Random, logs: list[SeedLog], event: int | None = None) -> tuple[str, bytes, bool]:
+    """(flavor, contiguous events, do they have checksums): a few groups of one log, damaged; mostly in events of type
+    ``event``."""
     log = random.choice(logs)
     first = random.randrange(len(log.groups))
     events = [
@@ -145,12 +158,13 @@ def damaged(random: Random, logs: list[SeedLog]) -> tuple[str, bytes, bool]:
         for e in group
     ]
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
-        _damage(random, events, log)
+        _damage(random, events, log, event if event is not None and random.random() < 0.8 else None)
     return log.flavor, *_framed(random, events)
 
 
-def _damage(random: Random, events: list[Event], log: SeedLog) -> None:
-    i = random.randrange(len(events))
+def _damage(random: Random, events: list[Event], log: SeedLog, event: int | None) -> None:
+    places = [i for i, e in enumerate(events) if e.kind == event] or range(len(events))
+    i = random.choice(places)
     chosen = events[i]
     kind = random.random()
     if kind < 0.75 and chosen.body:

@@ -58,12 +58,13 @@ def _encoded(difference: Difference, is_large: bool) -> bytes:
     return bytes((difference.operation,)) + b"".join(lenenc(len(part)) + part for part in parts)
 
 
-def path_text(legs: Iterable[Leg]) -> str:
-    return "$" + "".join(_member(leg) if isinstance(leg, str) else f"[{_cell(leg)}]" for leg in legs)
+def path_text(legs: Iterable[Leg], quote_all: bool = False) -> str:
+    """quote_all: otherwise only names that look as if they had to be."""
+    return "$" + "".join(_member(leg, quote_all) if isinstance(leg, str) else f"[{_cell(leg)}]" for leg in legs)
 
 
-def _member(name: str) -> str:
-    return "." + (name if re.fullmatch(r"[^\W\d][\w]*|\$\w*", name) else json_text(name))
+def _member(name: str, quote: bool) -> str:
+    return "." + (json_text(name) if quote or not re.fullmatch(r"[^\W\d]\w*|\$\w*", name) else name)
 
 
 def _cell(number: int) -> str:

@@ -108,8 +108,9 @@ def test_a_path_that_is_none_or_leads_nowhere_is_malformed(path):
 @pytest.mark.parametrize(
     "difference",
     [bytes((3, 3)) + b"$.a\x03\x05\x01\x00", bytes((0, 251)), bytes((0, 255)) + b"$.a",
-     b"\0\xfe" + b"\xff" * 8 + b"$.a", b"\1\3$.a\x03\x05\x01\x00", b"\0\3$.a\0", b"\0\3$.a\x04\x05\x01\x00\x00", b"\0\3$.a\x02\x05\x01",
-     b"\0\3$.a\x01\x0c", b"\0\3$.a\x06\x02\x00\x00\x09\x00\x00", b"\1\3$.a\x03\x05\x01\x00", b"\2\3$.b"],
+     b"\0\xfe" + b"\xff" * 8 + b"$.a",
+     b"\1\3$.a\x03\x05\x01\x00", b"\0\3$.a\0", b"\0\3$.a\x04\x05\x01\x00\x00", b"\0\3$.a\x02\x05\x01",
+     b"\0\3$.a\x01\x0c", b"\0\3$.a\x06\x02\x00\x00\x09\x00\x00", b"\2\3$.b"],
 )  # fmt: skip
 def test_what_does_not_add_up_is_malformed(difference):
     assert after(encode_json({"a": 1}), difference) == MALFORMED
