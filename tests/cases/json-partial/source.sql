@@ -1,0 +1,22 @@
+-- only: mysql
+CREATE TABLE t (id INT PRIMARY KEY, j JSON, v INT, g JSON AS (JSON_EXTRACT(j, '$.list')) STORED, k JSON);
+CREATE TABLE keyless (j JSON, v INT);
+CREATE TABLE u (id INT PRIMARY KEY, v INT, w VARCHAR(10) DEFAULT 'w');
+INSERT INTO t (id, j, k) VALUES (1, '{"b": 2, "name": "a rather long text, so that a part is shorter", "list": [1, 70000, [2, {"é": null}]]}', '[0, "another text that is long enough to be logged in parts"]');
+INSERT INTO t (id, j, k) VALUES (2, '{"name": "a rather long text, so that a part is shorter"}', NULL), (3, JSON_OBJECT('long', REPEAT('x', 70000), 'n', JSON_ARRAY(1, 2, 3)), 'null'), (4, NULL, '{}');
+INSERT INTO keyless VALUES ('{"n": 1, "name": "a rather long text, so that a part is shorter"}', 1), ('{"n": 1, "name": "a rather long text, so that a part is shorter"}', 1);
+INSERT INTO u VALUES (1, 1, 'x'), (2, 1, 'y');
+SET SESSION binlog_row_value_options = PARTIAL_JSON;
+UPDATE t SET j = JSON_SET(j, '$.b', 3);
+UPDATE t SET j = JSON_SET(j, '$.list[2][1]."é"', JSON_ARRAY(1.5, 'ü'), '$.list[7]', 'end', '$."a \\"quoted\\" key"', 1e0, '$.""', -1), k = JSON_ARRAY_APPEND(k, '$', 1) WHERE id = 1;
+UPDATE t SET j = JSON_REMOVE(j, '$.list[0]', '$.list[last]', '$.b'), k = JSON_REPLACE(k, '$[last]', true), v = 5 WHERE id = 1;
+UPDATE t SET j = JSON_SET(j, '$.n[1]', JSON_OBJECT('o', REPEAT('y', 300)), '$.n[3]', 4294967296) WHERE id = 3;
+UPDATE t SET v = id + 1;
+SET SESSION binlog_transaction_compression = ON;
+UPDATE t SET j = JSON_SET(j, '$.name', 'short'), k = JSON_SET(k, '$[0]', 'first') WHERE id < 3;
+SET SESSION binlog_row_image = NOBLOB;
+UPDATE t SET j = JSON_SET(j, '$.list', 'no list') WHERE id = 1;
+SET SESSION binlog_row_image = MINIMAL;
+UPDATE t SET k = '[1]', v = NULL WHERE id = 4;
+UPDATE keyless SET j = JSON_SET(j, '$.n', 2) LIMIT 1;
+UPDATE u SET v = v + id;
