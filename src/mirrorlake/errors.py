@@ -35,7 +35,7 @@ REFUSALS: dict[str, str] = {
     "binlog-off": "Start the server with log_bin enabled, then run preflight again.",
     "binlog-format": "SET GLOBAL binlog_format = 'ROW' and reconnect all clients.",
     "binlog-row-image": "SET GLOBAL binlog_row_image = 'FULL' and reconnect all clients.",
-    "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = ''; copy a table again that was refused for it.",
+    "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = '', or row images FULL and no trigger; copy a refused table again.",
     "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
     "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
     # --- the lake

@@ -406,13 +406,16 @@ def test_preflight_names_a_wrong_setting_and_its_fix(server, variable, wrong, ri
     assert refusal_of(lambda: refuse_failed(checks)).code == code
 
 
-def test_preflight_finds_partial_json(mysql):
+def test_preflight_finds_partial_json_of_minimal_images(mysql):
+    failed = {}
     mysql.execute("SET GLOBAL binlog_row_value_options = 'PARTIAL_JSON'")
     try:
-        failed = [check.code for check in run_preflight(ServerConnection(login(mysql))) if not check.ok]
+        for image in ("MINIMAL", "NOBLOB", "FULL"):
+            mysql.execute(f"SET GLOBAL binlog_row_image = {image}")
+            failed[image] = [check.code for check in run_preflight(ServerConnection(login(mysql))) if not check.ok]
     finally:
-        mysql.execute("SET GLOBAL binlog_row_value_options = ''")
-    assert failed == ["binlog-row-value-options"]
+        mysql.execute("SET GLOBAL binlog_row_value_options = '', GLOBAL binlog_row_image = FULL")
+    assert failed == {"MINIMAL": ["binlog-row-value-options"], "NOBLOB": [], "FULL": []}
 
 
 def test_login_is_parsed_and_keeps_passwords_out():

@@ -27,10 +27,11 @@ from tests.support.silver_rows import silver_rows
 UPDATES, UPDATES_LONG, ROWS = 200, 6000, 6
 _J = Column("j", ColumnType("json"), nullable=False)
 _TABLES = {
-    "keyed": "id INT PRIMARY KEY, g JSON AS (JSON_EXTRACT(j, '$.a')) STORED, j JSON, v INT, k JSON",
+    "keyed": "id INT PRIMARY KEY, g JSON AS (JSON_EXTRACT(j, '$.a')) STORED, j JSON, v INT, k JSON, l JSON",
     "keyless": "j JSON, id INT NOT NULL, k JSON",
 }
 _IMAGES = {"keyed": ("FULL", "NOBLOB"), "keyless": ("FULL", "NOBLOB", "MINIMAL")}
+_TRIGGER = "CREATE TRIGGER g BEFORE UPDATE ON keyed FOR EACH ROW SET NEW.v = 1, NEW.l = JSON_SET('[]', '$[0]', RAND())"
 _FUNCTIONS = (
     ("JSON_SET",) * 4 + ("JSON_REPLACE",) * 2 + ("JSON_REMOVE",) * 3 + ("JSON_ARRAY_APPEND", "JSON_ARRAY_INSERT")
 )
@@ -65,6 +66,7 @@ def updated_rows(connection: pymysql.Connection, random: Random, updates: int, c
             for key in range(ROWS):
                 (j, args), (k, more) = random_expression(random, _J), random_expression(random, _J)
                 cursor.execute(f"INSERT INTO {table} (id, j, k) VALUES ({key}, {j}, {k})", args + more)
+        cursor.execute(_TRIGGER)
         cursor.execute("SET SESSION binlog_row_value_options = PARTIAL_JSON")
         cursor.execute(f"SET SESSION binlog_transaction_compression = {compression}")
         rows = {table: rows_of(connection, table) for table in _TABLES}
@@ -74,7 +76,8 @@ def updated_rows(connection: pymysql.Connection, random: Random, updates: int, c
             texts = (json.loads(rows[table][key])[name] for name in "jk")
             changes = [_change(random, name, text) for name, text in zip("jk", texts, strict=True)]
             sql, args = random.choice((changes[0], changes[1], _joined(changes), _joined([changes[0]] * 2)))
-            if cursor.execute(f"UPDATE IGNORE {table} SET {sql} WHERE id = {key}", args):
+            what = random.choice((table, table, f"{table} JOIN (SELECT 1 AS one) AS other"))
+            if cursor.execute(f"UPDATE IGNORE {what} SET {sql} WHERE id = {key}", args):
                 before, rows[table] = rows[table][key], rows_of(connection, table)
                 yield "UPDATE", ("d", table), before, rows[table][key]
 

@@ -1,10 +1,13 @@
 -- only: mysql
 CREATE TABLE t (id INT PRIMARY KEY, j JSON, v INT, g JSON AS (JSON_EXTRACT(j, '$.list')) STORED, k JSON);
 CREATE TABLE keyless (j JSON, v INT);
+CREATE TABLE triggered (id INT PRIMARY KEY, j JSON, k JSON, v INT);
+CREATE TRIGGER sets_k BEFORE UPDATE ON triggered FOR EACH ROW SET NEW.v = 9, NEW.k = JSON_SET(NEW.k, '$.b', OLD.id);
 CREATE TABLE u (id INT PRIMARY KEY, v INT, w VARCHAR(10) DEFAULT 'w');
 INSERT INTO t (id, j, k) VALUES (1, '{"b": 2, "name": "a rather long text, so that a part is shorter", "list": [1, 70000, [2, {"é": null}]]}', '[0, "another text that is long enough to be logged in parts"]');
 INSERT INTO t (id, j, k) VALUES (2, '{"name": "a rather long text, so that a part is shorter"}', NULL), (3, JSON_OBJECT('long', REPEAT('x', 70000), 'n', JSON_ARRAY(1, 2, 3)), 'null'), (4, NULL, '{}');
 INSERT INTO keyless VALUES ('{"n": 1, "name": "a rather long text, so that a part is shorter"}', 1), ('{"n": 1, "name": "a rather long text, so that a part is shorter"}', 1);
+INSERT INTO triggered VALUES (1, '{"a": "a rather long text, so that a part is shorter", "b": 2}', '{"a": "a rather long text, so that a part is shorter", "b": 2}', 1);
 INSERT INTO u VALUES (1, 1, 'x'), (2, 1, 'y');
 SET SESSION binlog_row_value_options = PARTIAL_JSON;
 UPDATE t SET j = JSON_SET(j, '$.b', 3);
@@ -12,6 +15,7 @@ UPDATE t SET j = JSON_SET(j, '$.list[2][1]."é"', JSON_ARRAY(1.5, 'ü'), '$.list
 UPDATE t SET j = JSON_REMOVE(j, '$.list[0]', '$.list[last]', '$.b'), k = JSON_REPLACE(k, '$[last]', true), v = 5 WHERE id = 1;
 UPDATE t SET j = JSON_SET(j, '$.n[1]', JSON_OBJECT('o', REPEAT('y', 300)), '$.n[3]', 4294967296) WHERE id = 3;
 UPDATE t SET v = id + 1;
+UPDATE triggered SET j = JSON_SET(j, '$.b', 3);
 SET SESSION binlog_transaction_compression = ON;
 UPDATE t SET j = JSON_SET(j, '$.name', 'short'), k = JSON_SET(k, '$[0]', 'first') WHERE id < 3;
 SET SESSION binlog_row_image = NOBLOB;

@@ -134,6 +134,13 @@ EFFECTS = {
     "create unique index i on u (y)": [("alter", "d.u", "x int, y int", [])],
     "create procedure p() begin drop table t; end": [],
     "create trigger g before insert on t for each row set new.a = 1": [],
+    "create trigger g after update on t for each row set @a = new.a": [],
+    "create trigger g before update on t for each row set @a = old.a": [],
+    "create trigger g before update on nope for each row set new.a = 1": [],
+    "create trigger g before update on t for each row set new.a = 1": [("alter", "d.t", T, [])],
+    "create definer=`root`@`%` trigger if not exists e.g before update on d.t for each row begin set new.b=1; end": [
+        ("alter", "d.t", T, [])
+    ],
     "create user x identified by 'y'": [],
     # drop
     "drop table t": [("drop", "d.t")],
@@ -490,3 +497,26 @@ def test_damaged_statements_change_refuse_or_raise_our_error(flavor):
             assert error.code == "ddl-unsupported"
         else:
             Definitions().apply(found)
+
+
+def test_triggers_that_may_change_what_an_update_sets_are_known():
+    create = "create definer=`root`@`%` trigger {} before update on {} for each row {}"
+    known = [
+        *SHOP,
+        create.format("g", "t", "begin set NEW.`B` = 1, new.c = NEW.a; end"),
+        create.format("`h`", "t", "set new.a = 'it''s'"),
+        create.format("i", "u", "set new.y = 1 /* open"),
+    ]
+    assert settable(after(*known)) == {"t": ["a", "b"], "u": ["x", "y"]}
+    moved = "rename table t to v", "alter table v modify b bigint", "create table w like v"
+    assert settable(after(*known, *moved), "uvw") == {"u": ["x", "y"], "v": ["a", "b"], "w": []}
+    gone = "drop trigger d.g", "drop trigger if exists nope", "drop trigger i", "drop trigger e.h"
+    assert settable(after(*known, *gone)) == {"t": ["a"], "u": []}
+    assert settable(after(*known, "drop table t", SHOP[1])) == {"t": [], "u": ["x", "y"]}
+    assert settable(after(*SHOP, create.format("g", "t", "set new.a = 1"), flavor="mariadb")) == {"t": [], "u": []}
+
+
+def settable(definitions: Definitions, tables: str = "tu") -> dict[str, list[str]]:
+    """The columns that a trigger may set."""
+    found = {table: definitions.get("d", table) for table in tables}
+    return {name: [c.name for c in t.columns if t.trigger_may_set(c.name)] for name, t in found.items()}

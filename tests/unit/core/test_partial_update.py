@@ -7,15 +7,16 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_events import PARTIAL_UPDATE_ROWS
-from tests.support.binlog_spec import Log, RowsPart, Transaction, Update
+from tests.support.binlog_spec import Ddl, Log, RowsPart, Transaction, Update
 from tests.support.json_differences import REMOVE, Difference, encode_differences
 from tests.support.json_encoding import encode_json
 from tests.support.partial_json import SCHEMAS, PartialJson
 from tests.support.silver_rows import checksums, silver_rows
-from tests.unit.core.test_assembler import assembled, bronze, cut_anywhere
+from tests.unit.core.test_assembler import assembled, bronze, cut_anywhere, timeline
 
 J = ColumnType("json")
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("j", J), Column("k", J)), ("id",))
@@ -23,6 +24,7 @@ KEYLESS = TableSchema("d", "t", T.columns, ())
 OLD = encode_json({"a": 1, "b": 2})
 DIFFERENCES = encode_differences([Difference(REMOVE, ("a",))])
 NO_OLD_VALUE = "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value"
+MAYBE_BY_TRIGGER = "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a BEFORE UPDATE trigger may have made of it"
 MALFORMED = "row-event: a row event does not match its table map"
 
 
@@ -74,6 +76,23 @@ def test_what_cannot_be_applied_refuses_the_table(tmp_path, before, after, refus
     rows = [({**before, "j": OLD} if "j" in before else before, {**after, "j": OLD}), (before, after)]
     found = changes(tmp_path, Update(T, rows, partial_json=True))
     assert found == [("REFUSED", ("d", "t"), refusal)]
+
+
+def test_a_column_that_a_trigger_may_have_set_refuses_the_table(tmp_path):
+    """MySQL 9.7 logs the statement's differences, and nothing of what the trigger made of them."""
+    ddl = ["CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, j JSON, k JSON)",
+           "CREATE TRIGGER d.g BEFORE UPDATE ON d.t FOR EACH ROW SET NEW.k = NULL", "DROP TRIGGER d.g"]  # fmt: skip
+    before, unchanged = {"id": 1, "j": OLD, "k": OLD}, encode_differences([])
+    sets_j, sets_k = (
+        Transaction([Update(T, [(before, {"id": 1, "j": unchanged, "k": unchanged} | after)], partial_json=True)])
+        for after in ({"j": DIFFERENCES}, {"k": DIFFERENCES})
+    )
+    items = [*(Ddl(text, "d") for text in ddl[:3]), sets_j, sets_k, Ddl(ddl[3], "d"), sets_k]
+    events = bronze(tmp_path, Log("mysql", items))
+    silver = Assembler("mysql", timeline("mysql", events)).assemble(events)
+    rows = [row for row in silver_rows(silver, {T.schema_id: T}) if row[0] in ("UPDATE", "REFUSED")]
+    assert [row[0] for row in rows] == ["UPDATE", "REFUSED", "UPDATE"]
+    assert rows[1][2] == MAYBE_BY_TRIGGER
 
 
 def test_an_event_that_is_cut_inside_a_row_or_has_more_is_malformed(tmp_path):

@@ -5,7 +5,9 @@ image. 1: a bitmap follows with one bit per JSON column of the table, logged or 
 value of a column whose bit is set is a list of differences from the column's old value, after their length in bytes.
 With no difference the value is the old one. With this option MySQL logs every UPDATE so, of any table.
 
-Old values are those of the row's before image. MINIMAL row images leave them out, but for tables without a key.
+Old values are those of the row's before image. MINIMAL row images leave them out, but for tables without a key. And
+where a BEFORE UPDATE trigger sets a column that the statement changes in part, MySQL 9.7 logs the statement's
+differences only: such a column may have become anything.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ import numpy as np
 from mirrorlake.core.binlog.row_image import is_set, n_set
 from mirrorlake.core.compiling import call_at
 from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, peek_u32, poke_u32, poke_u64
-from mirrorlake.core.values.column_kinds import STORED_BYTES, bytes_of
+from mirrorlake.core.values.column_kinds import STORED_BYTES, TRIGGER_MAY_SET, bytes_of
 from mirrorlake.core.values.column_value import KIND, LAYOUT_FIELDS
 from mirrorlake.core.values.json_patch import patched, patched_bound
 from mirrorlake.core.values.kinds import JSON, MALFORMED, NO_ROOM, UTF8_TEXT
 
-NO_OLD_VALUE = np.int64(-3)
-"""Instead of an address: the old value of a JSON column is not logged."""
+NO_OLD_VALUE, MAYBE_BY_TRIGGER = np.int64(-3), np.int64(-4)
+"""Instead of an address: the old value of a JSON column is not logged; its new value may be a trigger's."""
 
 _N_COLUMNS, _LAYOUT, _BEFORE, _AFTER, _FRAME_ITEMS = range(5)
 
@@ -31,8 +33,8 @@ def plain_image_at(p, end, before_image, slot, before, after, slots, columns, ex
     """The after image at ``p`` as a plain one. before, after: bitmaps of the logged columns; expander: the address of
     ``plain_after_image``; ``o .. room``: free output, the upper half of which it may take.
 
-    Returns (where the plain image is, MALFORMED, NO_ROOM or NO_OLD_VALUE; where it ends, or what it is in ends; where
-    the free output ends now; address behind the image at ``p``, 0: behind the plain one).
+    Returns (where the plain image is, MALFORMED, NO_ROOM, NO_OLD_VALUE or MAYBE_BY_TRIGGER; where it ends, or what it
+    is in ends; where the free output ends now; address behind the image at ``p``, 0: behind the plain one).
     """
     options = np.int64(peek_u8(p)) if p < end else np.int64(MALFORMED)
     if options == 0:
@@ -56,7 +58,8 @@ def plain_after_image(p, end, before_image, frame, o, room):
     """Write the plain image of the one whose bitmap of differing columns is at ``p``.
 
     frame: int64[4]: number of columns, address of the first one's layout, bitmaps of logged columns before and after.
-    Returns (address behind the image, MALFORMED, NO_ROOM or NO_OLD_VALUE; address behind the plain one).
+    Returns (address behind the image, MALFORMED, NO_ROOM, NO_OLD_VALUE or MAYBE_BY_TRIGGER; address behind the plain
+    one).
     """
     n_columns, layout = item_i64(frame, _N_COLUMNS), item_i64(frame, _LAYOUT)
     before, after = item_i64(frame, _BEFORE), item_i64(frame, _AFTER)
@@ -139,6 +142,8 @@ def _put_patched(p, end, old_value, n_old, column, o, room):
     p += 4
     if n_diff > end - p:
         return MALFORMED, o
+    if n_diff and item_i64(column, TRIGGER_MAY_SET):
+        return MAYBE_BY_TRIGGER, o
     if old_value < 0 or n_old < prefix:
         return (old_value if old_value < 0 else MALFORMED), o
     value = o + prefix

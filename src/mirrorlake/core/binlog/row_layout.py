@@ -180,6 +180,8 @@ class RowLayouts:
         self.metadata.append(variant.encode_metadata(names))
         for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
             kind = _kind_of(column, wire_type, metadata, self._labels, self._code_points)
+            if kind[0] == JSON:
+                kind = *kind[:2], int(schema.trigger_may_set(column.name)), 0, 0
             self._columns.append(column_layout(*kind))
         by_rank = variant.field_order(names)
         ranks = dict(zip(by_rank, range(len(names)), strict=True))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.binlog.partial_update import plain_image_at
+from mirrorlake.core.binlog.partial_update import NO_OLD_VALUE, plain_image_at
 from mirrorlake.core.binlog.row_image import (
     COMPLETE,
     INCOMPLETE,
@@ -42,7 +42,10 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 
 # Why a rows event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has what ``completeness`` found
 # in the second byte, and the column above it.
-REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_PARTIAL_JSON = range(5)
+(
+    REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_NO_OLD_VALUE,
+    REFUSED_MAYBE_BY_TRIGGER,
+) = range(6)  # fmt: skip
 
 DONE, FULL, ROLLED_BACK, MALFORMED_EVENT = range(4)
 """Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event rolls back a
@@ -183,7 +186,7 @@ def _emit_commit(state, rows, i):
 
 @kernel
 def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
-    """Encode the images of one row change, before then after; the address read, MALFORMED, NO_ROOM or NO_OLD_VALUE.
+    """Encode the images of one row change, before then after; the address read, or an error below 0.
 
     before, after: the event's bitmaps of logged columns, 0 where it has no such image.
     """
@@ -259,7 +262,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     )  # fmt: skip
     if p == NO_ROOM:
         return False
-    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else REFUSED_PARTIAL_JSON, 0, False)
+    other = REFUSED_NO_OLD_VALUE if p == NO_OLD_VALUE else REFUSED_MAYBE_BY_TRIGGER
+    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, False)
     return True
 
 

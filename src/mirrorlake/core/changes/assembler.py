@@ -63,7 +63,9 @@ _LOG_REFUSALS = {
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
-    rows.REFUSED_PARTIAL_JSON: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value",
+    rows.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value",
+    rows.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
+    "BEFORE UPDATE trigger may have made of it",
 }
 _INCOMPLETE = {
     row_image.NO_KEY: "a row event does not log column {}, which names the row",

@@ -16,8 +16,10 @@ from mirrorlake.core.schema.ddl_statements import (
     CreateDatabase,
     CreateSequence,
     CreateTable,
+    CreateTrigger,
     DropDatabase,
     DropTables,
+    DropTrigger,
     ExchangePartition,
     NoEffect,
     PartitionToTable,
@@ -29,6 +31,7 @@ from mirrorlake.core.schema.ddl_statements import (
     TruncateTable,
 )
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.ddl_triggers import create_trigger, drop_trigger
 from mirrorlake.core.schema.ddl_whole_tables import (
     exchange_partition,
     rename,
@@ -124,7 +127,7 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
         return [] if parsed.if_not_exists else _create_again(parsed, known)
     model = before.known(parsed.like) if parsed.like else None
     if isinstance(model, TableSchema):
-        alike = replace(model, database=name.database, table=name.table, foreign_keys=())
+        alike = replace(model, database=name.database, table=name.table, foreign_keys=(), update_triggers=())
         return [DefinitionChange("create", name.database, name.table, alike)]
     refused = _why_create_refused(parsed)
     if refused:
@@ -237,4 +240,6 @@ _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     CreateDatabase: _create_database,
     AlterDatabase: _alter_database,
     DropDatabase: _drop_database,
+    CreateTrigger: create_trigger,
+    DropTrigger: drop_trigger,
 }

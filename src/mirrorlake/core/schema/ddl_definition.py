@@ -59,10 +59,12 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
 
 
 def define_like(source: TableSchema, database: str, table: str, *, is_partitioned: bool = True) -> TableSchema:
-    """CREATE TABLE ... LIKE: everything but the foreign keys."""
+    """CREATE TABLE ... LIKE: everything but the foreign keys and triggers."""
     keys = tuple(replace(key, is_generated=False) for key in source.keys)
-    partitioning = source.partitioning if is_partitioned else None
-    return replace(source, database=database, table=table, keys=keys, foreign_keys=(), partitioning=partitioning)
+    return replace(
+        source, database=database, table=table, keys=keys, foreign_keys=(), update_triggers=(),
+        partitioning=source.partitioning if is_partitioned else None,
+    )  # fmt: skip
 
 
 def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:

@@ -32,6 +32,7 @@ from mirrorlake.core.schema.ddl_statements import (
     TruncateTable,
 )
 from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
+from mirrorlake.core.schema.ddl_triggers import read_create_trigger, read_drop_trigger, sees_trigger
 from mirrorlake.core.schema.keys import UNIQUE
 
 _NO_EFFECT = frozenset(
@@ -87,7 +88,7 @@ def _read_create(tokens: Tokens) -> Statement:
         kind = accept_index_word(tokens) if kind is None else kind
         tokens.accept("INDEX")
         return _read_create_index(tokens, kind or UNIQUE, or_replace)
-    return _other_object(tokens)
+    return read_create_trigger(tokens) if sees_trigger(tokens) else _other_object(tokens)
 
 
 def _charset(options: TableOptions) -> tuple[str | None, str | None]:
@@ -131,6 +132,8 @@ def _read_drop(tokens: Tokens) -> Statement:
     if tokens.accept_any("DATABASE", "SCHEMA"):
         tokens.accept("IF", "EXISTS")
         return DropDatabase(tokens.name())
+    if sees_trigger(tokens):
+        return read_drop_trigger(tokens)
     tokens.accept_any("ONLINE", "OFFLINE")
     return _read_drop_index(tokens) if tokens.accept("INDEX") else _other_object(tokens)
 

@@ -348,6 +348,21 @@ class CreateSequence:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTrigger:
+    """BEFORE UPDATE, of MySQL. columns: as in ``tables.UpdateTrigger``."""
+
+    name: str
+    table: TableName
+    columns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DropTrigger:
+    database: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateDatabase:
     """charset, collation None: not named, so the server's."""
 
@@ -390,5 +405,5 @@ class NoEffect:
 
 Statement = (
     CreateTable | AlterTable | DropTables | RenameTables | TruncateTable | CreateSequence
-    | CreateDatabase | AlterDatabase | DropDatabase | RefusedStatement | NoEffect
+    | CreateDatabase | AlterDatabase | DropDatabase | CreateTrigger | DropTrigger | RefusedStatement | NoEffect
 )  # fmt: skip

@@ -86,14 +86,22 @@ class Period:
     end: str
 
 
+@dataclass(frozen=True, slots=True)
+class UpdateTrigger:
+    """A BEFORE UPDATE trigger of MySQL. columns: those of the new row that it names, in lower case; None: not known."""
+
+    name: str
+    columns: tuple[str, ...] | None
+
+
 @dataclass(frozen=True)
 class TableSchema:
     """primary_key: names in key order of the key by which the server itself tells rows apart: the PRIMARY KEY, else the
     first UNIQUE key without nullable or partial columns (both servers promote it, and say so in their table maps); none
     where only the whole row tells it from others, if anything does.
 
-    default_charset and what follows: what only DDL tells and later DDL needs. They say nothing about how a row is
-    decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named.
+    default_charset and what follows: what only DDL tells and later DDL needs, and triggers. They say nothing about how
+    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named.
     """
 
     database: str
@@ -109,11 +117,17 @@ class TableSchema:
     partitioning: Partitioning | None = field(default=None, compare=False)
     is_versioned: bool = field(default=False, compare=False)
     periods: tuple[Period, ...] = field(default=(), compare=False)
+    update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
 
     def position(self, column: str) -> int | None:
         """Index of a column by name, as the servers compare names: without regard to case."""
         wanted = column.casefold()
         return next((i for i, known in enumerate(self.columns) if known.name.casefold() == wanted), None)
+
+    def trigger_may_set(self, column: str) -> bool:
+        """Whether a BEFORE UPDATE trigger may give the column another value than the statement."""
+        wanted = column.casefold()
+        return any(trigger.columns is None or wanted in trigger.columns for trigger in self.update_triggers)
 
     def to_json(self) -> str:
         columns = [column.to_dict() for column in self.columns]

@@ -38,7 +38,8 @@ from mirrorlake.core.values.text import put_text, put_utf8
 from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
 STORED_BYTES, _A, _B, _C = range(1, 5)
-"""Places in a column's layout, see ``column_value.Columns``."""
+TRIGGER_MAY_SET = _A
+"""Places in a column's layout, see ``column_value.Columns``; the last one of JSON."""
 
 
 class Tables(NamedTuple):

@@ -1,0 +1,79 @@
+"""Triggers, as far as they matter: MySQL logs partial JSON updates without what a BEFORE UPDATE trigger makes of them.
+
+See ``core.binlog.partial_update``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.schema.ddl_before import Before
+from mirrorlake.core.schema.ddl_lexer import Kind, LexError
+from mirrorlake.core.schema.ddl_statements import CreateTrigger, DropTrigger, NoEffect
+from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.tables import TableSchema, UpdateTrigger
+
+_MOST_DEFINER_TOKENS = 6  # DEFINER = user @ host TRIGGER
+
+
+def sees_trigger(tokens: Tokens) -> bool:
+    """Behind CREATE or DROP: whether a trigger of MySQL comes."""
+    if tokens.flavor != "mysql" or not (tokens.sees("TRIGGER") or tokens.sees("DEFINER")):
+        return False
+    return any(tokens.peek(i).is_word("TRIGGER") for i in range(_MOST_DEFINER_TOKENS))
+
+
+def read_create_trigger(tokens: Tokens) -> CreateTrigger | NoEffect:
+    while not tokens.accept("TRIGGER"):
+        tokens.next()
+    tokens.accept("IF", "NOT", "EXISTS")
+    name = _trigger_name(tokens)
+    if not tokens.accept("BEFORE", "UPDATE", "ON"):
+        return NoEffect()
+    return CreateTrigger(name.table, tokens.table_name(), _columns_of_new_row(tokens))
+
+
+def read_drop_trigger(tokens: Tokens) -> DropTrigger:
+    tokens.expect("TRIGGER")
+    tokens.accept("IF", "EXISTS")
+    name = _trigger_name(tokens)
+    return DropTrigger(name.database, name.table)
+
+
+def _trigger_name(tokens: Tokens) -> TableName:
+    first = tokens.name()
+    return TableName(first, tokens.name()) if tokens.accept(".") else TableName(tokens.database, first)
+
+
+def _columns_of_new_row(tokens: Tokens) -> tuple[str, ...] | None:
+    """The names behind ``NEW.`` in the body, in lower case; None: it could not be read."""
+    found = set()
+    try:
+        while tokens.peek().kind is not Kind.END:
+            if tokens.next().is_word("NEW") and tokens.accept("."):
+                found.add(tokens.name().casefold())
+    except LexError:
+        return None
+    return tuple(sorted(found))
+
+
+def create_trigger(parsed: CreateTrigger, before: Before) -> list[DefinitionChange]:
+    known = before.known(parsed.table)
+    if not isinstance(known, TableSchema) or parsed.columns == ():
+        return []
+    return _with_triggers(known, (*known.update_triggers, UpdateTrigger(parsed.name, parsed.columns)))
+
+
+def drop_trigger(parsed: DropTrigger, before: Before) -> list[DefinitionChange]:
+    for table in before.definitions.tables_of(parsed.database):
+        known = before.known(TableName(parsed.database, table))
+        if isinstance(known, TableSchema):
+            left = tuple(trigger for trigger in known.update_triggers if trigger.name != parsed.name)
+            if left != known.update_triggers:
+                return _with_triggers(known, left)
+    return []
+
+
+def _with_triggers(known: TableSchema, triggers: tuple[UpdateTrigger, ...]) -> list[DefinitionChange]:
+    return [DefinitionChange("alter", known.database, known.table, replace(known, update_triggers=triggers))]
