@@ -4,7 +4,8 @@
 
 Goes through the demo's bundled log twice, each time in a new process: with an empty folder for compiled kernels, then
 with what the first process has left there. The work itself, without Spark, is a part of all figures; ``again`` is that
-alone: the same once more in the same process. *other kinds*: the kinds of columns that the log does not have.
+alone: the same once more in the same process. *other kinds*: the kinds of columns that the log does not have. *partial
+JSON*: what only MySQL's PARTIAL_JSON needs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).resolve().parents[1]
-STEPS = ("import", "ingest", "assemble", "apply", "other kinds", "again")
+STEPS = ("import", "ingest", "assemble", "apply", "other kinds", "partial JSON", "again")
 
 
 def main() -> None:
@@ -68,6 +69,7 @@ def _measured(flavor: str) -> dict[str, tuple[float, float]]:
     changes = timed("assemble", _assemble, flavor, events)
     timed("apply", _apply, changes)
     timed("other kinds", _other_kinds)
+    timed("partial JSON", _partial_json)
     timed("again", lambda: _apply(_assemble(flavor, _ingest(flavor))))
     return found
 
@@ -126,6 +128,13 @@ def _other_kinds() -> None:
 
     for kernel in KERNELS.values():
         address_of(kernel)
+
+
+def _partial_json() -> None:
+    from mirrorlake.core.binlog.partial_update import plain_after_image
+    from mirrorlake.core.compiling import address_of
+
+    address_of(plain_after_image)
 
 
 if __name__ == "__main__":

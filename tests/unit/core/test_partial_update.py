@@ -24,7 +24,10 @@ KEYLESS = TableSchema("d", "t", T.columns, ())
 OLD = encode_json({"a": 1, "b": 2})
 DIFFERENCES = encode_differences([Difference(REMOVE, ("a",))])
 NO_OLD_VALUE = "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value"
-MAYBE_BY_TRIGGER = "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a BEFORE UPDATE trigger may have made of it"
+MAYBE_BY_TRIGGER = (
+    "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a BEFORE UPDATE trigger may have "
+    "made of it"
+)
 MALFORMED = "row-event: a row event does not match its table map"
 
 
