@@ -64,14 +64,9 @@ def plain_after_image(p, end, before_image, frame, o, room):
     n_columns, layout = item_i64(frame, _N_COLUMNS), item_i64(frame, _LAYOUT)
     before, after = item_i64(frame, _BEFORE), item_i64(frame, _AFTER)
     has_differences, nulls = p, p + ((_n_json(n_columns, layout) + 7) >> 3)
-    n_null_bytes = (n_set(after, n_columns) + 7) >> 3
-    p = nulls + n_null_bytes
-    if p > end:
-        return MALFORMED, o
-    if o + n_null_bytes > room:
-        return NO_ROOM, o
-    copy_at(o, nulls, n_null_bytes)
-    o += n_null_bytes
+    p, o = _put_nulls(nulls, end, n_set(after, n_columns), o, room)
+    if p < 0:
+        return p, o
     old = before_image + ((n_set(before, n_columns) + 7) >> 3)
     n_json, n_before, n_after = 0, 0, 0
     for c in range(n_columns):
@@ -82,17 +77,13 @@ def plain_after_image(p, end, before_image, frame, o, room):
             n_json += 1
         old_value, n_old = NO_OLD_VALUE, np.int64(0)
         if is_set(before, c):
-            old_value = old if not is_set(before_image, n_before) else MALFORMED
-            n_old = _stored_bytes(old, end, column) if old_value > 0 else np.int64(0)
-            if n_old < 0:
-                return MALFORMED, o
+            old_value, n_old = _old_value(before_image, n_before, old, end, column)
             n_before += 1
             old += n_old
         if not is_set(after, c):
             continue
-        is_null = is_set(nulls, n_after)
         n_after += 1
-        if is_null:
+        if is_set(nulls, n_after - 1):
             continue
         if differs:
             p, o = _put_patched(p, end, old_value, n_old, column, o, room)
@@ -101,6 +92,26 @@ def plain_after_image(p, end, before_image, frame, o, room):
         if p < 0:
             return p, o
     return p, o
+
+
+@kernel
+def _put_nulls(p, end, n_logged, o, room):
+    n_bytes = (n_logged + 7) >> 3
+    if p + n_bytes > end:
+        return MALFORMED, o
+    if o + n_bytes > room:
+        return NO_ROOM, o
+    copy_at(o, p, n_bytes)
+    return p + n_bytes, o + n_bytes
+
+
+@kernel
+def _old_value(nulls, n, p, end, column):
+    """(address, bytes) of the n-th logged value of a before image, which is decoded already; MALFORMED: NULL."""
+    if is_set(nulls, n):
+        return MALFORMED, np.int64(0)
+    n_bytes = _stored_bytes(p, end, column)
+    return (p, n_bytes) if n_bytes >= 0 else (MALFORMED, np.int64(0))
 
 
 @kernel
