@@ -24,7 +24,7 @@ from tests.support.json_differences import NAMES, path_text
 from tests.support.random_sql import Expression, random_expression
 from tests.support.silver_rows import silver_rows
 
-UPDATES, UPDATES_LONG, ROWS = 200, 6000, 6
+UPDATES, UPDATES_LONG, ROWS = 200, 1000, 6
 _J = Column("j", ColumnType("json"), nullable=False)
 _TABLES = {
     "keyed": "id INT PRIMARY KEY, g JSON AS (JSON_EXTRACT(j, '$.a')) STORED, j JSON, v INT, k JSON, l JSON",
