@@ -53,7 +53,7 @@ def test_every_row_that_is_updated_in_part_is_what_select_shows(
     silver = silver_rows(Assembler("mysql", definitions.timeline(-1, 2**62)).assemble(events), schemas)
     assert [row for row in silver if row[0] not in ("DDL", "BEGIN", "INSERT", "COMMIT")] == expected
     shown = "".join(read_with_tool("mysql", "-v", path) for path in (tmp_path / "logs").iterdir())
-    assert shown.count("=JSON_") > updates / 2  # how the tool shows differences
+    assert shown.count("=JSON_") > updates / 4  # how the tool shows differences
 
 
 def updated_rows(connection: pymysql.Connection, random: Random, updates: int, compression: str) -> Iterator[tuple]:
