@@ -36,6 +36,16 @@ setup(
         # would replace the runtime's PySpark. Delta 4.4.0 is published for Spark 4.2; later pairs do not resolve.
         "spark": ["pyspark==4.2.0", "delta-spark==4.4.0"],
         "databricks": ["databricks-sdk==0.156.0"],
-        "dev": ["pytest", "pytest-timeout", "pytest-xdist", "chispa", "hypothesis", "ruff", "mypy", "matplotlib", "xxhash"],
+        "dev": [
+            "pytest",
+            "pytest-timeout",
+            "pytest-xdist",
+            "chispa",
+            "hypothesis",
+            "ruff",
+            "mypy",
+            "matplotlib",
+            "xxhash",
+        ],
     },
 )
