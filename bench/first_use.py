@@ -105,6 +105,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from mirrorlake.core.changes.copies import net_copies
     from mirrorlake.core.changes.images import CHANGE_COLUMNS, net_effect
     from mirrorlake.core.changes.partial_images import partial_net_effect
     from mirrorlake.lake.delta.types import spark_type
@@ -117,7 +118,9 @@ def _apply(assembled: tuple[list, dict]) -> None:
         mine = changes.filter(pc.equal(changes["schema_id"], schema_id))
         types = {column.name: arrow_type(spark_type(column.type)) for column in schema.columns}
         logged = mine.select([*CHANGE_COLUMNS, "partial"]).to_batches()
-        if mine.num_rows:
+        if not schema.primary_key:
+            net_copies(logged, types)
+        elif mine.num_rows:
             list(net_effect(logged, types, schema.primary_key))
             partial_net_effect(logged, types, schema.primary_key)
 
