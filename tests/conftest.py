@@ -65,7 +65,9 @@ def is_long(request) -> bool:
 def spark():
     from mirrorlake.lake.delta.session import open_session
 
-    session = open_session("mirrorlake-tests")
+    # Hundreds of lakes come and go: what Delta keeps of them would keep the garbage collector busy.
+    few = {"spark.databricks.delta.delta.log.cacheSize": "40"}
+    session = open_session("mirrorlake-tests", settings=few)
     yield session
     session.stop()
 

@@ -18,6 +18,7 @@ class Demo:
     progress: str
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in this hook
 def pytest_collection_modifyitems(items):
     for item in items:
         if "demo" in item.fixturenames:
