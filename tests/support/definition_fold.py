@@ -97,9 +97,8 @@ class DefinitionFold:
         self.tables[new.database, new.table] = new
         for clause in parsed.clauses:
             if isinstance(clause, ddl.PartitionToTable):
-                self.tables[clause.table.database, clause.table.table] = define_like(
-                    known, clause.table.database, clause.table.table, is_partitioned=False
-                )
+                alike = define_like(known, clause.table.database, clause.table.table)
+                self.tables[alike.database, alike.table] = replace(alike, partitioning=None)
             elif isinstance(clause, ddl.TableToPartition):
                 self.tables.pop((clause.table.database, clause.table.table), None)
 

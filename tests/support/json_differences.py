@@ -19,22 +19,8 @@ from tests.support.table_map_encoding import lenenc
 
 REPLACE, INSERT, REMOVE = range(3)
 NAMES = (
-    "a",
-    "b",
-    "aa",
-    "",
-    "k" * 130,
-    "größe",
-    "ключ",
-    "a b",
-    'q"\\',
-    "\t\x01\x1f",
-    "1a",
-    "$x",
-    "x.y[0]",
-    "last",
-    "😀",
-)
+    "", "a", "b", "aa", "a b", "1a", "$x", "x.y[0]", "last", "k" * 130, 'q"\\', "\t\x01\x1f", "größe", "ключ", "😀",
+)  # fmt: skip
 Leg = str | int
 
 

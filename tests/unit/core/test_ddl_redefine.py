@@ -155,4 +155,6 @@ def test_like_keeps_all_but_foreign_keys():
     source = after("create table t (id int primary key, p int references u (x)) partition by key () partitions 3")
     copy = define_like(source, "e", "n")
     assert (copy.database, copy.table, copy.columns, copy.foreign_keys) == ("e", "n", source.columns, ())
-    assert copy.partitioning == source.partitioning and [key.name for key in copy.keys] == ["PRIMARY", "p"]
+    assert copy.partitioning == source.partitioning
+    assert [(key.name, key.is_generated) for key in source.keys] == [("PRIMARY", False), ("p", True)]
+    assert [(key.name, key.is_generated) for key in copy.keys] == [("PRIMARY", False), ("p", False)]

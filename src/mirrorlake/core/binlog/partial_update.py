@@ -64,7 +64,7 @@ def plain_after_image(p, end, before_image, frame, o, room):
     n_columns, layout = item_i64(frame, _N_COLUMNS), item_i64(frame, _LAYOUT)
     before, after = item_i64(frame, _BEFORE), item_i64(frame, _AFTER)
     has_differences, nulls = p, p + ((_n_json(n_columns, layout) + 7) >> 3)
-    p, o = _put_nulls(nulls, end, n_set(after, n_columns), o, room)
+    p, o = _put_copy(nulls, (n_set(after, n_columns) + 7) >> 3, end, o, room)
     if p < 0:
         return p, o
     old = before_image + ((n_set(before, n_columns) + 7) >> 3)
@@ -88,21 +88,10 @@ def plain_after_image(p, end, before_image, frame, o, room):
         if differs:
             p, o = _put_patched(p, end, old_value, n_old, column, o, room)
         else:
-            p, o = _put_copy(p, end, column, o, room)
+            p, o = _put_copy(p, _stored_bytes(p, end, column), end, o, room)
         if p < 0:
             return p, o
     return p, o
-
-
-@kernel
-def _put_nulls(p, end, n_logged, o, room):
-    n_bytes = (n_logged + 7) >> 3
-    if p + n_bytes > end:
-        return MALFORMED, o
-    if o + n_bytes > room:
-        return NO_ROOM, o
-    copy_at(o, p, n_bytes)
-    return p + n_bytes, o + n_bytes
 
 
 @kernel
@@ -133,9 +122,8 @@ def _stored_bytes(p, end, column):
 
 
 @kernel
-def _put_copy(p, end, column, o, room):
-    n_bytes = _stored_bytes(p, end, column)
-    if n_bytes < 0:
+def _put_copy(p, n_bytes, end, o, room):
+    if n_bytes < 0 or p + n_bytes > end:
         return MALFORMED, o
     if o + n_bytes > room:
         return NO_ROOM, o

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from mirrorlake.core.schema.ddl_before import Before, refuse
-from mirrorlake.core.schema.ddl_definition import define_table
+from mirrorlake.core.schema.ddl_definition import define_like, define_table
 from mirrorlake.core.schema.ddl_evolve import CannotEvolve, Moment, evolve
 from mirrorlake.core.schema.ddl_lexer import LexError
 from mirrorlake.core.schema.ddl_parser import parse_statement
@@ -127,8 +126,7 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
         return [] if parsed.if_not_exists else _create_again(parsed, known)
     model = before.known(parsed.like) if parsed.like else None
     if isinstance(model, TableSchema):
-        alike = replace(model, database=name.database, table=name.table, foreign_keys=(), update_triggers=())
-        return [DefinitionChange("create", name.database, name.table, alike)]
+        return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
     refused = _why_create_refused(parsed)
     if refused:
         return [refuse(name, *refused)]

@@ -58,13 +58,10 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
     return settle(add_row_periods(drafted), dialect)
 
 
-def define_like(source: TableSchema, database: str, table: str, *, is_partitioned: bool = True) -> TableSchema:
+def define_like(source: TableSchema, database: str, table: str) -> TableSchema:
     """CREATE TABLE ... LIKE: everything but the foreign keys and triggers."""
     keys = tuple(replace(key, is_generated=False) for key in source.keys)
-    return replace(
-        source, database=database, table=table, keys=keys, foreign_keys=(), update_triggers=(),
-        partitioning=source.partitioning if is_partitioned else None,
-    )  # fmt: skip
+    return replace(source, database=database, table=table, keys=keys, foreign_keys=(), update_triggers=())
 
 
 def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
