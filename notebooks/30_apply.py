@@ -29,4 +29,4 @@ display(report.to_pandas())
 
 # MAGIC %md
 # MAGIC One row per epoch. `refused` names tables that stopped being mirrored here; docs/refusals.md says what to do about
-# MAGIC each code. Next: `90_investigate`.
+# MAGIC each code; `invalid` has tables with values that no mirror can hold and how many became NULL. Next: `90_investigate`.

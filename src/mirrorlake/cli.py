@@ -70,6 +70,10 @@ Start = Annotated[
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="current, FILE:POS, GTID set or a time")]
 Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
+Invalid = Annotated[
+    str | None,
+    typer.Option("--invalid-values", metavar="POLICY", help="dates and texts that no mirror can hold: null or refuse"),
+]
 Every = Annotated[
     float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
 ]
@@ -115,6 +119,7 @@ def move(
     start: Start = None,
     until: Until = None,
     follow: Follow = False,
+    invalid_values: Invalid = None,
     syncpoint_every: Every = None,
     config: Config = None,
     password_file: PasswordFile = None,
@@ -236,7 +241,8 @@ def syncpoints(
 def replay(
     ctx: typer.Context,
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
-    lake: Lake = None, tables: Tables = None, config: Config = None, verbose: Verbose = False,
+    lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, config: Config = None,
+    verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
     options = _options(ctx)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from mirrorlake.errors import UsageError
+
+InvalidValues = Annotated[
+    Literal["null", "refuse"],
+    BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
+]
 
 
 class Options(BaseModel):
@@ -18,6 +23,8 @@ class Options(BaseModel):
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
     ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
     until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped.
+    invalid_values: what becomes of values that no mirror can hold as they are: NULL, or the table is refused;
+    invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
     password_secret: ``scope/key`` of a Databricks secret scope.
     """
 
@@ -29,6 +36,8 @@ class Options(BaseModel):
     start: str = "earliest"
     until: str = "current"
     follow: bool = False
+    invalid_values: InvalidValues = "null"
+    invalid_values_of: dict[str, InvalidValues] = {}
     password_file: Path | None = None
     password_secret: str | None = None
     tls: bool = False
@@ -60,7 +69,16 @@ class Options(BaseModel):
 
     def wants(self, database: str, table: str) -> bool:
         """Is this table to be mirrored?"""
-        return any(fnmatch.fnmatchcase(f"{database}.{table}", pattern) for pattern in self.tables)
+        return any(_fits(pattern, database, table) for pattern in self.tables)
+
+    def refuses_invalid(self, database: str, table: str) -> bool:
+        """Is this table refused when it gets a value that its mirror cannot hold?"""
+        policies = (policy for pattern, policy in self.invalid_values_of.items() if _fits(pattern, database, table))
+        return next(policies, self.invalid_values) == "refuse"
+
+
+def _fits(pattern: str, database: str, table: str) -> bool:
+    return fnmatch.fnmatchcase(f"{database}.{table}", pattern)
 
 
 def load_options(config: Path | None, given: dict[str, Any]) -> Options:

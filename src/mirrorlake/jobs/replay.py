@@ -52,7 +52,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     new = open_lake(options.model_copy(update={"lake": into}), old.spark)
     create_tables(new)
     run_assemble(new, options.model_copy(update={"follow": False}), watcher)
-    hop = ApplyHop(new, options.wants, epoch_changes=options.epoch_changes)
+    hop = ApplyHop(new, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid)
     for done in hop.apply(up_to=point.lsn):
         watcher.applied(done)
     hop.flush()

@@ -142,7 +142,7 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
-    hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid)
     applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
@@ -160,7 +160,9 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     """All three hops in turn. A small batch goes on from memory; the lake is the truth, memory a cache."""
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
-    apply_hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes)
+    apply_hop = ApplyHop(
+        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid
+    )
     applied = PeriodicSyncpoints(lake, apply_hop, options, watcher)
     is_first = True
 

@@ -22,6 +22,7 @@ class ReportRow:
     """One commit: lsn_from < lsn <= lsn_to. n_rows: events, silver rows or row changes; None: not counted.
 
     seconds: since the commit before. refused: tables that stopped being mirrored here, as ``database.table: code``.
+    invalid: tables with values that became NULL, as ``database.table: number``.
     """
 
     hop: str
@@ -30,6 +31,7 @@ class ReportRow:
     n_rows: int | None
     seconds: float
     refused: str = ""
+    invalid: str = ""
 
 
 @dataclass
@@ -47,14 +49,15 @@ class Report(Watcher):
 
     def applied(self, done: AppliedEpoch) -> None:
         refused = ", ".join(f"{entry.database}.{entry.table}: {entry.code}" for entry in done.refused)
-        self._add(f"apply {done.epoch.kind}", done.epoch.lsn_from, done.epoch.lsn_to, done.n_changes, refused)
+        invalid = ", ".join(f"{table}: {n}" for table, n in done.invalid)
+        self._add(f"apply {done.epoch.kind}", done.epoch.lsn_from, done.epoch.lsn_to, done.n_changes, refused, invalid)
 
     def to_pandas(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(ReportRow.__slots__))
 
-    def _add(self, hop: str, lsn_from: int, lsn_to: int, n_rows: int | None, refused: str = "") -> None:
+    def _add(self, hop: str, lsn_from: int, lsn_to: int, n_rows: int | None, *tables: str) -> None:
         now = time.monotonic()
-        self.rows.append(ReportRow(hop, lsn_from, lsn_to, n_rows, round(now - self._since, 3), refused))
+        self.rows.append(ReportRow(hop, lsn_from, lsn_to, n_rows, round(now - self._since, 3), *tables))
         self._since = now
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -31,11 +32,13 @@ def open_view(stream: TextIO, hops: Sequence[str] = HOPS) -> View:
 
 
 class View(Watcher):
-    """A watcher between ``with`` and its end. counts, seconds: what each hop committed, in its unit, and its work."""
+    """A watcher between ``with`` and its end. counts, seconds: what each hop committed, in its unit, and its work.
+    invalid: by table, how many values became NULL because no mirror can hold them."""
 
     def __init__(self, console: Console):
         self._console = console
         self.counts, self.seconds = dict.fromkeys(HOPS, 0), dict.fromkeys(HOPS, 0.0)
+        self.invalid: Counter[str] = Counter()
         self._since = time.monotonic()
 
     def __enter__(self) -> View:
@@ -55,6 +58,9 @@ class View(Watcher):
         self._commit("apply", epoch.lsn_from, epoch.lsn_to, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
             self.say(refusal_lines(entry))
+        for table, n in done.invalid:
+            self.invalid[table] += n
+            self.say(f"invalid   {table}: {n:,} values are NULL")
 
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")
@@ -70,10 +76,9 @@ class View(Watcher):
 
     def summary(self) -> str:
         """What was committed since the view began."""
-        return (
-            ", ".join(f"{hop} {n:,} {UNITS[hop]}" for hop, n in self.counts.items() if self.seconds[hop])
-            or "nothing new"
-        )
+        done = [f"{hop} {n:,} {UNITS[hop]}" for hop, n in self.counts.items() if self.seconds[hop]]
+        done += [f"invalid values as NULL: {table} {n:,}" for table, n in sorted(self.invalid.items())]
+        return ", ".join(done) or "nothing new"
 
     def _commit(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str = "") -> None:
         now = time.monotonic()

@@ -19,7 +19,7 @@ import numpy as np
 
 from mirrorlake.core.binlog.partial_layout import IS_KEY, NO_DEFAULT, UNTOLD
 from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
-from mirrorlake.core.values.column_value import put_value
+from mirrorlake.core.values.column_value import is_invalid, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.values.variant import LARGE_OBJECT, SMALL_OBJECT, put_null
 
@@ -46,15 +46,18 @@ def all_set(bitmap, n):
 
 @kernel
 def put_whole_image(p, end, slot, slots, columns, o, room):
-    """Encode a row image with all columns logged. Returns (address read, MALFORMED or NO_ROOM; address written)."""
+    """Encode a row image with all columns logged.
+
+    Returns (address read, MALFORMED or NO_ROOM; address written; how many values have no meaning).
+    """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound, n_header = item_i64(slots.row_bound, slot), item_i64(slots.header_bytes, slot)
-    nulls = p
+    nulls, n_invalid = p, np.int64(0)
     p += (n_columns + 7) >> 3
     if p > end:
-        return MALFORMED, o
+        return MALFORMED, o, n_invalid
     if o + rest_bound > room:
-        return NO_ROOM, o
+        return NO_ROOM, o, n_invalid
     copy_at(o, slots.headers + item_i64(slots.header_start, slot), n_header)
     offsets = o + n_header
     values = offsets + 4 * (n_columns + 1)
@@ -64,11 +67,13 @@ def put_whole_image(p, end, slot, slots, columns, o, room):
         if is_set(nulls, c):
             o = put_null(o)
             continue
+        written = o
         p, o = put_value(p, end, columns, first + c, o, room - rest_bound)
         if p < 0:
-            return p, o
+            return p, o, n_invalid
+        n_invalid += is_invalid(written, columns, first + c)
     poke_u32(offsets + 4 * n_columns, np.uint32(o - values))
-    return p, o
+    return p, o, n_invalid
 
 
 @kernel
@@ -117,12 +122,12 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound = item_i64(slots.row_bound, slot)
-    nulls, seen = p, 0
+    nulls, seen, n_invalid = p, 0, np.int64(0)
     p += (n_set(logged, n_columns) + 7) >> 3
     if p > end:
-        return MALFORMED, o
+        return MALFORMED, o, n_invalid
     if o + rest_bound > room:
-        return NO_ROOM, o
+        return NO_ROOM, o, n_invalid
     offsets, n_fields = _put_fields(o, first, n_columns, logged, known, takes_defaults, partial)
     values = offsets + 4 * (n_fields + 1)
     o = values
@@ -144,13 +149,14 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
         else:
             o = _put_copy(c, partial, o, room - rest_bound)
         if p < 0:
-            return p, o
+            return p, o, n_invalid
         if o < 0:
-            return NO_ROOM, o
+            return NO_ROOM, o, n_invalid
+        n_invalid += is_invalid(written, columns, c)
         poke_u64(partial.start + 8 * c, written)
         poke_u64(partial.stop + 8 * c, o)
     poke_u32(offsets + 4 * n_fields, np.uint32(o - values))
-    return p, o
+    return p, o, n_invalid
 
 
 @kernel

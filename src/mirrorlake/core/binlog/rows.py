@@ -79,8 +79,8 @@ class EventArrays(NamedTuple):
 class ChangeArrays(NamedTuple):
     """One entry per output row r, in order: row_event (its event), notes (the event with its statement's text), ops,
     slots (table, -1 none), ordinals, commit_us, amounts and checksums (COMMIT: number and checksum of the transaction's
-    encoded images), partial (the after image of an UPDATE lacks columns, which keep their values), images
-    ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+    encoded images), partial (the after image of an UPDATE lacks columns, which keep their values), invalid (values of
+    the after image that have no meaning), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
 
     before: np.ndarray
     after: np.ndarray
@@ -93,6 +93,7 @@ class ChangeArrays(NamedTuple):
     amounts: np.ndarray
     checksums: np.ndarray
     partial: np.ndarray
+    invalid: np.ndarray
     before_ends: np.ndarray
     after_ends: np.ndarray
 
@@ -110,6 +111,7 @@ class ChangeArrays(NamedTuple):
             amounts=np.empty(n_rows, np.int64),
             checksums=np.empty(n_rows, np.int64),
             partial=np.empty(n_rows, np.bool_),
+            invalid=np.empty(n_rows, np.int32),
             before_ends=np.zeros(n_rows + 1, np.int32),
             after_ends=np.zeros(n_rows + 1, np.int32),
         )
@@ -149,7 +151,7 @@ def _bitmaps(start, end, event_type, n_columns):
 
 
 @kernel
-def _emit(state, rows, i, op, slot, amount, checksum, partial):
+def _emit(state, rows, i, op, slot, amount, checksum, partial, n_invalid):
     r = state[N_ROWS]
     poke_u64(rows.row_event + 8 * r, i)
     poke_u64(rows.notes + 8 * r, state[NOTE] if INSERT <= op <= DELETE else NO_NOTE)
@@ -162,6 +164,7 @@ def _emit(state, rows, i, op, slot, amount, checksum, partial):
     poke_u64(rows.amounts + 8 * r, amount)
     poke_u64(rows.checksums + 8 * r, checksum)
     poke_u8(rows.partial + r, partial)
+    poke_u32(rows.invalid + 4 * r, n_invalid)
     poke_u32(rows.before_ends + 4 * (r + 1), state[N_BEFORE])
     poke_u32(rows.after_ends + 4 * (r + 1), state[N_AFTER])
     state[N_ROWS] = r + 1
@@ -172,25 +175,26 @@ def _emit_begin(state, rows, i):
     state[IN_TRANSACTION] = 1
     state[ORDINAL] = 0
     state[CHECKSUM] = 0
-    _emit(state, rows, i, BEGIN, -1, 0, 0, False)
+    _emit(state, rows, i, BEGIN, -1, 0, 0, False, 0)
 
 
 @kernel
 def _emit_commit(state, rows, i):
     changes = state[ORDINAL]
     state[ORDINAL] += 1
-    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], False)
+    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], False, 0)
     state[IN_TRANSACTION] = 0
     state[COMMIT_US] = 0
 
 
 @kernel
 def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
-    """Encode the images of one row change, before then after; the address read, or an error below 0.
+    """Encode the images of one row change, before then after.
 
+    Returns (the address read, or an error below 0; how many values of the after image have no meaning).
     before, after: the event's bitmaps of logged columns, 0 where it has no such image.
     """
-    before_image = p
+    before_image, n_invalid = p, np.int64(0)
     for side in range(2):
         logged = before if side == 0 else after
         if logged == 0:
@@ -204,34 +208,34 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
                 p, end, before_image, slot, before, after, slots, columns, state[PLAIN_AFTER_IMAGE], o, room
             )
             if p < 0:
-                return p
+                return p, n_invalid
         if is_whole:
-            p, end_of_image = put_whole_image(p, end, slot, slots, columns, o, room)
+            p, end_of_image, n_invalid = put_whole_image(p, end, slot, slots, columns, o, room)
         else:
-            p, end_of_image = put_partial_image(
+            p, end_of_image, n_invalid = put_partial_image(
                 p, end, slot, slots, columns, partial, o, room, logged, side * before, op == INSERT
             )
         if p < 0:
-            return p
+            return p, n_invalid
         if behind:
             p = behind if p == end else np.int64(MALFORMED)
         state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
         state[written] = end_of_image - images
-    return p
+    return p, n_invalid if after else np.int64(0)
 
 
 @kernel
 def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
     """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
     if slot < 0 or item_i64(slots.is_refused, slot):
-        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False, 0)
         return True
     is_delete = event_type == 25 or event_type == 32
     op = INSERT if event_type == 23 or event_type == 30 else DELETE if is_delete else UPDATE
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
     if before < 0:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False, 0)
         return True
     bitmap_bytes = (n_columns + 7) >> 3
     p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
@@ -242,7 +246,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if not is_whole:
         found, column = completeness(slot, slots, partial, before, after)
         if found > INCOMPLETE:
-            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, False)
+            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, False, 0)
             return True
     n_rows, n_before, n_after, checksum, ordinal, note = (
         state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
@@ -251,10 +255,12 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
-            p = _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows)
+            p, n_invalid = _put_row(
+                p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows
+            )
         if p >= 0:
             state[ORDINAL] += 1
-            _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE)
+            _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE, n_invalid)
     if p >= 0:
         return True
     state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
@@ -263,7 +269,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if p == NO_ROOM:
         return False
     other = REFUSED_NO_OLD_VALUE if p == NO_OLD_VALUE else REFUSED_MAYBE_BY_TRIGGER
-    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, False)
+    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, False, 0)
     return True
 
 
@@ -321,7 +327,7 @@ def _put_query(start, end, i, timestamp, state, rows):
             return ROLLED_BACK
         _emit_commit(state, rows, i)
     elif what == 0:
-        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, False)
+        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, False, 0)
         if state[IN_TRANSACTION] == 0:
             state[COMMIT_US] = 0
     return DONE

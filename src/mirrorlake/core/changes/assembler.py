@@ -48,12 +48,13 @@ CHANGE_SCHEMA = pa.schema(
         ("checksum", pa.int64()),
         ("refusal", pa.string()),
         ("partial", pa.bool_()),
+        ("invalid", pa.int32()),
     ]
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
 XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
 as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE whose ``after`` lacks columns, which
-keep their values."""
+keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them."""
 
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _LOG_REFUSALS = {
@@ -166,6 +167,7 @@ class Assembler:
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
             "refusal": pa.nulls(n, pa.string()),
             "partial": pa.array(out.partial[:n]),
+            "invalid": pa.array(out.invalid[:n]),
         }
         special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
         if not len(special):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mirrorlake.core.compiling import address_of, call_at
-from mirrorlake.core.memory import item_i64, kernel
+from mirrorlake.core.memory import item_i64, kernel, peek_u8
 from mirrorlake.core.values.column_kinds import KERNELS, STORED_BYTES
-from mirrorlake.core.values.kinds import MALFORMED
+from mirrorlake.core.values.kinds import COMPRESSED_TEXT, DATE, MALFORMED, OLD_TIMESTAMP, UTF8_TEXT
+from mirrorlake.core.values.variant import BINARY
 
 _KERNEL, KIND = 0, 5
 LAYOUT_FIELDS = 6
@@ -35,6 +36,15 @@ def put_value(p, end, columns, c, o, room_until):
     if p + item_i64(column, STORED_BYTES) > end:
         return MALFORMED, o
     return call_at(item_i64(column, _KERNEL), p, end, column, columns.tables, o, room_until)
+
+
+@kernel
+def is_invalid(o, columns, c):
+    """Whether column c's value, written at ``o``, has no meaning: text in place of a date, bytes in place of text."""
+    header, kind = peek_u8(o), item_i64(columns.layout + c * (8 * LAYOUT_FIELDS), KIND)
+    if DATE <= kind <= OLD_TIMESTAMP:
+        return header & 3 == 1
+    return UTF8_TEXT <= kind <= COMPRESSED_TEXT and header == BINARY << 2
 
 
 def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 
-from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, claim_source, read_progress, refuse_restored
@@ -24,12 +23,13 @@ from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
+from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.evolve import left_out
+from mirrorlake.lake.gold.evolve import IsWanted
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
-from mirrorlake.lake.gold.register import DROPPED, MIRROR_CHANGED, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
 from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
@@ -40,9 +40,12 @@ _IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value
 
 @dataclass(frozen=True, slots=True)
 class AppliedEpoch:
+    """invalid: (``database.table``, how many values of its changes have no meaning and are NULL in the mirror)."""
+
     epoch: Epoch
     n_changes: int
     refused: tuple[TableEntry, ...] = ()
+    invalid: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,11 @@ class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
     def __init__(
-        self, lake: Lake, is_wanted: Callable[[str, str], bool], *, epoch_changes: int, sizes: Sizes | None = None
-    ):
-        """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes."""
+        self, lake: Lake, is_wanted: IsWanted, *, epoch_changes: int,
+        refuses_invalid: Callable[[str, str], bool] = lambda *_: False, sizes: Sizes | None = None,
+    ):  # fmt: skip
+        """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes.
+        refuses_invalid: see ``Decisions``."""
         self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
         self._sizes = sizes or Sizes()
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
@@ -69,7 +74,7 @@ class ApplyHop:
         self._log.renew()
         self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
         self._requests = SyncpointRequests(lake)
-        self._definitions: dict[int, TableSchema] = {}
+        self._decisions = Decisions(self._register, lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
         self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
 
@@ -125,7 +130,7 @@ class ApplyHop:
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         if ahead:
             lsn_to = min(lsn_to, ahead[0].lsn - 1)
-        work, _ = self._decide(reader.summary(lsn_from, lsn_to), ())
+        work, _ = self._decisions.take(reader.summary(lsn_from, lsn_to), ())
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
@@ -143,53 +148,19 @@ class ApplyHop:
         if epoch.kind == DDL:
             return self._carry_out_ddl(epoch)
         planned = {(t.database, t.table): t for t in epoch.tables}
-        work, refused = self._decide(reader.summary(epoch.lsn_from, epoch.lsn_to), planned.keys())
+        work, refused = self._decisions.take(reader.summary(epoch.lsn_from, epoch.lsn_to), planned.keys())
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
             steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), work))
         done = [step for step in steps if isinstance(step, EpochTable)]
         refused += [step for step in steps if isinstance(step, TableEntry)]
         self._register.commit(self._lake, refused, epoch.number)
         self._log.finish(tuple(done))
-        return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused))
-
-    def _decide(
-        self, summary: list[TableChanges], planned: Collection[tuple[str, str]]
-    ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
-        """What is applied to which mirror, and which tables stop being mirrored.
-
-        planned: tables of an open plan, which were wanted when it was made.
-        """
-        work, refused = [], []
-        for changes in summary:
-            entry = self._register.get(changes.name)
-            if changes.name not in planned and not self._is_wanted(*changes.name):
-                refused += left_out(entry, changes.first_lsn)
-            elif entry is None or entry.state == DROPPED:
-                unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
-                refused.append(unknown.refused(unknown.lsn, "needs-first-copy", "its CREATE TABLE is not in the log"))
-            elif entry.state == STREAMING:
-                difference = self._difference(entry, changes)
-                if difference:
-                    refused.append(entry.refused(changes.first_lsn, "definition-mismatch", difference))
-                    continue
-                if changes.n_changes:
-                    work.append((changes, entry))
-                if changes.refused:
-                    lsn, cause = changes.refused
-                    refused.append(entry.refused(lsn, *cause.split(": ", 1)))
-        return work, refused
-
-    def _difference(self, entry: TableEntry, changes: TableChanges) -> str | None:
-        """What of the changes' table maps the mirror does not match."""
-        if not changes.schema_ids <= self._definitions.keys():
-            self._definitions = barriers.read_definitions(self._lake)
-        for schema_id in sorted(changes.schema_ids):
-            seen = self._definitions[schema_id]
-            if mirror_types(seen) != mirror_types(entry.schema):
-                return "the row events have other columns than the mirror"
-            if seen.primary_key != entry.schema.primary_key:
-                return "the row events have another primary key than the mirror"
-        return None
+        invalid = tuple(
+            (".".join(changes.name), changes.n_invalid)
+            for (changes, _), step in zip(work, steps, strict=True)
+            if changes.n_invalid and isinstance(step, EpochTable)
+        )
+        return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused), invalid)
 
     def _apply_or_refuse(
         self, epoch: Epoch, reader: ChangeReader, planned: dict[tuple[str, str], EpochTable], changes: TableChanges,
@@ -219,7 +190,9 @@ class ApplyHop:
         lake, session = self._lake, self._session()
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         types, key = mirror_types(entry.schema), entry.schema.primary_key
-        payload = lake.payload("apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to)
+        payload = lake.payload(
+            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=changes.n_invalid
+        )
         mirror = lake.names.mirror(entry.mirror_id)
         if not key:
             copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, types, self._sizes)

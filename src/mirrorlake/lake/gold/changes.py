@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +23,8 @@ NO_IMAGE = "parse_json('{}')"
 @dataclass(frozen=True, slots=True)
 class TableChanges:
     """One table's changes in a range of lsn. refused: (lsn, code and reason) of the first refusal among them.
-    has_partial: there are row images that lack columns."""
+    has_partial: there are row images that lack columns. first_invalid: lsn of the first change, before any refusal,
+    with a value that has no meaning; n_invalid: how many such values there are, 0 where the table is refused."""
 
     database: str
     table: str
@@ -32,6 +34,8 @@ class TableChanges:
     first_lsn: int
     refused: tuple[int, str] | None
     has_partial: bool
+    n_invalid: int
+    first_invalid: int | None
 
     @property
     def name(self) -> tuple[str, str]:
@@ -40,6 +44,21 @@ class TableChanges:
     @property
     def only_inserts(self) -> bool:
         return self.n_inserts == self.n_changes
+
+
+class _Counts(NamedTuple):
+    """Of the changes with equal ``_SUMMARY_KEYS``. n_invalid, first_invalid: as in ``TableChanges``."""
+
+    database: str
+    table: str
+    op: str
+    schema_id: int
+    refusal: str | None
+    partial: bool
+    n: int
+    first_lsn: int
+    n_invalid: int
+    first_invalid: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +90,18 @@ class ChangeReader:
             self._summary = _Summary(lsn_from, lsn_to, [_table_changes(name, rows) for name in names])
         return self._summary.tables
 
-    def _count_rows(self, lsn_from: int, lsn_to: int) -> list[tuple]:
-        """(*_SUMMARY_KEYS, number of rows, lowest lsn)"""
+    def _count_rows(self, lsn_from: int, lsn_to: int) -> list[_Counts]:
         if self._table is None:
             grouped = self._rows(lsn_from, lsn_to).groupBy(*_SUMMARY_KEYS)
-            return [tuple(row) for row in grouped.agg(F.count("*"), F.min("lsn")).collect()]
+            first_invalid = F.min(F.when(F.col("invalid") > 0, F.col("lsn")))
+            counted = grouped.agg(F.count("*"), F.min("lsn"), F.sum("invalid"), first_invalid)
+            return [_Counts(*row) for row in counted.collect()]
         found = self._slice(lsn_from, lsn_to, (*ROW_OPS, "REFUSED"))
-        grouped = found.group_by(_SUMMARY_KEYS).aggregate([("lsn", "count"), ("lsn", "min")])
-        return [tuple(row[name] for name in (*_SUMMARY_KEYS, "lsn_count", "lsn_min")) for row in grouped.to_pylist()]
+        invalid_lsn = pc.if_else(pc.greater(found["invalid"], 0), found["lsn"], None)
+        grouped = found.append_column("invalid_lsn", invalid_lsn).group_by(_SUMMARY_KEYS)
+        sums = [("lsn", "count"), ("lsn", "min"), ("invalid", "sum"), ("invalid_lsn", "min")]
+        counted = grouped.aggregate(sums).select([*_SUMMARY_KEYS, *map("_".join, sums)])
+        return [_Counts(*row.values()) for row in counted.to_pylist()]
 
     def epoch_end(self, lsn_from: int, lsn_to: int, max_changes: int) -> int:
         """A boundary in the range behind about max_changes row changes, or its end where there are fewer."""
@@ -129,16 +152,19 @@ class ChangeReader:
         return changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to}").where(F.col("op").isin(*ROW_OPS, "REFUSED"))
 
 
-def _table_changes(name: tuple[str, str], rows: list[tuple]) -> TableChanges:
-    mine = [row for row in rows if row[:2] == name]
-    changes = [row for row in mine if row[2] in ROW_OPS]
-    refusals = [(row[7], row[4]) for row in mine if row[2] == "REFUSED"]
+def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:
+    mine = [each for each in counts if each[:2] == name]
+    changes = [each for each in mine if each.op in ROW_OPS]
+    refused = min(((each.first_lsn, each.refusal or "") for each in mine if each.op == "REFUSED"), default=None)
+    invalid = [each.first_invalid for each in changes if each.first_invalid is not None]
     return TableChanges(
         *name,
-        schema_ids=frozenset(row[3] for row in changes),
-        n_changes=sum(row[6] for row in changes),
-        n_inserts=sum(row[6] for row in changes if row[2] == "INSERT"),
-        first_lsn=min(row[7] for row in mine),
-        refused=min(refusals) if refusals else None,
-        has_partial=any(row[5] for row in changes),
+        schema_ids=frozenset(each.schema_id for each in changes),
+        n_changes=sum(each.n for each in changes),
+        n_inserts=sum(each.n for each in changes if each.op == "INSERT"),
+        first_lsn=min(each.first_lsn for each in mine),
+        refused=refused,
+        has_partial=any(each.partial for each in changes),
+        n_invalid=0 if refused else sum(each.n_invalid for each in changes),
+        first_invalid=min((lsn for lsn in invalid if refused is None or lsn < refused[0]), default=None),
     )

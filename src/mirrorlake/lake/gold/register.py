@@ -13,7 +13,7 @@ from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
-MIRROR_CHANGED, NEEDS_RESYNC = "mirror-changed", "needs-resync"
+MIRROR_CHANGED, NEEDS_RESYNC, INVALID_VALUE = "mirror-changed", "needs-resync", "invalid-value"
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(

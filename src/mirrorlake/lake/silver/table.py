@@ -12,7 +12,7 @@ from mirrorlake.lake.delta.names import LakeNames, create_table
 CHANGE_COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, ordinal INT, op STRING, gtid STRING, commit_ts TIMESTAMP, database STRING, table STRING,
     schema_id BIGINT, before VARIANT, after VARIANT, statement STRING, changes BIGINT, checksum BIGINT, refusal STRING,
-    partial BOOLEAN
+    partial BOOLEAN, invalid INT
 """
 CHANGE_PROPERTIES = {
     "delta.enableDeletionVectors": "false",

@@ -1,0 +1,76 @@
+"""What of an epoch's row changes goes to which mirror, and which tables are mirrored no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from mirrorlake.core.position import unpack_lsn
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.gold.changes import TableChanges
+from mirrorlake.lake.gold.evolve import IsWanted, left_out
+from mirrorlake.lake.gold.register import DROPPED, INVALID_VALUE, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.table import mirror_types
+
+
+@dataclass(slots=True)
+class Decisions:
+    """is_wanted(database, table): the table filter. refuses_invalid(database, table): a value without meaning refuses
+    the table; else it is NULL in the mirror. read_definitions: all that silver knows, by schema_id."""
+
+    register: TableRegister
+    read_definitions: Callable[[], dict[int, TableSchema]]
+    is_wanted: IsWanted
+    refuses_invalid: Callable[[str, str], bool]
+    _definitions: dict[int, TableSchema] = field(default_factory=dict)
+
+    def take(
+        self, summary: list[TableChanges], planned: Collection[tuple[str, str]]
+    ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
+        """What is applied to which mirror, and the tables that are refused.
+
+        planned: tables of an open plan. What the options say was asked when it was made.
+        """
+        work, refused = [], []
+        for changes in summary:
+            entry, is_planned = self.register.get(changes.name), changes.name in planned
+            if not is_planned and not self.is_wanted(*changes.name):
+                refused += left_out(entry, changes.first_lsn)
+            elif entry is None or entry.state == DROPPED:
+                unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
+                refused.append(unknown.refused(unknown.lsn, "needs-first-copy", "its CREATE TABLE is not in the log"))
+            elif entry.state == STREAMING:
+                cause = self._refusal(entry, changes, is_planned)
+                if cause:
+                    refused.append(entry.refused(changes.first_lsn, *cause))
+                    continue
+                if changes.n_changes:
+                    work.append((changes, entry))
+                if changes.refused:
+                    lsn, refusal = changes.refused
+                    refused.append(entry.refused(lsn, *refusal.split(": ", 1)))
+        return work, refused
+
+    def _refusal(self, entry: TableEntry, changes: TableChanges, is_planned: bool) -> tuple[str, str] | None:
+        """Code and reason why none of the changes is applied."""
+        difference = self._difference(entry, changes)
+        if difference:
+            return "definition-mismatch", difference
+        if changes.first_invalid is not None and not is_planned and self.refuses_invalid(*changes.name):
+            _, number, offset = unpack_lsn(changes.first_invalid)
+            return INVALID_VALUE, f"a row at {number:06d}:{offset} has a value that its mirror cannot hold"
+        return None
+
+    def _difference(self, entry: TableEntry, changes: TableChanges) -> str | None:
+        """What of the changes' table maps the mirror does not match."""
+        if not changes.schema_ids <= self._definitions.keys():
+            self._definitions = self.read_definitions()
+        mirrored = entry.schema
+        assert mirrored, "a table that is streaming has a mirror"
+        for schema_id in sorted(changes.schema_ids):
+            seen = self._definitions[schema_id]
+            if mirror_types(seen) != mirror_types(mirrored):
+                return "the row events have other columns than the mirror"
+            if seen.primary_key != mirrored.primary_key:
+                return "the row events have another primary key than the mirror"
+        return None

@@ -1,0 +1,89 @@
+"""Values that no mirror can hold: NULL and counted, or their table is refused, as the options say."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.jobs import hops
+from mirrorlake.jobs.report import Report, report_apply
+from mirrorlake.lake.delta.notes import read_commits
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
+from tests.support.canonical import canonical_row
+from tests.support.lake_runs import LakeRun
+
+pytestmark = pytest.mark.xdist_group("invalid_values")
+
+COLUMNS = (
+    Column("id", ColumnType("int"), False), Column("day", ColumnType("date"), True),
+    Column("note", ColumnType("varchar", length=9, charset="utf8mb4"), True),
+)  # fmt: skip
+ORDERS = TableSchema("shop", "orders", COLUMNS, ("id",))
+VISITS = TableSchema("shop", "visits", COLUMNS, ())
+ZERO, DAY = (0, 0, 0), dt.date(2024, 1, 10)
+
+
+def row(number, day=DAY, note="x"):
+    return {"id": number, "day": day, "note": note}
+
+
+LOG = Log(
+    "mysql",
+    [
+        Ddl("CREATE TABLE orders (id INT PRIMARY KEY, day DATE, note VARCHAR(9)) CHARSET utf8mb4", "shop"),
+        Ddl("CREATE TABLE visits (id INT NOT NULL, day DATE, note VARCHAR(9)) CHARSET utf8mb4", "shop"),
+        Transaction([Insert(ORDERS, [row(1)])]),
+        Ddl("CREATE TABLE parts (id INT PRIMARY KEY)", "shop"),  # an epoch ends here
+        Transaction([Insert(ORDERS, [row(2), row(3, ZERO, b"\xff")]), Insert(VISITS, [row(1), row(2, ZERO)])]),
+        Transaction([Update(ORDERS, [(row(3, ZERO, b"\xff"), row(3, ZERO))]), Delete(VISITS, [row(2, ZERO)])]),
+    ],
+)
+WITH_NULLS = {
+    "orders": [row(1), row(2), row(3, None)],
+    "visits": [row(1)],
+    "parts": [],
+}
+
+
+@pytest.fixture(scope="module")
+def silver(spark, tmp_path_factory) -> LakeRun:
+    return LakeRun.up_to_silver(spark, LOG, tmp_path_factory.mktemp("invalid") / "lake")
+
+
+def lines(*tables: str) -> dict[tuple[str, str], list[str]]:
+    return {("shop", table): [canonical_row(each) for each in WITH_NULLS[table]] for table in tables}
+
+
+def test_what_became_null_is_in_the_report_and_in_the_mirrors_commit(silver, tmp_path):
+    run = silver.copied(tmp_path / "null")
+    report = report_apply(run.options(), run.spark)
+    assert [each.invalid for each in report.rows if each.hop == "apply rows"] == ["", "shop.orders: 3, shop.visits: 1"]
+    assert run.gold() == lines("orders", "parts", "visits")
+    mirror = run.lake.names.mirror(run.register.get(("shop", "orders")).mirror_id)
+    notes = [commit.note["payload"].get("invalid") for commit in read_commits(run.spark, mirror)]
+    assert notes == [3, 0, None]
+
+
+def test_changes_from_memory_are_counted_like_stored_ones(spark, tmp_path, silver):
+    report, folder = Report(), tmp_path / "memory"
+    hops.run(silver.options(lake=str(folder)), report, spark)
+    assert [each.invalid for each in report.rows if each.invalid] == ["shop.orders: 3, shop.visits: 1"]
+
+
+def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(silver, tmp_path):
+    run = silver.copied(tmp_path / "refuse")
+    report = report_apply(run.options(invalid_values_of={"shop.o*": "refuse"}), run.spark)
+    assert [(each.refused, each.invalid) for each in report.rows][-1] == (
+        "shop.orders: invalid-value", "shop.visits: 1",
+    )  # fmt: skip
+    assert run.gold() == lines("parts", "visits")
+    entry = run.register.get(("shop", "orders"))
+    assert run.mirror(entry.mirror_id) == lines("orders")[("shop", "orders")][:1]
+    assert entry.reason.startswith("a row at 000001:") and entry.reason.endswith(
+        " has a value that its mirror cannot hold"
+    )
+    report_apply(run.options(), run.spark)
+    assert run.register.get(("shop", "orders")) == entry

@@ -1,0 +1,56 @@
+"""What of an epoch is applied to which mirror, and which tables are refused, decided from silver's counts alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.position import pack_lsn
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.gold.changes import TableChanges
+from mirrorlake.lake.gold.decisions import Decisions
+from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
+
+T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
+OTHER = TableSchema("d", "t", (Column("id", ColumnType("date"), False),), ("id",))
+INVALID = ("invalid-value", "a row at 000003:400 has a value that its mirror cannot hold")
+ROW_IMAGE = (pack_lsn(0, 3, 500), "row-image: a reason")
+
+
+def changes(table="t", schema=T, refused=None, first_invalid=None) -> TableChanges:
+    first, n_invalid = pack_lsn(0, 3, 300), int(first_invalid is not None)
+    return TableChanges(
+        "d", table, frozenset({schema.schema_id}), 3, 0, first, refused, False, n_invalid, first_invalid
+    )
+
+
+def taken(found: TableChanges, *, planned=(), refuses=True, state=STREAMING) -> tuple[list[str], list[tuple]]:
+    """Tables that are worked on; (lsn, code, reason) of each that is refused."""
+    register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", T)])
+    definitions = {schema.schema_id: schema for schema in (T, OTHER)}
+    decisions = Decisions(register, lambda: definitions, lambda _, table: table != "left_out", lambda *_: refuses)
+    work, refused = decisions.take([found], planned)
+    return [entry.table for _, entry in work], [(entry.lsn, entry.code, entry.reason) for entry in refused]
+
+
+@pytest.mark.parametrize(
+    ("found", "given", "work", "refused"),
+    [
+        (changes(), {}, ["t"], []),
+        (changes(first_invalid=pack_lsn(0, 3, 400)), {"refuses": False}, ["t"], []),
+        (changes(first_invalid=pack_lsn(0, 3, 400)), {}, [], [INVALID]),
+        (changes(first_invalid=pack_lsn(0, 3, 400), refused=ROW_IMAGE), {}, [], [INVALID]),
+        # the plan was made by a run that took NULL: its commit may be there
+        (changes(first_invalid=pack_lsn(0, 3, 400)), {"planned": {("d", "t")}}, ["t"], []),
+        (changes(schema=OTHER), {}, [], [("definition-mismatch", "the row events have other columns than the mirror")]),
+        (changes("new"), {}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
+        (changes(), {"state": DROPPED}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
+        (changes("left_out"), {}, [], []),
+    ],
+)
+def test_tables_are_worked_on_or_refused_from_their_first_change_on(found, given, work, refused):
+    assert taken(found, **given) == (work, [(found.first_lsn, *cause) for cause in refused])
+
+
+def test_what_comes_before_a_refusal_in_silver_is_applied():
+    assert taken(changes(refused=ROW_IMAGE)) == (["t"], [(ROW_IMAGE[0], "row-image", "a reason")])

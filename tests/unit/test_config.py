@@ -1,0 +1,32 @@
+"""Options, from the command line and a YAML file."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.config import load_options
+from mirrorlake.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "refuses"),
+    [
+        ("{}", {}, []),
+        ("invalid_values: null", {}, []),  # without quotes: YAML's own null
+        ("invalid_values: refuse", {}, ["crm.users", "shop.logs", "shop.orders"]),
+        ("invalid_values: refuse", {"invalid_values": "null"}, []),
+        ("invalid_values_of: {'shop.*': refuse}", {}, ["shop.logs", "shop.orders"]),
+        ("invalid_values_of: {shop.logs: null, 'shop.*': refuse}", {}, ["shop.orders"]),
+        ("invalid_values_of: {'shop.*': 'null'}", {"invalid_values": "refuse"}, ["crm.users"]),
+    ],
+)
+def test_the_first_pattern_that_fits_says_whether_invalid_values_refuse_a_table(tmp_path, text, given, refuses):
+    (tmp_path / "config.yml").write_text(text)
+    options = load_options(tmp_path / "config.yml", {"lake": "l", **given})
+    tables = (("crm", "users"), ("shop", "logs"), ("shop", "orders"))
+    assert [".".join(table) for table in tables if options.refuses_invalid(*table)] == refuses
+
+
+def test_another_word_for_invalid_values_is_a_usage_error():
+    with pytest.raises(UsageError, match="^usage: option invalid_values: Input should be 'null' or 'refuse'$"):
+        load_options(None, {"lake": "l", "invalid_values": "zero"})
