@@ -15,7 +15,7 @@ from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.view import HOPS, BarView, LineView
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
-from mirrorlake.lake.gold.epoch import DDL, Epoch
+from mirrorlake.lake.gold.epoch import ROWS, Epoch
 from mirrorlake.lake.gold.register import REFUSED, TableEntry
 
 SIZES = {1: 1000, 2: 500, 3: 300}
@@ -31,17 +31,25 @@ def test_lines_tell_hop_range_rows_and_seconds():
     out = io.StringIO()
     with LineView(Console(file=out, soft_wrap=True)) as view:
         view.ingested(ingested(-1, pack_lsn(0, 2, 480)))
-        view.applied(AppliedEpoch(Epoch(7, DDL, pack_lsn(0, 2, 480), pack_lsn(0, 3, 44)), 0, (REFUSAL,)))
+        epoch = Epoch(7, ROWS, pack_lsn(0, 2, 480), pack_lsn(0, 3, 44))
+        view.applied(AppliedEpoch(epoch, 5000, (REFUSAL,), (("shop.orders", 1200),)))
+        view.applied(AppliedEpoch(epoch, 5, (), (("crm.users", 1), ("shop.orders", 2))))
         view.retrying(RetryableError("server-lost", "gone"), 4)
     lines = re.sub(r"\d+\.\d\d s$", "S", out.getvalue(), flags=re.MULTILINE).splitlines()
     assert lines == [
         "ingest    000000:4 .. 000002:480  1,200 events  S",
-        "apply     000002:480 .. 000003:44  0 changes  epoch 7 (ddl)  S",
+        "apply     000002:480 .. 000003:44  5,000 changes  epoch 7 (rows)  S",
         "refused   shop.hours: column-type: column opens has type time",
         f"          {REFUSALS['column-type']}",
+        "invalid   shop.orders: 1,200 became NULL",
+        "apply     000002:480 .. 000003:44  5 changes  epoch 7 (rows)  S",
+        "invalid   crm.users: 1 became NULL",
+        "invalid   shop.orders: 2 became NULL",
         "again in 4 s: server-lost: gone",
     ]
-    assert view.summary() == "ingest 1,200 events, apply 0 changes"
+    assert view.summary() == (
+        "ingest 1,200 events, apply 5,005 changes; invalid values that became NULL: crm.users 1, shop.orders 1,202"
+    )
 
 
 def test_bars_measure_bytes_of_log_across_files():

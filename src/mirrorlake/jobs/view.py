@@ -60,7 +60,7 @@ class View(Watcher):
             self.say(refusal_lines(entry))
         for table, n in done.invalid:
             self.invalid[table] += n
-            self.say(f"invalid   {table}: {n:,} values are NULL")
+            self.say(f"invalid   {table}: {n:,} became NULL")
 
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")
@@ -76,9 +76,9 @@ class View(Watcher):
 
     def summary(self) -> str:
         """What was committed since the view began."""
-        done = [f"{hop} {n:,} {UNITS[hop]}" for hop, n in self.counts.items() if self.seconds[hop]]
-        done += [f"invalid values as NULL: {table} {n:,}" for table, n in sorted(self.invalid.items())]
-        return ", ".join(done) or "nothing new"
+        done = ", ".join(f"{hop} {n:,} {UNITS[hop]}" for hop, n in self.counts.items() if self.seconds[hop])
+        invalid = ", ".join(f"{table} {n:,}" for table, n in sorted(self.invalid.items()))
+        return (done or "nothing new") + (f"; invalid values that became NULL: {invalid}" if invalid else "")
 
     def _commit(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str = "") -> None:
         now = time.monotonic()

@@ -28,8 +28,8 @@ def taken(found: TableChanges, *, planned=(), refuses=True, state=STREAMING) -> 
     """Tables that are worked on; (lsn, code, reason) of each that is refused."""
     register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", T)])
     definitions = {schema.schema_id: schema for schema in (T, OTHER)}
-    decisions = Decisions(register, lambda: definitions, lambda _, table: table != "left_out", lambda *_: refuses)
-    work, refused = decisions.take([found], planned)
+    decisions = Decisions(lambda: definitions, lambda _, table: table != "left_out", lambda *_: refuses)
+    work, refused = decisions.take([found], register, planned)
     return [entry.table for _, entry in work], [(entry.lsn, entry.code, entry.reason) for entry in refused]
 
 

@@ -35,14 +35,15 @@ class Replay:
         for sql in statements:
             self.run(sql)
 
-    def run(self, sql: str, sql_mode: int = STRICT) -> list[Outcome]:
+    def run(self, sql: str, sql_mode: int = STRICT, refuses_invalid: bool = False) -> list[Outcome]:
         self.lsn += 1
         changes = interpret(
             sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
             definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
         )  # fmt: skip
         self.definitions.apply(changes)
-        found = outcomes(self.lsn, [c for c in changes if c.action in ACTIONS], self.register, is_wanted)
+        known = [change for change in changes if change.action in ACTIONS]
+        found = outcomes(self.lsn, known, self.register, is_wanted, lambda *_: refuses_invalid)
         self.register.put(outcome.entry for outcome in found if outcome.entry)
         return found
 
@@ -150,6 +151,19 @@ def test_what_null_becomes_outside_strict_mode():
     assert [brief(outcome) for outcome in found] == [("rebuilt", f"t streaming {T}", columns)]
     [stopped] = Replay(*SHOP).run("alter table g modify a int not null", sql_mode=0)
     assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_invalid"),
+    [("date not null default '0000-00-00'", True), ("datetime not null", True), ("datetime default '2024-00-10'", True),
+     ("date", False), ("date default null", False), ("date default '2024-01-10'", False), ("int not null", False)],
+)  # fmt: skip
+def test_a_new_column_with_an_invalid_date_in_rows_that_exist_stops_a_table_that_refuses_those(column, is_invalid):
+    sql = f"alter table t add c {column}"
+    [accepted], [refusing] = (Replay(*SHOP).run(sql, refuses_invalid=refuses) for refuses in (False, True))
+    reason = "rows that exist get a date that no calendar has in column c"
+    assert refusing.work.checks == ((Check("true", reason, "invalid-value"),) if is_invalid else ())
+    assert (accepted.work.steps, accepted.work.checks) == (refusing.work.steps, ())
 
 
 def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():

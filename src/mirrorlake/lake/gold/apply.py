@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.evolve import IsWanted
+from mirrorlake.lake.gold.evolve import TableFilter
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
@@ -62,8 +62,8 @@ class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
     def __init__(
-        self, lake: Lake, is_wanted: IsWanted, *, epoch_changes: int,
-        refuses_invalid: Callable[[str, str], bool] = lambda *_: False, sizes: Sizes | None = None,
+        self, lake: Lake, is_wanted: TableFilter, *, epoch_changes: int,
+        refuses_invalid: TableFilter = lambda *_: False, sizes: Sizes | None = None,
     ):  # fmt: skip
         """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes.
         refuses_invalid: see ``Decisions``."""
@@ -74,7 +74,7 @@ class ApplyHop:
         self._log.renew()
         self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
         self._requests = SyncpointRequests(lake)
-        self._decisions = Decisions(self._register, lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
+        self._decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
         self._versions: dict[str, int | None] = {}
         self._sessions = threading.local()
 
@@ -130,7 +130,7 @@ class ApplyHop:
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         if ahead:
             lsn_to = min(lsn_to, ahead[0].lsn - 1)
-        work, _ = self._decisions.take(reader.summary(lsn_from, lsn_to), ())
+        work, _ = self._decisions.take(reader.summary(lsn_from, lsn_to), self._register, ())
         return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
@@ -148,7 +148,8 @@ class ApplyHop:
         if epoch.kind == DDL:
             return self._carry_out_ddl(epoch)
         planned = {(t.database, t.table): t for t in epoch.tables}
-        work, refused = self._decisions.take(reader.summary(epoch.lsn_from, epoch.lsn_to), planned.keys())
+        summary = reader.summary(epoch.lsn_from, epoch.lsn_to)
+        work, refused = self._decisions.take(summary, self._register, planned.keys())
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
             steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), work))
         done = [step for step in steps if isinstance(step, EpochTable)]
@@ -210,7 +211,8 @@ class ApplyHop:
         return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
-        lake, work = self._lake, carry_out_epoch(self._session, self._lake, epoch, self._register, self._is_wanted)
+        lake, filters = self._lake, (self._is_wanted, self._decisions.refuses_invalid)
+        work = carry_out_epoch(self._session, lake, epoch, self._register, *filters)
         self._register.commit(lake, work.entries, epoch.number)
         for identity in work.touched:
             self._versions.pop(identity, None)

@@ -26,7 +26,7 @@ from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.epoch import Epoch, EpochTable
-from mirrorlake.lake.gold.evolve import IsWanted, Outcome, outcomes
+from mirrorlake.lake.gold.evolve import Outcome, TableFilter, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.versions import newest_version
@@ -35,7 +35,7 @@ MAX_THREADS = 4
 
 
 def with_effect(
-    ahead: list[Barrier], register: TableRegister, is_wanted: IsWanted, changed: Collection[tuple[str, str]]
+    ahead: list[Barrier], register: TableRegister, is_wanted: TableFilter, changed: Collection[tuple[str, str]]
 ) -> list[Barrier]:
     """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
 
@@ -61,12 +61,17 @@ class DdlWork:
 
 
 def carry_out_epoch(
-    session: Callable[[], SparkSession], lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: IsWanted
-) -> DdlWork:
+    session: Callable[[], SparkSession], lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: TableFilter,
+    refuses_invalid: TableFilter,
+) -> DdlWork:  # fmt: skip
     """Steps 2 and 3. session: the calling thread's own. register: as it is before the epoch; it is left so."""
+
+    def carry_out_group(group: list[Barrier]) -> DdlWork:
+        return _carry_out(session(), lake, group, register.copy(), is_wanted, refuses_invalid)
+
     groups = independent(barriers.read(lake, epoch.lsn_from, epoch.lsn_to))
     with ThreadPoolExecutor(MAX_THREADS) as pool:
-        works = list(pool.map(lambda group: _carry_out(session(), lake, group, register.copy(), is_wanted), groups))
+        works = list(pool.map(carry_out_group, groups))
     return DdlWork(
         entries=sorted((entry for work in works for entry in work.entries), key=lambda entry: entry.lsn),
         executed=sorted((ddl for work in works for ddl in work.executed), key=lambda ddl: ddl[0]),
@@ -87,12 +92,13 @@ def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
 
 
 def _carry_out(
-    session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, is_wanted: IsWanted
-) -> DdlWork:
+    session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, is_wanted: TableFilter,
+    refuses_invalid: TableFilter,
+) -> DdlWork:  # fmt: skip
     """now: the register before the first of them; carried on."""
     done = DdlWork()
     for barrier in ahead:
-        effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted)
+        effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted, refuses_invalid)
         if effect:
             strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
             pinned = _pin(session, lake, barrier, now) if strongest is DdlClass.SELF_INVERSE else {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.changes import TableChanges
-from mirrorlake.lake.gold.evolve import IsWanted, left_out
+from mirrorlake.lake.gold.evolve import TableFilter, left_out
 from mirrorlake.lake.gold.register import DROPPED, INVALID_VALUE, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 
@@ -18,14 +18,13 @@ class Decisions:
     """is_wanted(database, table): the table filter. refuses_invalid(database, table): a value without meaning refuses
     the table; else it is NULL in the mirror. read_definitions: all that silver knows, by schema_id."""
 
-    register: TableRegister
     read_definitions: Callable[[], dict[int, TableSchema]]
-    is_wanted: IsWanted
-    refuses_invalid: Callable[[str, str], bool]
+    is_wanted: TableFilter
+    refuses_invalid: TableFilter
     _definitions: dict[int, TableSchema] = field(default_factory=dict)
 
     def take(
-        self, summary: list[TableChanges], planned: Collection[tuple[str, str]]
+        self, summary: list[TableChanges], register: TableRegister, planned: Collection[tuple[str, str]]
     ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
         """What is applied to which mirror, and the tables that are refused.
 
@@ -33,7 +32,7 @@ class Decisions:
         """
         work, refused = [], []
         for changes in summary:
-            entry, is_planned = self.register.get(changes.name), changes.name in planned
+            entry, is_planned = register.get(changes.name), changes.name in planned
             if not is_planned and not self.is_wanted(*changes.name):
                 refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:

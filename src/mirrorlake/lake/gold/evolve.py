@@ -55,18 +55,18 @@ class Outcome:
         return replace(after, schema=schema).refused(lsn, stop.code, stop.reason)
 
 
-IsWanted = Callable[[str, str], bool]
+TableFilter = Callable[[str, str], bool]
+"""Of a database and a table."""
 
 
 def outcomes(
-    lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, is_wanted: IsWanted
-) -> list[Outcome]:
-    """changes: of one statement. is_wanted(database, table): the table filter."""
-    return [
-        found
-        for change in changes
-        if (found := _Statement(lsn, register, is_wanted).outcome(change)) and (found.entry or found.work)
-    ]
+    lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, is_wanted: TableFilter,
+    refuses_invalid: TableFilter = lambda *_: False,
+) -> list[Outcome]:  # fmt: skip
+    """changes: of one statement. is_wanted(database, table): the table filter. refuses_invalid: see ``Decisions``."""
+    statement = _Statement(lsn, register, is_wanted, refuses_invalid)
+    found = (statement.outcome(change) for change in changes)
+    return [outcome for outcome in found if outcome and (outcome.entry or outcome.work)]
 
 
 def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
@@ -80,7 +80,8 @@ def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
 class _Statement:
     lsn: int
     register: TableRegister
-    is_wanted: IsWanted
+    is_wanted: TableFilter
+    refuses_invalid: TableFilter
 
     def outcome(self, change: DefinitionChange) -> Outcome | None:
         entry = self.register.get((change.database, change.table))
@@ -154,7 +155,7 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, entry)
         try:
-            work = _work(change, entry)
+            work = _work(change, entry, self.refuses_invalid(change.database, change.table))
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
@@ -169,13 +170,13 @@ class _Statement:
         return Outcome(TableEntry(self.lsn, change.database, change.table, REFUSED, *kept, *refusal))
 
 
-def _work(change: DefinitionChange, entry: TableEntry) -> Work | None:
+def _work(change: DefinitionChange, entry: TableEntry, refuses_invalid: bool) -> Work | None:
     remove = next((step for step in change.steps if isinstance(step, Remove)), None)
     if remove:
         rows = rows_in(remove.partitioning, remove.names, entry.schema)
         checks = (Check(rows.unclear, "a row may be in one partition or another"),) if rows.unclear else ()
         return Work(entry.mirror_id, (Delete(rows.where),), checks)
-    steps, checks = new_layout(entry.schema, change.schema, change.steps)
+    steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
     return Work(entry.mirror_id, steps, checks) if steps or checks else None
 
 

@@ -16,6 +16,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.column_values import computed_value, value_of
 from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
+from mirrorlake.lake.gold.register import INVALID_VALUE
 from mirrorlake.lake.gold.widening import widens_in_place
 
 
@@ -39,15 +40,20 @@ class _Place:
         return self.old_type == self.type or widens_in_place(self.old_type, self.type)
 
 
-def new_layout(old: TableSchema, new: TableSchema, steps: Sequence) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
+def new_layout(
+    old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool
+) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
     """The steps, and the checks before them.
 
-    Where it is not known what the server did to rows, the check is that there are none.
+    Where it is not known what the server did to rows, the check is that there are none; the same where rows get dates
+    that no calendar has, and the table refuses those.
     """
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
     places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
     checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
+    if refuses_invalid:
+        checks += tuple(_checks_of_invalid(columns, places))
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
@@ -65,6 +71,15 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
         source = next((name for name in sorted(changed) if _names(column.generated or "", name)), None)
         if source:
             yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
+
+
+def _checks_of_invalid(columns: Sequence[Keep | Add], places: Sequence[_Place]) -> Iterator[Check]:
+    """A value that is NULL in the mirror only."""
+    for step, place in zip(columns, places, strict=True):
+        if isinstance(step, Add) and step.value is not None and place.sql == "NULL" and not place.checks:
+            yield Check(
+                "true", f"rows that exist get a date that no calendar has in column {place.name}", INVALID_VALUE
+            )
 
 
 def _names(expression: str, column: str) -> bool:

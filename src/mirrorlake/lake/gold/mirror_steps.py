@@ -80,10 +80,11 @@ _CLASSES: dict[type, DdlClass] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived."""
+    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived, or held."""
 
     where: str
     reason: str
+    code: str = NEEDS_RESYNC
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,9 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
     if done is None:
         return None
     if done == 0:
-        reason = _failed_check(session, lake, work, pinned)
-        if reason:
-            return Stop(NEEDS_RESYNC, reason)
+        stop = _failed_check(session, lake, work, pinned)
+        if stop:
+            return stop
     for number, step in enumerate(work.steps[done:], done + 1):
         payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
         try:
@@ -155,15 +156,15 @@ def _steps_done(session: SparkSession, mirror: str, lsn: int) -> tuple[int | Non
     return 0, changed_by
 
 
-def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> str | None:
+def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> Stop | None:
     for check in work.checks:
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
-            return check.reason
+            return Stop(check.code, check.reason)
     step = work.steps[0] if work.steps else None
     if isinstance(step, ExchangeRows) and step.is_partitioned:
         strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
         if session.sql(strangers).collect():
-            return "rows came into a partition that they are not of (WITHOUT VALIDATION)"
+            return Stop(NEEDS_RESYNC, "rows came into a partition that they are not of (WITHOUT VALIDATION)")
     return None
 
 
