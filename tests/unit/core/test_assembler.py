@@ -29,6 +29,10 @@ T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("v", C
 
 def bronze(folder, log, max_file_bytes=20_000, block_bytes=8 << 20) -> list[pa.RecordBatch]:
     write_logs(folder, log, max_file_bytes)
+    return bronze_of(folder, block_bytes)
+
+
+def bronze_of(folder, block_bytes=8 << 20) -> list[pa.RecordBatch]:
     source = FileSource(folder, block_bytes)
     reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
     chunks = reader.read(source.read(source.earliest(), source.current()))

@@ -13,8 +13,10 @@ import pytest
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant_columns import decode_images
+from tests.record_cases import LOGS, case_database
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
-from tests.unit.core.test_partial_images import silver
+from tests.unit.core.test_assembler import bronze_of
+from tests.unit.core.test_partial_images import silver, silver_of
 
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 VALID = {
@@ -57,6 +59,15 @@ def test_values_without_meaning_are_counted_in_the_change_that_brings_them(tmp_p
     puts = found.filter(pc.is_in(found["op"], pa.array(["INSERT", "UPDATE"])))["after"].combine_chunks()
     decode_images(puts, ARROW, np.arange(6), decoded)
     assert decoded == {"day": 2, "at": 2, "stamp": 1, "utf8": 1, "cjk": 2}
+
+
+@FLAVORS
+def test_the_dates_that_real_servers_log_are_counted(flavor):
+    found = silver_of(flavor, bronze_of(LOGS / flavor))
+    is_mine = pc.equal(found["database"], case_database("types-temporal-invalid"))
+    mine = found.filter(pc.and_(is_mine, pc.equal(found["table"], "t")))
+    assert mine["op"].to_pylist() == ["INSERT", "INSERT", "UPDATE", "UPDATE"]
+    assert mine["invalid"].to_pylist() == [5, 3, 3, 4]
 
 
 def test_a_column_that_is_not_logged_counts_where_the_log_tells_its_value(tmp_path):

@@ -31,8 +31,11 @@ T = TableSchema("d", "t", tuple(Column(name, ColumnType("int"), name != "id") fo
 
 
 def silver(folder, log) -> pa.Table:
-    events = bronze(folder, log)
-    batches = Assembler(log.flavor, timeline(log.flavor, events)).assemble(events)
+    return silver_of(log.flavor, bronze(folder, log))
+
+
+def silver_of(flavor, events) -> pa.Table:
+    batches = Assembler(flavor, timeline(flavor, events)).assemble(events)
     return pa.Table.from_batches(batches, CHANGE_SCHEMA).combine_chunks()
 
 

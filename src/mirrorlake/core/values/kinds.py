@@ -7,7 +7,8 @@ import numpy as np
     ENUM, SET, TIME, OLD_TIME, DECIMAL_TEXT, UTF8_TEXT, TEXT, COMPRESSED_TEXT, BINARY, COMPRESSED_BINARY, JSON,
     UUID_INET,
 ) = range(24)  # fmt: skip
-"""Those from UTF8_TEXT on carry their length in the row."""
+"""Those from UTF8_TEXT on carry their length in the row. Dates are DATE to OLD_TIMESTAMP, texts UTF8_TEXT to
+COMPRESSED_TEXT."""
 
 MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)
 """Instead of an address: the bytes are no value of the column; the output is full."""
