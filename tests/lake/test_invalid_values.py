@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 
-import pytest
-
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs import hops
@@ -13,10 +11,9 @@ from mirrorlake.jobs.log_extent import place_of
 from mirrorlake.jobs.report import Report, report_apply
 from mirrorlake.lake.delta.notes import read_commits
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
+from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
-from tests.support.lake_runs import LakeRun
-
-pytestmark = pytest.mark.xdist_group("invalid_values")
+from tests.support.lake_runs import LakeRun, run_of
 
 COLUMNS = (
     Column("id", ColumnType("int"), False), Column("day", ColumnType("date"), True),
@@ -24,6 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 ORDERS = TableSchema("shop", "orders", COLUMNS, ("id",))
 VISITS = TableSchema("shop", "visits", COLUMNS, ())
+OFFERS = TableSchema("shop", "offers", COLUMNS[:1], ("id",))
 ZERO, DAY = (0, 0, 0), dt.date(2024, 1, 10)
 
 
@@ -36,8 +34,9 @@ LOG = Log(
     [
         Ddl("CREATE TABLE orders (id INT PRIMARY KEY, day DATE, note VARCHAR(9)) CHARSET utf8mb4", "shop"),
         Ddl("CREATE TABLE visits (id INT NOT NULL, day DATE, note VARCHAR(9)) CHARSET utf8mb4", "shop"),
-        Transaction([Insert(ORDERS, [row(1)])]),
-        Ddl("CREATE TABLE parts (id INT PRIMARY KEY)", "shop"),  # an epoch ends here
+        Ddl("CREATE TABLE offers (id INT PRIMARY KEY)", "shop"),
+        Transaction([Insert(ORDERS, [row(1)]), Insert(OFFERS, [{"id": 1}])]),
+        Ddl("ALTER TABLE offers ADD ended DATE NOT NULL DEFAULT '0000-00-00'", "shop"),
         Transaction([Insert(ORDERS, [row(2), row(3, ZERO, b"\xff")]), Insert(VISITS, [row(1), row(2, ZERO)])]),
         Transaction([Update(ORDERS, [(row(3, ZERO, b"\xff"), row(3, ZERO))]), Delete(VISITS, [row(2, ZERO)])]),
     ],
@@ -45,46 +44,36 @@ LOG = Log(
 WITH_NULLS = {
     "orders": [row(1), row(2), row(3, None)],
     "visits": [row(1)],
-    "parts": [],
+    "offers": [{"id": 1, "ended": None}],
 }
-
-
-@pytest.fixture(scope="module")
-def silver(spark, tmp_path_factory) -> LakeRun:
-    return LakeRun.up_to_silver(spark, LOG, tmp_path_factory.mktemp("invalid") / "lake")
 
 
 def lines(*tables: str) -> dict[tuple[str, str], list[str]]:
     return {("shop", table): [canonical_row(each) for each in WITH_NULLS[table]] for table in tables}
 
 
-def test_what_became_null_is_in_the_report_and_in_the_mirrors_commit(silver, tmp_path):
-    run = silver.copied(tmp_path / "null")
-    report = report_apply(run.options(), run.spark)
+def test_what_became_null_is_in_the_report_and_in_the_mirrors_commit(spark, tmp_path):
+    run, report = run_of(spark, tmp_path, lambda logs: write_logs(logs, LOG)), Report()
+    hops.run(run.options(), report, spark)
     assert [each.invalid for each in report.rows if each.hop == "apply rows"] == ["", "shop.orders: 3, shop.visits: 1"]
-    assert run.gold() == lines("orders", "parts", "visits")
+    assert run.gold() == lines("orders", "offers", "visits")
     mirror = run.lake.names.mirror(run.register.get(("shop", "orders")).mirror_id)
-    notes = [commit.note["payload"].get("invalid") for commit in read_commits(run.spark, mirror)]
+    notes = [commit.note["payload"].get("invalid") for commit in read_commits(spark, mirror)]
     assert notes == [3, 0, None]
 
 
-def test_changes_from_memory_are_counted_like_stored_ones(spark, tmp_path, silver):
-    report, folder = Report(), tmp_path / "memory"
-    hops.run(silver.options(lake=str(folder)), report, spark)
-    assert [each.invalid for each in report.rows if each.invalid] == ["shop.orders: 3, shop.visits: 1"]
-
-
-def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(silver, tmp_path):
-    run = silver.copied(tmp_path / "refuse")
-    report = report_apply(run.options(invalid_values_of={"shop.o*": "refuse"}), run.spark)
-    assert [(each.refused, each.invalid) for each in report.rows][-1] == (
-        "shop.orders: invalid-value", "shop.visits: 1",
-    )  # fmt: skip
-    assert run.gold() == lines("parts", "visits")
+def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark, tmp_path):
+    run = LakeRun.up_to_silver(spark, LOG, tmp_path)
+    report = report_apply(run.options(invalid_values_of={"shop.o*": "refuse"}), spark)
+    assert [(each.hop, each.refused, each.invalid) for each in report.rows[-2:]] == [
+        ("apply ddl", "shop.offers: invalid-value", ""),
+        ("apply rows", "shop.orders: invalid-value", "shop.visits: 1"),
+    ]
+    assert run.gold() == lines("visits")
     entry = run.register.get(("shop", "orders"))
     assert run.mirror(entry.mirror_id) == lines("orders")[("shop", "orders")][:1]
-    first = run.spark.table(run.lake.names.silver_changes).where("table = 'orders' AND invalid > 0").agg({"lsn": "min"})
+    first = spark.table(run.lake.names.silver_changes).where("table = 'orders' AND invalid > 0").agg({"lsn": "min"})
     file, offset = place_of(first.first()[0])
     assert entry.reason == f"a row at {file:06d}:{offset} has a value that its mirror cannot hold"
-    report_apply(run.options(), run.spark)
+    report_apply(run.options(), spark)
     assert run.register.get(("shop", "orders")) == entry
