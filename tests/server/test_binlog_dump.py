@@ -267,8 +267,7 @@ def test_killed_dump_is_retryable_and_the_next_read_goes_on(server, source):
     insert(server, 1)
     start = source.current()
     read_files(source, source.earliest(), start)
-    (thread,) = dump_threads(server)
-    server.execute(f"KILL {thread}")
+    server.execute(f"KILL {max(dump_threads(server))}")  # the server ends those of closed connections when it wants
     insert(server, 2)
     end = source.current()
     assert refusal_of(lambda: read_files(source, start, end), RetryableError).code == "server-lost"

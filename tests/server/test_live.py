@@ -21,8 +21,9 @@ from tests.support.logged_changes import count_logged_changes
 from tests.support.workload import Workload
 
 KILLS, KILLS_LONG = 5, 20
-RATE = 100
-"""Transactions per second."""
+RATE, RATE_LONG = 20, 100
+"""Transactions per second: the slower the machine, the more of them."""
+DDL_EVERY_S = 40
 START_S = 180
 DATABASES = ("live_0", "live_1")
 
@@ -66,9 +67,10 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
     server.reset()
     log, rng = tmp_path / "run.log", random.Random(seed)
     Workload(server, seed, databases=len(DATABASES)).create_tables()
+    rate = RATE_LONG if is_long else RATE
     workload = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.workload", "--url", server.url, "--seed", str(seed), "--rate", str(RATE),
-         "--seconds", "3600", "--databases", str(len(DATABASES)), "--ddl-every", "4000"],
+        [sys.executable, "-m", "tests.support.workload", "--url", server.url, "--seed", str(seed), "--rate", str(rate),
+         "--seconds", "3600", "--databases", str(len(DATABASES)), "--ddl-every", str(rate * DDL_EVERY_S)],
     )  # fmt: skip
     try:
         for kill in range(KILLS_LONG if is_long else KILLS):

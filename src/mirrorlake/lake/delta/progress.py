@@ -45,7 +45,7 @@ HARMLESS = {
     "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN",
 }  # fmt: skip
 """Operations of others that leave every row as it is."""
-DDL_RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
         with _settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
             session.sql(sql).collect()
     except Exception as error:
-        if any(race in str(error) for race in DDL_RACES):
+        if any(race in str(error) for race in RACES):
             raise RefusedError("lake-writer", "another process changes the same table") from error
         raise
 
@@ -243,7 +243,7 @@ def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iter
     try:
         yield
     except Exception as error:
-        may_be_lost = any(sign in str(error) for sign in (CONFLICT, CHECK_FAILED))
+        may_be_lost = any(sign in str(error) for sign in (*RACES, CHECK_FAILED))
         done = _committed(session, table, note) if may_be_lost else None
         if done is None:
             raise
