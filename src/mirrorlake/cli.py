@@ -77,6 +77,10 @@ Invalid = Annotated[
 Every = Annotated[
     float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
 ]
+Group = Annotated[
+    str | None,
+    typer.Option("--group", metavar="N/M", help="of apply: this process has the N-th of M shares of the mirrors"),
+]
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options and tuning")
 ]
@@ -121,6 +125,7 @@ def move(
     follow: Follow = False,
     invalid_values: Invalid = None,
     syncpoint_every: Every = None,
+    group: Group = None,
     config: Config = None,
     password_file: PasswordFile = None,
     tls: Tls = False,

@@ -22,7 +22,7 @@ class Options(BaseModel):
 
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
     ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
-    until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped.
+    until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped. group: ``2/4``, of ``apply``.
     invalid_values: what becomes of values that no mirror can hold as they are: NULL, or the table is refused;
     invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
     password_secret: ``scope/key`` of a Databricks secret scope.
@@ -36,6 +36,7 @@ class Options(BaseModel):
     start: str = "earliest"
     until: str = "current"
     follow: bool = False
+    group: str | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
     password_file: Path | None = None

@@ -41,6 +41,7 @@ REFUSALS: dict[str, str] = {
     # --- the lake
     "lake-source": "Use this lake with the source it was made from, or choose another folder.",
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
+    "apply-groups": "Start `mirrorlake apply --group` for every group, the first one too; run this one again.",
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
     "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
     "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",

@@ -2,96 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.delta import progress
-from mirrorlake.lake.delta.notes import read_notes
-from mirrorlake.lake.gold.ddl_class import DdlClass
-from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
-from tests.support.binlog_writer import write_logs
-from tests.support.crash import SimulatedCrash
-from tests.support.lake_runs import LakeRun
-
-COMMITS = ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
-
-
-def table(name: str, *columns: str) -> TableSchema:
-    numbers = tuple(Column(column, ColumnType("int"), nullable=column != "id") for column in columns)
-    return TableSchema("shop", name, numbers, ("id",))
-
-
-K, K_WIDER = (
-    TableSchema("shop", "k", tuple(Column(name, ColumnType("int")) for name in names), ()) for names in ("v", "vw")
-)
-"""Without a key, before and after its ALTER."""
-
-
-def insert(into: TableSchema, *rows: tuple) -> Transaction:
-    names = [column.name for column in into.columns]
-    return Transaction([Insert(into, [dict(zip(names, row, strict=True)) for row in rows])])
-
-
-def ddl(text: str) -> Ddl:
-    return Ddl(text, database="shop")
-
-
-PARTITIONS = "partition by range (id) (partition low values less than (10), partition high values less than (20))"
-ITEMS = (
-    ddl("create database shop"),
-    ddl("create table a (id int primary key, v int)"),
-    ddl("create table b (id int primary key, v int)"),
-    ddl(f"create table p (id int primary key, v int) {PARTITIONS}"),
-    ddl("create table x (id int primary key, v int)"),
-    ddl("create table k (v int)"),
-    insert(table("a", "id", "v"), (1, 1), (2, 2)),
-    insert(table("b", "id", "v"), (3, 3)),
-    insert(table("p", "id", "v"), (4, 4), (14, 14)),
-    insert(table("x", "id", "v"), (5, 5), (6, 6)),
-    insert(K, (1,), (1,), (1,), (2,)),
-    ddl("alter table k add w int default 5"),
-    ddl("alter table a add w int default 5"),
-    ddl("alter table a change v u int, drop w, add z int first"),
-    ddl("rename table a to t, b to a, t to b"),
-    ddl("alter table p exchange partition low with table x"),
-    ddl("alter table p drop partition high"),
-    ddl("truncate table a"),
-    ddl("alter table p comment 'nothing'"),
-    insert(table("b", "z", "id", "u"), (7, 7, 7)),
-    insert(table("a", "id", "v"), (8, 8)),
-    insert(table("p", "id", "v"), (9, 9)),
-    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}]), Update(K_WIDER, [({"v": 2, "w": 5}, {"v": 1, "w": 5})])]),
-    ddl("alter table p exchange partition low with table x"),
-    ddl("drop table a"),
-    ddl("create table a (id int primary key, n int)"),
-    insert(table("a", "id", "n"), (1, 100)),
-    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}])]),
-)
-EXPECTED = {
-    "a": [{"id": "1", "n": "100"}],
-    "b": [{"id": "1", "u": "1", "z": None}, {"id": "2", "u": "2", "z": None}, {"id": "7", "u": "7", "z": "7"}],
-    "k": [{"v": "1", "w": "5"}] * 2,
-    "p": [{"id": "4", "v": "4"}],
-    "x": [{"id": "5", "v": "5"}, {"id": "6", "v": "6"}, {"id": "9", "v": "9"}],
-}
-EXECUTED = {  # class of each DDL that has an effect -> how many there are
-    DdlClass.COMPARED: 7, DdlClass.REBUILT: 2, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 2,
-    DdlClass.DESTRUCTIVE: 2,
-}  # fmt: skip
+from tests.support.binlog_spec import Log
+from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
+from tests.support.ddl_log import ITEMS, N_STEPS, check_every_ddl_once
+from tests.support.lake_runs import LakeRun, n_commits
 
 
 @pytest.fixture
 def run(spark, tmp_path) -> LakeRun:
-    write_logs(tmp_path / "logs", Log("mysql", ITEMS))
-    run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
-    run.ingest()
-    run.assemble()
-    return run
+    return LakeRun.up_to_silver(spark, Log("mysql", ITEMS), tmp_path)
 
 
 def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
@@ -104,49 +27,21 @@ def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
             break
         except SimulatedCrash:
             kills += 1
-    assert {name: rows for (_, name), rows in run.gold().items()} == {
-        name: [json.dumps(row) for row in rows] for name, rows in EXPECTED.items()
-    }
-    ledger = run.spark.table(run.lake.names.control_barriers).collect()
-    assert Counter(row.kind for row in ledger if row.phase == "executed") == {
-        kind.value: n for kind, n in EXECUTED.items()
-    }
-    assert Counter(row.kind for row in ledger if row.phase == "prepared") == {DdlClass.SELF_INVERSE.value: 2}
-    assert len({(row.lsn, row.phase) for row in ledger}) == len(ledger)
-    made = [step for entry in mirrors(run) for step in ddl_steps(run, entry)]
-    assert len(set(made)) == len(made) == 17
-    assert kills > len(made)
+    check_every_ddl_once(run)
+    assert kills > N_STEPS
 
 
 def crash_after_each_commit(monkeypatch, folder: Path) -> None:
     """Every commit that is made is the last thing its process does."""
 
-    def crashing(original):
+    def crashing(commit):
         def call(*args, **kwargs):
             before = n_commits(folder)
-            result = original(*args, **kwargs)
+            result = commit(*args, **kwargs)
             if n_commits(folder) > before:
                 raise SimulatedCrash
             return result
 
         return call
 
-    for name in COMMITS:
-        original = getattr(progress, name)
-        for holder in list(__import__("sys").modules.values()):
-            if getattr(holder, "__name__", "").startswith("mirrorlake.") and getattr(holder, name, None) is original:
-                monkeypatch.setattr(holder, name, crashing(original))
-
-
-def n_commits(folder: Path) -> int:
-    return sum(1 for _ in folder.glob("**/_delta_log/*.json"))
-
-
-def mirrors(run: LakeRun) -> list[str]:
-    rows = run.spark.table(run.lake.names.control_tables).where("mirror_id IS NOT NULL")
-    return sorted(row.mirror_id for row in rows.select("mirror_id").distinct().collect())
-
-
-def ddl_steps(run: LakeRun, mirror_id: str) -> list[tuple]:
-    notes = (note for note, _ in read_notes(run.spark, run.lake.names.mirror(mirror_id)))
-    return [(mirror_id, n["payload"]["ddl_lsn"], n["payload"]["step"]) for n in notes if "ddl_lsn" in n["payload"]]
+    replace_everywhere(monkeypatch, COMMITS, crashing)

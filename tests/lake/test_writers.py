@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply import ApplyHop
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import encode_logs
@@ -39,9 +37,8 @@ def more(run):
     bring(run.logs, FILES)
 
 
-def apply_hop(run, spark=None) -> ApplyHop:
-    lake = run.lake if spark is None else Lake(spark, run.lake.names, run.lake.source, run.lake.flavor)
-    return ApplyHop(lake, lambda *name: True, epoch_changes=1_000_000)
+def apply_hop(run) -> ApplyHop:
+    return ApplyHop(run.lake_of_another_process(), lambda *name: True, epoch_changes=1_000_000)
 
 
 def apply_all(hop):
@@ -196,7 +193,7 @@ def test_an_apply_that_is_overtaken_between_two_epochs_is_refused(run):
 def test_of_two_applies_at_once_one_is_refused(run):
     run.ingest()
     run.assemble()
-    hops = [apply_hop(run, private_session(run.spark)) for _ in range(2)]
+    hops = [apply_hop(run) for _ in range(2)]
     outcome = at_once(*(lambda hop=hop: apply_all(hop) for hop in hops))
     assert sorted(outcome, key=str) == [None, "lake-writer"]
     check_gold(run)
@@ -214,7 +211,7 @@ def test_of_two_that_carry_out_an_epoch_which_a_crash_left_open_one_at_most_goes
         crash_at(monkeypatch, f"mirrorlake.lake.delta.progress.{step}", when)
         run.apply()
     monkeypatch.undo()
-    hops = [apply_hop(run, private_session(run.spark)) for _ in range(2)]
+    hops = [apply_hop(run) for _ in range(2)]
     outcome = at_once(*(lambda hop=hop: apply_all(hop) for hop in hops))
     assert set(outcome) <= {None, "lake-writer"}
     assert outcome.count(None) <= 1

@@ -20,6 +20,12 @@ from typing import Any, Literal
 
 from pytest import MonkeyPatch
 
+COMMITS = tuple(
+    f"mirrorlake.lake.delta.progress.{name}"
+    for name in ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
+)
+"""Every way to commit to a lake."""
+
 
 class SimulatedCrash(BaseException):
     """No Exception: code that survives errors must not survive this."""
@@ -51,13 +57,21 @@ def crash_at(monkeypatch: MonkeyPatch, name: str, when: Literal["before", "after
     Check ``has_crashed`` where nothing else shows that the point was reached. Raises AttributeError for an unknown
     name.
     """
-    owner, attribute = _resolve(name)
-    original = getattr(owner, attribute)
     point = CrashPoint(name)
-    replacement = _crashing(original, point, when, call_number)
-    for holder, alias in _holders(owner, attribute, original):
-        monkeypatch.setattr(holder, alias, replacement)
+    replace_everywhere(monkeypatch, [name], lambda original: _crashing(original, point, when, call_number))
     return point
+
+
+def replace_everywhere(
+    monkeypatch: MonkeyPatch, names: Iterable[str], replacement: Callable[[Callable], Callable]
+) -> None:
+    """Put ``replacement(function)`` in the place of each function, also in modules that imported it by its name."""
+    for name in names:
+        owner, attribute = _resolve(name)
+        original = getattr(owner, attribute)
+        put = replacement(original)
+        for holder, alias in _holders(owner, attribute, original):
+            monkeypatch.setattr(holder, alias, put)
 
 
 def _crashing(original: Callable, point: CrashPoint, when: str, call_number: int) -> Callable:
@@ -97,11 +111,7 @@ def _holders(owner: Any, attribute: str, original: Callable) -> list[tuple[Any, 
 
 def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Random, share: float) -> None:
     """Each call of these functions crashes with this probability: half of them before, half after what it does."""
-    for name in names:
-        owner, attribute = _resolve(name)
-        original = getattr(owner, attribute)
-        for holder, alias in _holders(owner, attribute, original):
-            monkeypatch.setattr(holder, alias, _crashing_at_random(original, random, share))
+    replace_everywhere(monkeypatch, names, lambda original: _crashing_at_random(original, random, share))
 
 
 def _crashing_at_random(original: Callable, random: Random, share: float) -> Callable:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from mirrorlake.jobs.replicate import IngestJob, Watcher, run_apply
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
 from mirrorlake.lake.gold.versions import newest_version
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
@@ -52,6 +54,9 @@ class LakeRun:
         """The same log and lake, as they are now, in another folder."""
         shutil.copytree(self.folder.parent, folder)
         return LakeRun(self.spark, folder / "logs", folder / "lake")
+
+    def lake_of_another_process(self) -> Lake:
+        return replace(self.lake, spark=private_session(self.spark))
 
     def options(self, **given) -> Options:
         return Options(**{"source": f"files:{self.logs}", "lake": str(self.folder), **given})
@@ -111,6 +116,11 @@ def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -
     """write(folder): puts the log there."""
     write(folder / "logs")
     return LakeRun(spark, folder / "logs", folder / "lake")
+
+
+def n_commits(folder: Path) -> int:
+    """Of all tables of a lake."""
+    return sum(1 for _ in folder.glob("**/_delta_log/*.json"))
 
 
 def expected_gold(history: History) -> dict[TableName, list[str]]:

@@ -18,6 +18,10 @@ from mirrorlake.lake.delta.names import UNITY
 
 def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """All three hops. Raises what opening the source, its preflight and the hops raise."""
+    if options.group:
+        raise UsageError(
+            "usage", "--group shares the work of apply: run ingest, assemble and apply as processes of their own"
+        )
     _follow(
         options,
         watcher,

@@ -17,7 +17,8 @@ from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import syncpoints
-from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges
+from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
+from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
@@ -142,7 +143,13 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
-    hop = ApplyHop(lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid)
+    group = ApplyGroup.parse(options.group) if options.group else WHOLE
+    if not group.leads:
+        _run_share(lake, group, options, watcher)
+        return
+    hop = ApplyHop(
+        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid, group=group
+    )
     applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
@@ -154,6 +161,25 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
         return has_worked
 
     _repeat(step, lambda: not options.follow, options, watcher)
+
+
+def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
+    """A group's share of what the first group plans, at least up to where silver is now."""
+    hop, fence, signs = GroupHop(lake, options.wants, group), silver_fence(lake), SignsOfGroups(group)
+
+    def step() -> bool:
+        before = hop.lsn
+        has_worked = _tell(hop.apply(), watcher.applied)
+        if has_worked or hop.lsn != before:
+            signs.seen()
+        elif not is_done() and not options.follow:
+            signs.wait([1])
+        return has_worked
+
+    def is_done() -> bool:
+        return not options.follow and hop.lsn >= fence
+
+    _repeat(step, is_done, options, watcher)
 
 
 def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:

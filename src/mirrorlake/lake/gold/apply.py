@@ -6,36 +6,26 @@ between two of them is one epoch of its own. A transaction is never cut, except 
 
 from __future__ import annotations
 
-import re
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import table_exists
-from mirrorlake.lake.delta.progress import StepCommit, claim_source, read_progress, refuse_restored
-from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.delta.progress import claim_source, read_progress, refuse_restored
 from mirrorlake.lake.gold import barriers
+from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
-from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.changes import ChangeReader
 from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.evolve import TableFilter
-from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
-from mirrorlake.lake.gold.merge import append_rows, merge_rows
-from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
-from mirrorlake.lake.gold.register import MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.net_effect import Sizes
+from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
-from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.versions import newest_version
-
-MAX_THREADS = 4
-_IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +48,32 @@ class FreshChanges:
     has_ddl: bool
 
 
+def silver_fence(lake: Lake) -> int:
+    """Up to where silver is complete; -1: nothing. Raises what ``claim_source`` raises."""
+    silver = read_progress(lake.spark, lake.names.silver_changes)
+    claim_source(silver, lake.source)
+    return silver.lsn if silver else -1
+
+
 class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
     def __init__(
         self, lake: Lake, is_wanted: TableFilter, *, epoch_changes: int,
         refuses_invalid: TableFilter = lambda *_: False, sizes: Sizes | None = None,
+        group: ApplyGroup = WHOLE,
     ):  # fmt: skip
         """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes.
-        refuses_invalid: see ``Decisions``."""
+        refuses_invalid: see ``Decisions``. group: the first one of several that share the work."""
         self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
-        self._sizes = sizes or Sizes()
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
         self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
         self._requests = SyncpointRequests(lake)
         self._decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
+        self._rows = RowEpochs(lake, self._decisions, sizes, group)
         self._versions: dict[str, int | None] = {}
-        self._sessions = threading.local()
 
     @property
     def lsn(self) -> int:
@@ -93,7 +90,7 @@ class ApplyHop:
         if self._log.open:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
         self.answer_requests()
-        fence = fresh.lsn_to if fresh else self._fence()
+        fence = fresh.lsn_to if fresh else silver_fence(self._lake)
         fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
@@ -111,11 +108,6 @@ class ApplyHop:
     def flush(self) -> None:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""
         self._log.flush()
-
-    def _fence(self) -> int:
-        silver = read_progress(self._lake.spark, self._lake.names.silver_changes)
-        claim_source(silver, self._lake.source)
-        return silver.lsn if silver else -1
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
@@ -147,72 +139,15 @@ class ApplyHop:
     def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
         if epoch.kind == DDL:
             return self._carry_out_ddl(epoch)
-        planned = {(t.database, t.table): t for t in epoch.tables}
-        summary = reader.summary(epoch.lsn_from, epoch.lsn_to)
-        work, refused = self._decisions.take(summary, self._register, planned.keys())
-        with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(work)))) as pool:
-            steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), work))
-        done = [step for step in steps if isinstance(step, EpochTable)]
-        refused += [step for step in steps if isinstance(step, TableEntry)]
-        self._register.commit(self._lake, refused, epoch.number)
-        self._log.finish(tuple(done))
-        invalid = tuple(
-            (".".join(changes.name), changes.n_invalid)
-            for (changes, _), step in zip(work, steps, strict=True)
-            if changes.n_invalid and isinstance(step, EpochTable)
-        )
-        return AppliedEpoch(epoch, sum(changes.n_changes for changes, _ in work), tuple(refused), invalid)
-
-    def _apply_or_refuse(
-        self, epoch: Epoch, reader: ChangeReader, planned: dict[tuple[str, str], EpochTable], changes: TableChanges,
-        entry: TableEntry,
-    ) -> EpochTable | TableEntry:  # fmt: skip
-        """The table's step, or why it is mirrored no more: others changed the mirror, or the work found a refusal."""
-        mirror = self._lake.names.mirror(entry.mirror_id)
-        try:
-            done, changed_by = self._apply_table(epoch, reader, planned.get(changes.name), changes, entry)
-        except AnalysisException:
-            if table_exists(self._session(), mirror):
-                raise
-            return _changed(entry, changes.first_lsn, "the mirror table is gone")
-        except Exception as error:  # of what Spark ran only the text comes back
-            found = _IN_SPARK.search(str(error))
-            if found is None:
-                raise
-            return entry.refused(changes.first_lsn, found[1], found[2])
-        if changed_by:
-            return _changed(entry, changes.first_lsn, f"others changed the mirror table: {', '.join(changed_by)}")
-        return done
-
-    def _apply_table(
-        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
-    ) -> tuple[EpochTable, tuple[str, ...]]:
-        """The step, and what others did to the mirror before it."""
-        lake, session = self._lake, self._session()
-        lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
-        types, key = mirror_types(entry.schema), entry.schema.primary_key
-        payload = lake.payload(
-            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=changes.n_invalid
-        )
-        mirror = lake.names.mirror(entry.mirror_id)
-        if not key:
-            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, types, self._sizes)
-            step = write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
-            return self._done(entry, step)
-        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
-        if changes.only_inserts or (planned and planned.version == 0):
-            step = append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
-        else:
-            step = merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
-        return self._done(entry, step)
-
-    def _done(self, entry: TableEntry, step: StepCommit) -> tuple[EpochTable, tuple[str, ...]]:
-        self._versions[entry.mirror_id] = step.version
-        return EpochTable(*entry.name, entry.mirror_id, step.version), step.changed_by
+        work = self._rows.carry_out(epoch, reader, self._register)
+        self._versions |= {table.mirror_id: table.version for table in work.done}
+        self._register.commit(self._lake, work.refused, epoch.number)
+        self._log.finish(work.done)
+        return AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         lake, filters = self._lake, (self._is_wanted, self._decisions.refuses_invalid)
-        work = carry_out_epoch(self._session, lake, epoch, self._register, *filters)
+        work = carry_out_epoch(self._rows.session, lake, epoch, self._register, *filters)
         self._register.commit(lake, work.entries, epoch.number)
         for identity in work.touched:
             self._versions.pop(identity, None)
@@ -223,11 +158,27 @@ class ApplyHop:
         self._log.finish(tuple(done.values()))
         return AppliedEpoch(epoch, 0, tuple(e for e in work.entries if e.state == REFUSED))
 
-    def _session(self):
-        if not hasattr(self._sessions, "session"):
-            self._sessions.session = private_session(self._lake.spark)
-        return self._sessions.session
 
+class GroupHop:
+    """Carries out its group's share of the epochs that the first group plans."""
 
-def _changed(entry: TableEntry, lsn: int, reason: str) -> TableEntry:
-    return entry.refused(lsn, MIRROR_CHANGED, reason)
+    def __init__(self, lake: Lake, is_wanted: TableFilter, group: ApplyGroup, sizes: Sizes | None = None):
+        self._lake, self._register = lake, TableRegister()
+        decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, lambda *_: False)
+        self._rows = RowEpochs(lake, decisions, sizes, group)
+        self._carried_out = 0
+        self.lsn = -1
+        """Every mirror of every group has everything up to here."""
+
+    def apply(self) -> Iterator[AppliedEpoch]:
+        """This group's mirrors of the epoch that is open; nothing when they are done or there is none."""
+        log, lake = EpochLog(self._lake), self._lake
+        self.lsn, epoch = log.applied_lsn, log.open
+        if epoch is None or epoch.kind != ROWS or epoch.number == self._carried_out:
+            return
+        self._register.put(TableRegister.read(lake, up_to=epoch.lsn_from))
+        work = self._rows.carry_out(epoch, ChangeReader(lake), self._register)
+        for entry in work.refused:
+            self._register.commit(lake, [entry], epoch.number, of=entry.mirror_id)
+        self._carried_out = epoch.number
+        yield AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)

@@ -78,8 +78,11 @@ class TableRegister:
     def __iter__(self) -> Iterator[TableEntry]:
         return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
 
-    def commit(self, lake: Lake, entries: list[TableEntry], epoch: int) -> None:
-        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds."""
+    def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
+        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds.
+
+        of: the mirror whose refusal a group tells the first one, a commit of its own.
+        """
         if not entries:
             return
         newest = {(e.lsn, *e.name): e for e in entries}
@@ -87,7 +90,7 @@ class TableRegister:
             pa.Table.from_pylist([e.to_row() for e in newest.values()], schema=_ROW_SCHEMA), TABLES_COLUMNS
         )
         append_once(
-            lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(HOP), lsn=epoch,
+            lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(f"{HOP}/{of}" if of else HOP), lsn=epoch,
             payload=lake.payload(HOP, epoch=epoch),
         )  # fmt: skip
         self.put(entries)

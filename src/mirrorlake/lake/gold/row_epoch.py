@@ -1,0 +1,165 @@
+"""An epoch of row changes: one commit for each mirror, side by side in threads, and over several processes if asked.
+
+    1. plan row        control_epochs, before anything else; names the mirrors
+    2. mirror commits  each carries the epoch's end as its transaction id; one that is there is not made again
+    3. register commit of tables that stop being mirrored
+    4. done row        with the next plan
+
+Where groups share the work (``apply_group.py``), each makes the commits of its own mirrors; the first group has the
+other steps, and goes on when every mirror's history shows its commit.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.progress import StepCommit, step_done
+from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
+from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.decisions import Decisions
+from mirrorlake.lake.gold.epoch import Epoch, EpochTable
+from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
+from mirrorlake.lake.gold.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
+from mirrorlake.lake.gold.register import MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.table import mirror_types
+
+MAX_THREADS = 4
+TableName = tuple[str, str]
+_Work = tuple[TableChanges, TableEntry]
+_IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
+
+
+@dataclass(frozen=True, slots=True)
+class RowWork:
+    """done: the mirrors with the versions that hold the epoch. refused: the tables that its changes or its work stop.
+    n_changes, invalid: applied by this process; see ``AppliedEpoch``.
+    """
+
+    done: tuple[EpochTable, ...]
+    refused: list[TableEntry]
+    n_changes: int
+    invalid: tuple[tuple[str, int], ...]
+
+
+class RowEpochs:
+    """Carries them out one by one."""
+
+    def __init__(self, lake: Lake, decisions: Decisions, sizes: Sizes | None = None, group: ApplyGroup = WHOLE):
+        self._lake, self._decisions, self._group = lake, decisions, group
+        self._sizes, self._sessions = sizes or Sizes(), threading.local()
+
+    def session(self) -> SparkSession:
+        """The calling thread's own."""
+        if not hasattr(self._sessions, "session"):
+            self._sessions.session = private_session(self._lake.spark)
+        return self._sessions.session
+
+    def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
+        """Step 2 of this group's mirrors; the first group waits for the others', and has the refusals of all."""
+        planned = {(t.database, t.table): t for t in epoch.tables}
+        summary = reader.summary(epoch.lsn_from, epoch.lsn_to)
+        work, refused = self._decisions.take(summary, register, planned.keys())
+        mine = [item for item in work if self._is_mine(planned, *item)]
+        with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(mine)))) as pool:
+            steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), mine))
+        n_changes, invalid = sum(changes.n_changes for changes, _ in mine), _invalid_values(mine, steps)
+        if self._group.leads:
+            steps += self._steps_of_others(epoch, [item for item in work if item not in mine])
+        done = tuple(step for step in steps if isinstance(step, EpochTable))
+        stopped = [step for step in steps if isinstance(step, TableEntry)]
+        return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, invalid)
+
+    def _is_mine(self, planned: Mapping[TableName, EpochTable], changes: TableChanges, entry: TableEntry) -> bool:
+        """What is not in the plan, because of options that were others when it was made, is the first group's."""
+        return self._group.owns(entry.mirror_id) if changes.name in planned else self._group.leads
+
+    def _apply_or_refuse(
+        self, epoch: Epoch, reader: ChangeReader, planned: Mapping[TableName, EpochTable], changes: TableChanges,
+        entry: TableEntry,
+    ) -> EpochTable | TableEntry:  # fmt: skip
+        """The mirror's step, or why it is mirrored no more: others changed it, or the work found a refusal."""
+        mirror = self._lake.names.mirror(entry.mirror_id)
+        try:
+            return _outcome(changes, entry, self._apply(epoch, reader, planned.get(changes.name), changes, entry))
+        except AnalysisException:
+            if table_exists(self.session(), mirror):
+                raise
+            return entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone")
+        except RefusedError as error:  # a former owner of the mirror has done the same step meanwhile
+            if error.code != "lake-writer" or not self._group.shares:
+                raise
+            return _outcome(changes, entry, _step_of(self.session(), self._lake, epoch, entry))
+        except Exception as error:  # of what Spark ran only the text comes back
+            found = _IN_SPARK.search(str(error))
+            if found is None:
+                raise
+            return entry.refused(changes.first_lsn, found[1], found[2])
+
+    def _apply(
+        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
+    ) -> StepCommit:
+        lake, session, types, key = self._lake, self.session(), mirror_types(entry.schema), entry.schema.primary_key
+        lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
+        payload = lake.payload(
+            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=changes.n_invalid
+        )
+        if not key:
+            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, types, self._sizes)
+            return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
+        mirror = lake.names.mirror(entry.mirror_id)
+        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
+        if changes.only_inserts or (planned and planned.version == 0):
+            return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
+        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
+
+    def _steps_of_others(self, epoch: Epoch, others: list[_Work]) -> list[EpochTable | TableEntry]:
+        """Waits until every one is there. Raises RetryableError ``apply-groups``."""
+        waiting, found = dict(enumerate(others)), []
+        signs = SignsOfGroups(self._group)
+        while waiting:
+            register = TableRegister.read(self._lake, up_to=epoch.lsn_to)
+            for i, (changes, entry) in list(waiting.items()):
+                known, step = register.get(changes.name), _step_of(self.session(), self._lake, epoch, entry)
+                if step:
+                    found.append(_outcome(changes, entry, step))
+                elif known and known.state == REFUSED and known.lsn > epoch.lsn_from:
+                    found.append(known)
+                else:
+                    continue
+                del waiting[i]
+                signs.seen()
+            if waiting:
+                signs.wait(self._group.owner_of(entry.mirror_id) for _, entry in waiting.values())
+        return found
+
+
+def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (".".join(changes.name), changes.n_invalid)
+        for (changes, _), step in zip(work, steps, strict=True)
+        if changes.n_invalid and isinstance(step, EpochTable)
+    )
+
+
+def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, entry: TableEntry) -> StepCommit | None:
+    mirror, app_id = lake.names.mirror(entry.mirror_id), lake.app_id(entry.mirror_id)
+    return step_done(session, mirror, app_id=app_id, lsn=epoch.lsn_to)
+
+
+def _outcome(changes: TableChanges, entry: TableEntry, step: StepCommit) -> EpochTable | TableEntry:
+    if step.changed_by:
+        what = f"others changed the mirror table: {', '.join(step.changed_by)}"
+        return entry.refused(changes.first_lsn, MIRROR_CHANGED, what)
+    return EpochTable(*entry.name, entry.mirror_id, step.version)

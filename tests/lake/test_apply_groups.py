@@ -1,0 +1,213 @@
+"""Several processes apply one lake, and mirrors move between them at any moment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import cycle
+from threading import Event, Lock
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from mirrorlake.errors import RefusedError, RetryableError, UsageError
+from mirrorlake.jobs.replicate import Watcher, run_apply
+from mirrorlake.lake.delta.notes import read_notes
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.apply_group import ApplyGroup
+from mirrorlake.lake.gold.register import REFUSED
+from tests.support.binlog_spec import Log
+from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
+from tests.support.ddl_log import ITEMS, check_every_ddl_once, ddl, insert, table
+from tests.support.histories import random_history
+from tests.support.lake_runs import QUIET, LakeRun, expected_gold, n_commits
+
+COUNTS = (2, 1, 3)
+"""Of how many groups one layout after another is."""
+
+
+@dataclass
+class Layout:
+    """Processes that share the mirrors. left: so many commits, and the next layout takes over. overtaken: that one is
+    over, too."""
+
+    count: int
+    left: int
+    over: Event = field(default_factory=Event)
+    overtaken: Event = field(default_factory=Event)
+
+
+class Relay:
+    """Layouts on one lake, one after another, as new processes.
+
+    The former ones run on. Each comes to one more commit, tries it when the next layout has made its own, and that is
+    the last thing it does.
+    """
+
+    def __init__(self, run: LakeRun, monkeypatch, commits_each: int):
+        self._run, self._commits_each = run, commits_each
+        self._layouts: dict[int, tuple[SparkSession, Layout]] = {}
+        self._lock = Lock()
+        self.overtaken_tries = 0
+        replace_everywhere(monkeypatch, COMMITS, self._committing)
+        replace_everywhere(monkeypatch, ["mirrorlake.lake.delta.session.private_session"], self._making_session)
+
+    def _committing(self, commit: Callable) -> Callable:
+        def call(session, *args, **kwargs):
+            _, layout = self._layouts[id(session)]
+            if layout.over.is_set():
+                layout.overtaken.wait()
+                self.overtaken_tries += 1
+                commit(session, *args, **kwargs)
+                raise SimulatedCrash
+            before = n_commits(self._run.folder)
+            result = commit(session, *args, **kwargs)
+            with self._lock:
+                layout.left -= n_commits(self._run.folder) > before
+                if layout.left <= 0:
+                    layout.over.set()
+            return result
+
+        return call
+
+    def _making_session(self, make: Callable) -> Callable:
+        def call(session):
+            made, (_, layout) = make(session), self._layouts[id(session)]
+            self._layouts[id(made)] = made, layout
+            return made
+
+        return call
+
+    def process(self, layout: Layout, number: int) -> str | None:
+        """One process of a layout; None when it ends as it should, else why not."""
+        lake = self._run.lake_of_another_process()
+        self._layouts[id(lake.spark)] = lake.spark, layout
+        try:
+            run_apply(lake, self._run.options(group=f"{number}/{layout.count}"), QUIET)
+        except SimulatedCrash:
+            return "crash"
+        except RefusedError as error:
+            return error.code
+        except AnalysisException:  # columns that a DDL of the next layout has taken away
+            return "overtaken" if layout.over.is_set() else "analysis"
+        return None
+
+    def finish(self) -> list[str]:
+        """Layout after layout until one has nothing left to do; what processes ended with."""
+        former, started = None, []
+        with ThreadPoolExecutor(64) as pool:
+            for count in cycle(COUNTS):
+                layout = Layout(count, self._commits_each)
+                processes = [pool.submit(self.process, layout, number + 1) for number in range(count)]
+                while not layout.over.is_set() and not all(process.done() for process in processes):
+                    layout.over.wait(0.1)
+                layout.over.set()
+                if former:
+                    former.overtaken.set()
+                former, started = layout, [*started, *processes]
+                if all(process.done() and process.result() is None for process in processes):
+                    break
+            before = self._run.versions()
+            former.overtaken.set()
+        assert self._run.versions() == before
+        return [process.result() for process in started]
+
+
+def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
+    run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS), tmp_path)
+    relay = Relay(run, monkeypatch, 1 if is_long else 2)
+    ends = relay.finish()
+    monkeypatch.undo()
+    assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}
+    assert relay.overtaken_tries > 20
+    check_every_ddl_once(run)
+    check_every_step_once(run)
+
+
+def check_every_step_once(run: LakeRun) -> None:
+    """Each mirror has one commit of each transaction id, each epoch one plan and one end."""
+    for entry in run.register:
+        if entry.mirror_id:
+            notes = [note for note, _ in read_notes(run.spark, run.lake.names.mirror(entry.mirror_id))]
+            steps = [(note["app_id"], note["txn_version"]) for note in notes if note["app_id"]]
+            assert len(set(steps)) == len(steps)
+    rows = run.spark.table(run.lake.names.control_epochs).orderBy("epoch", "phase").collect()
+    assert [(row.epoch, row.phase) for row in rows] == [
+        (i + 1, phase) for i in range(len(rows) // 2) for phase in ("done", "plan")
+    ]
+
+
+class CountChanges(Watcher):
+    n_changes = 0
+
+    def applied(self, done):
+        self.n_changes += done.n_changes
+
+
+def in_groups(run: LakeRun, count: int) -> dict[int, int]:
+    """Apply with one process for each group, at once; how many changes each has applied."""
+    watchers = {number: CountChanges() for number in range(1, count + 1)}
+
+    def process(number: int) -> None:
+        run_apply(run.lake_of_another_process(), run.options(group=f"{number}/{count}"), watchers[number])
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(process, watchers))
+    return {number: watcher.n_changes for number, watcher in watchers.items()}
+
+
+def test_each_group_applies_its_own_mirrors(spark, tmp_path):
+    history = random_history(5, items=12, tables=4, keyless=0.3)
+    run = LakeRun.up_to_silver(spark, history.log("mariadb"), tmp_path)
+    applied = in_groups(run, 3)
+    assert run.gold() == expected_gold(history)
+    owners = {ApplyGroup(1, 3).owner_of(entry.mirror_id) for entry in run.register}
+    assert len(owners) > 1 and {number for number, n_changes in applied.items() if n_changes} == owners
+    assert sum(applied.values()) == sum(transaction.count for transaction in history.transactions)
+    check_every_step_once(run)
+
+
+def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spark, tmp_path):
+    tables = [table(f"t{i}", "id", "v") for i in range(6)]
+    creates = [ddl(f"create table t{i} (id int primary key, v int)") for i in range(6)]
+    rows = [[insert(each, (i, i)) for each in tables] for i in (1, 2)]
+    log = Log(
+        "mysql", (ddl("create database shop"), *creates, *rows[0], ddl("create table z (id int primary key)"), *rows[1])
+    )
+    run = LakeRun.up_to_silver(spark, log, tmp_path)
+    hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=1_000)
+    epochs = hop.apply()
+    next(epochs), next(epochs)
+    hop.flush()
+    gone, *_ = (entry for entry in run.register if ApplyGroup(1, 2).owner_of(entry.mirror_id) == 2)
+    shutil.rmtree(run.lake.names.mirror_path(gone.mirror_id))
+    in_groups(run, 2)
+    refused = {entry.name: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
+    assert refused == {gone.name: ("mirror-changed", "the mirror table is gone")}
+    both = [json.dumps({"id": str(i), "v": str(i)}) for i in (1, 2)]
+    assert run.gold() == {("shop", "z"): []} | {
+        ("shop", each.table): both for each in tables if each.table != gone.table
+    }
+
+
+def test_a_group_without_the_others_gives_up(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("mirrorlake.lake.gold.apply_group.PATIENCE_S", 1.0)
+    run = LakeRun.up_to_silver(spark, random_history(5, items=6, tables=5).log("mysql"), tmp_path)
+    missing = []
+    for group in ("2/2", "1/2"):
+        with pytest.raises(RetryableError) as error:
+            run.apply(group=group)
+        missing.append(error.value.message)
+    assert missing == ["no sign of apply group 1/2 for 1 s", "no sign of apply group 2/2 for 1 s"]
+    run.apply()
+    check_every_step_once(run)
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "-1/2"])
+def test_what_is_no_group(text):
+    with pytest.raises(UsageError, match="a group is written 2/4"):
+        ApplyGroup.parse(text)

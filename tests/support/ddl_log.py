@@ -1,0 +1,104 @@
+"""A log with DDL of every class between row changes of five tables, and what the tables hold at its end."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.delta.notes import read_notes
+from mirrorlake.lake.gold.ddl_class import DdlClass
+from tests.support.binlog_spec import Ddl, Delete, Insert, Transaction, Update
+from tests.support.lake_runs import LakeRun
+
+
+def table(name: str, *columns: str) -> TableSchema:
+    numbers = tuple(Column(column, ColumnType("int"), nullable=column != "id") for column in columns)
+    return TableSchema("shop", name, numbers, ("id",))
+
+
+K, K_WIDER = (
+    TableSchema("shop", "k", tuple(Column(name, ColumnType("int")) for name in names), ()) for names in ("v", "vw")
+)
+"""Without a key, before and after its ALTER."""
+
+
+def insert(into: TableSchema, *rows: tuple) -> Transaction:
+    names = [column.name for column in into.columns]
+    return Transaction([Insert(into, [dict(zip(names, row, strict=True)) for row in rows])])
+
+
+def ddl(text: str) -> Ddl:
+    return Ddl(text, database="shop")
+
+
+PARTITIONS = "partition by range (id) (partition low values less than (10), partition high values less than (20))"
+ITEMS = (
+    ddl("create database shop"),
+    ddl("create table a (id int primary key, v int)"),
+    ddl("create table b (id int primary key, v int)"),
+    ddl(f"create table p (id int primary key, v int) {PARTITIONS}"),
+    ddl("create table x (id int primary key, v int)"),
+    ddl("create table k (v int)"),
+    insert(table("a", "id", "v"), (1, 1), (2, 2)),
+    insert(table("b", "id", "v"), (3, 3)),
+    insert(table("p", "id", "v"), (4, 4), (14, 14)),
+    insert(table("x", "id", "v"), (5, 5), (6, 6)),
+    insert(K, (1,), (1,), (1,), (2,)),
+    ddl("alter table k add w int default 5"),
+    ddl("alter table a add w int default 5"),
+    ddl("alter table a change v u int, drop w, add z int first"),
+    ddl("rename table a to t, b to a, t to b"),
+    ddl("alter table p exchange partition low with table x"),
+    ddl("alter table p drop partition high"),
+    ddl("truncate table a"),
+    ddl("alter table p comment 'nothing'"),
+    insert(table("b", "z", "id", "u"), (7, 7, 7)),
+    insert(table("a", "id", "v"), (8, 8)),
+    insert(table("p", "id", "v"), (9, 9)),
+    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}]), Update(K_WIDER, [({"v": 2, "w": 5}, {"v": 1, "w": 5})])]),
+    ddl("alter table p exchange partition low with table x"),
+    ddl("drop table a"),
+    ddl("create table a (id int primary key, n int)"),
+    insert(table("a", "id", "n"), (1, 100)),
+    Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}])]),
+)
+_ROWS = {
+    "a": [{"id": "1", "n": "100"}],
+    "b": [{"id": "1", "u": "1", "z": None}, {"id": "2", "u": "2", "z": None}, {"id": "7", "u": "7", "z": "7"}],
+    "k": [{"v": "1", "w": "5"}] * 2,
+    "p": [{"id": "4", "v": "4"}],
+    "x": [{"id": "5", "v": "5"}, {"id": "6", "v": "6"}, {"id": "9", "v": "9"}],
+}
+EXPECTED = {("shop", name): [json.dumps(row) for row in rows] for name, rows in _ROWS.items()}
+"""Canonical rows of every table, as ``LakeRun.gold`` gives them."""
+EXECUTED = {  # class of each DDL that has an effect -> how many there are
+    DdlClass.COMPARED: 7, DdlClass.REBUILT: 2, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 2,
+    DdlClass.DESTRUCTIVE: 2,
+}  # fmt: skip
+N_STEPS = 17
+"""Commits on mirrors that carry out these."""
+
+
+def check_every_ddl_once(run: LakeRun) -> None:
+    """The rows are right, and ledger and histories show each DDL and each of its steps once."""
+    assert run.gold() == EXPECTED
+    ledger = run.spark.table(run.lake.names.control_barriers).collect()
+    assert Counter(row.kind for row in ledger if row.phase == "executed") == {
+        kind.value: n for kind, n in EXECUTED.items()
+    }
+    assert Counter(row.kind for row in ledger if row.phase == "prepared") == {DdlClass.SELF_INVERSE.value: 2}
+    assert len({(row.lsn, row.phase) for row in ledger}) == len(ledger)
+    made = [step for mirror_id in _mirrors(run) for step in _ddl_steps(run, mirror_id)]
+    assert len(set(made)) == len(made) == N_STEPS
+
+
+def _mirrors(run: LakeRun) -> list[str]:
+    rows = run.spark.table(run.lake.names.control_tables).where("mirror_id IS NOT NULL")
+    return sorted(row.mirror_id for row in rows.select("mirror_id").distinct().collect())
+
+
+def _ddl_steps(run: LakeRun, mirror_id: str) -> list[tuple]:
+    notes = (note for note, _ in read_notes(run.spark, run.lake.names.mirror(mirror_id)))
+    return [(mirror_id, n["payload"]["ddl_lsn"], n["payload"]["step"]) for n in notes if "ddl_lsn" in n["payload"]]
