@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from mirrorlake.core.binlog.framing import verify_checksums, verify_continuity
 from mirrorlake.core.position import BinlogPosition, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError, UsageError
 from mirrorlake.mysql import connection as connection_module
@@ -14,6 +13,7 @@ from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin
 from mirrorlake.mysql.preflight import refuse_failed, run_preflight
+from tests.support.log_bytes import read_files
 from tests.support.servers import running_server
 
 
@@ -54,23 +54,6 @@ def flush(server) -> None:
 
 def checkpoints(server, log_file: str) -> list[str]:
     return [row[5] for row in server.query(f"SHOW BINLOG EVENTS IN '{log_file}'") if row[2] == "Binlog_checkpoint"]
-
-
-def raw_of(block) -> bytes:
-    pairs = zip(block.events.offset.tolist(), block.events.length.tolist(), strict=True)
-    return b"".join(block.buf[offset : offset + length].tobytes() for offset, length in pairs)
-
-
-def read_files(source, start, end) -> dict[str, bytes]:
-    """File name -> bytes read from it; every block is checked as ingest checks it."""
-    found: dict[str, bytes] = {}
-    expected = start if isinstance(start, BinlogPosition) else None
-    for block in source.read(start, end):
-        verify_continuity(block, expected)
-        verify_checksums(block)
-        expected = BinlogPosition(block.log_file, block.end_pos)
-        found[block.log_file] = found.get(block.log_file, b"") + raw_of(block)
-    return found
 
 
 def on_disk(server) -> dict[str, bytes]:

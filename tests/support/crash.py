@@ -27,6 +27,10 @@ COMMITS = tuple(
 """Every way to commit to a lake."""
 
 
+When = Literal["before", "after"]
+"""It does anything, or all that it does."""
+
+
 class SimulatedCrash(BaseException):
     """No Exception: code that survives errors must not survive this."""
 
@@ -40,17 +44,17 @@ class CrashPoint:
     has_crashed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def count(self) -> int:
+    def is_due(self, call_number: int) -> bool:
         with self._lock:
             self.calls += 1
-            return self.calls
+            return self.calls == call_number
 
-    def crash(self) -> None:
+    def crash(self) -> SimulatedCrash:
         self.has_crashed = True
-        raise SimulatedCrash(self.name)
+        return SimulatedCrash(self.name)
 
 
-def crash_at(monkeypatch: MonkeyPatch, name: str, when: Literal["before", "after"], call_number: int = 1) -> CrashPoint:
+def crash_at(monkeypatch: MonkeyPatch, name: str, when: When, call_number: int = 1) -> CrashPoint:
     """Makes the call_number-th call of a function crash before it does anything, or after all it does.
 
     name: dotted, of a module's function or a class's method; modules that imported the function by name crash too.
@@ -58,7 +62,11 @@ def crash_at(monkeypatch: MonkeyPatch, name: str, when: Literal["before", "after
     name.
     """
     point = CrashPoint(name)
-    replace_everywhere(monkeypatch, [name], lambda original: _crashing(original, point, when, call_number))
+
+    def when_due() -> When | None:
+        return when if point.is_due(call_number) else None
+
+    replace_everywhere(monkeypatch, [name], lambda function: failing(function, when_due, point.crash))
     return point
 
 
@@ -74,18 +82,20 @@ def replace_everywhere(
             monkeypatch.setattr(holder, alias, put)
 
 
-def _crashing(original: Callable, point: CrashPoint, when: str, call_number: int) -> Callable:
-    @wraps(original)
-    def crashing(*args: Any, **kwargs: Any) -> Any:
-        is_due = point.count() == call_number
-        if is_due and when == "before":
-            point.crash()
-        result = original(*args, **kwargs)
-        if is_due:
-            point.crash()
+def failing(function: Callable, when_due: Callable[[], When | None], error: Callable[[], BaseException]) -> Callable:
+    """The function, which fails before it does anything or after all it does, in a call for which that is due."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        due = when_due()
+        if due == "before":
+            raise error()
+        result = function(*args, **kwargs)
+        if due == "after":
+            raise error()
         return result
 
-    return crashing
+    return call
 
 
 def _resolve(name: str) -> tuple[Any, str]:
@@ -111,18 +121,11 @@ def _holders(owner: Any, attribute: str, original: Callable) -> list[tuple[Any, 
 
 def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Random, share: float) -> None:
     """Each call of these functions crashes with this probability: half of them before, half after what it does."""
-    replace_everywhere(monkeypatch, names, lambda original: _crashing_at_random(original, random, share))
 
-
-def _crashing_at_random(original: Callable, random: Random, share: float) -> Callable:
-    @wraps(original)
-    def crashing(*args: Any, **kwargs: Any) -> Any:
+    def when_due() -> When | None:
         dice = random.random()
-        if dice < share / 2:
-            raise SimulatedCrash(original.__name__)
-        result = original(*args, **kwargs)
-        if dice < share:
-            raise SimulatedCrash(original.__name__)
-        return result
+        return "before" if dice < share / 2 else "after" if dice < share else None
 
-    return crashing
+    replace_everywhere(
+        monkeypatch, names, lambda function: failing(function, when_due, lambda: SimulatedCrash(function.__name__))
+    )

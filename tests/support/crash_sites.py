@@ -15,9 +15,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -26,6 +25,7 @@ from pyspark.sql.readwriter import DataFrameReader, DataFrameWriterV2
 from pytest import MonkeyPatch
 
 import mirrorlake
+from tests.support.crash import When, failing
 
 SOURCE = str(Path(mirrorlake.__file__).parent)
 Site = tuple[str, ...]
@@ -53,7 +53,7 @@ class UnheardOf(Exception):
 class CrashSites:
     """failed: the sites that have failed, in order."""
 
-    def __init__(self, monkeypatch: MonkeyPatch, when: Literal["before", "after"], is_chosen: Callable[[Site], bool]):
+    def __init__(self, monkeypatch: MonkeyPatch, when: When, is_chosen: Callable[[Site], bool]):
         self._is_chosen = is_chosen
         self.failed: dict[Site, None] = {}
         self._when, self._armed, self._lock = when, False, threading.Lock()
@@ -72,18 +72,11 @@ class CrashSites:
             self._armed = False
         return len(self.failed) > before
 
-    def _failing(self, name: str, original: Callable) -> Callable:
-        @wraps(original)
-        def failing(*args: Any, **kwargs: Any) -> Any:
-            is_due = self._armed and self._is_due()
-            if is_due and self._when == "before":
-                raise UnheardOf(name)
-            result = original(*args, **kwargs)
-            if is_due:
-                raise UnheardOf(name)
-            return result
+    def _failing(self, name: str, function: Callable) -> Callable:
+        def when_due() -> When | None:
+            return self._when if self._armed and self._is_due() else None
 
-        return failing
+        return failing(function, when_due, lambda: UnheardOf(name))
 
     def _is_due(self) -> bool:
         site = _site()

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, Literal
+from typing import Any
 
 from pytest import MonkeyPatch
 
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.dump_stream import DumpStream
+from tests.support.crash import When, failing
 from tests.support.crash_sites import OUTSIDE, OWN, UnheardOf, is_ours, resolve
 
 SERVER: list[tuple[Any, str]] = [(LiveSource, "current"), (DumpStream, "read")]
@@ -30,7 +30,7 @@ class RandomCrashes:
         for owner, name in OUTSIDE + SERVER + [resolve(name) for name in OWN]:
             monkeypatch.setattr(owner, name, self._crashing(f"{owner.__name__}.{name}", getattr(owner, name)))
 
-    def crashes_in(self, work: Callable[[], object], call_number: int, when: Literal["before", "after"]) -> bool:
+    def crashes_in(self, work: Callable[[], object], call_number: int, when: When) -> bool:
         """Do ``work`` up to its call_number-th call; false: it has fewer, and is done."""
         self._calls, self._due, self._when = 0, call_number, when
         try:
@@ -41,18 +41,11 @@ class RandomCrashes:
             self._due = 0
         return False
 
-    def _crashing(self, name: str, original: Callable) -> Callable:
-        @wraps(original)
-        def crashing(*args: Any, **kwargs: Any) -> Any:
-            is_due = self._due and is_ours() and self._count(name)
-            if is_due and self._when == "before":
-                raise UnheardOf(name)
-            result = original(*args, **kwargs)
-            if is_due:
-                raise UnheardOf(name)
-            return result
+    def _crashing(self, name: str, function: Callable) -> Callable:
+        def when_due() -> When | None:
+            return self._when if self._due and is_ours() and self._count(name) else None
 
-        return crashing
+        return failing(function, when_due, lambda: UnheardOf(name))
 
     def _count(self, name: str) -> bool:
         with self._lock:

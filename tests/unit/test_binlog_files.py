@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.position import BinlogPosition, parse_gtid_set, unpack_lsn
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support import binlog_events as events
 from tests.support.binlog_spec import Ddl, Log, Query, RawEvent, Restart, Rotate, Transaction
-from tests.support.binlog_writer import encode_logs
+from tests.support.binlog_writer import encode_logs, write_logs
+from tests.support.log_bytes import read_files
 
 FLAVORS = ("mysql", "mariadb")
 DDL = Ddl("CREATE TABLE t (id INT PRIMARY KEY)", "shop")
@@ -23,31 +24,6 @@ TRANSACTION = Transaction([Query("SAVEPOINT a", "shop")])
 def log(flavor: str, **options) -> Log:
     items = [DDL, TRANSACTION, TRANSACTION, Rotate(), TRANSACTION, Restart(), TRANSACTION, DDL]
     return Log(flavor, items, **options)
-
-
-def write(folder: Path, spec: Log) -> list[Path]:
-    paths = []
-    for encoded in encode_logs(spec):
-        paths.append(folder / encoded.name)
-        paths[-1].write_bytes(encoded.data)
-    return paths
-
-
-def raw_of(block) -> bytes:
-    pairs = zip(block.events.offset.tolist(), block.events.length.tolist(), strict=True)
-    return b"".join(block.buf[offset : offset + length].tobytes() for offset, length in pairs)
-
-
-def read_files(source: FileSource, start, end) -> dict[str, bytes]:
-    """File name -> bytes read from it; every block is checked as ingest checks it."""
-    found: dict[str, bytes] = {}
-    expected = start if isinstance(start, BinlogPosition) else None
-    for block in source.read(start, end):
-        verify_continuity(block, expected)
-        verify_checksums(block)
-        expected = BinlogPosition(block.log_file, block.end_pos)
-        found[block.log_file] = found.get(block.log_file, b"") + raw_of(block)
-    return found
 
 
 def refusal_of(call) -> MirrorlakeError:
@@ -77,7 +53,7 @@ def event_starts(path: Path) -> list[int]:
 @pytest.mark.parametrize("end", ["open", "stop"])
 @pytest.mark.parametrize("block_bytes", [1, 64, 300, 8 << 20])
 def test_every_byte_comes_back_whatever_the_block_size(tmp_path, flavor, checksum, end, block_bytes):
-    paths = write(tmp_path, log(flavor, checksum=checksum, end=end))
+    paths = write_logs(tmp_path, log(flavor, checksum=checksum, end=end))
     source = FileSource(tmp_path, block_bytes)
     assert source.flavor == flavor and source.earliest() == BinlogPosition(paths[0].name, 4)
     assert source.current() == BinlogPosition(paths[-1].name, paths[-1].stat().st_size)
@@ -86,13 +62,13 @@ def test_every_byte_comes_back_whatever_the_block_size(tmp_path, flavor, checksu
 
 
 def test_identity_names_flavor_server_and_log(tmp_path):
-    write(tmp_path, log("mysql"))
+    write_logs(tmp_path, log("mysql"))
     spec = log("mysql")
     assert FileSource(tmp_path).identity == f"files:mysql:{spec.server_id}:{spec.basename}"
 
 
 def test_any_start_and_end_at_events_gives_exactly_the_bytes_between(tmp_path):
-    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
+    path = write_logs(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
     source, data, starts = FileSource(tmp_path), path.read_bytes(), event_starts(path)
     for k, start in enumerate(starts):
         for end in starts[k:]:
@@ -101,14 +77,14 @@ def test_any_start_and_end_at_events_gives_exactly_the_bytes_between(tmp_path):
 
 
 def test_an_end_inside_an_event_stops_before_it(tmp_path):
-    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
+    path = write_logs(tmp_path, Log("mysql", [DDL, TRANSACTION]))[0]
     starts = event_starts(path)
     found = read_files(FileSource(tmp_path), BinlogPosition(path.name, 4), BinlogPosition(path.name, starts[3] + 1))
     assert found[path.name] == path.read_bytes()[4 : starts[3]]
 
 
 def test_an_event_larger_than_a_block_comes_whole(tmp_path):
-    write(tmp_path, Log("mariadb", [RawEvent(160, bytes(100_000)), RawEvent(160, b"after")]))
+    write_logs(tmp_path, Log("mariadb", [RawEvent(160, bytes(100_000)), RawEvent(160, b"after")]))
     source = FileSource(tmp_path, 4096)
     lengths = np.concatenate([block.events.length for block in source.read(source.earliest(), source.current())])
     assert lengths.max() == 100_000 + 19 + 4
@@ -122,28 +98,28 @@ def test_missing_folder_and_folder_without_log_are_refused(tmp_path):
 
 
 def test_other_files_of_a_data_folder_are_left_alone(tmp_path):
-    paths = write(tmp_path, log("mariadb"))
+    paths = write_logs(tmp_path, log("mariadb"))
     (tmp_path / "aria_log.00000001").write_bytes(b"\xfe\xfe\x0b" + bytes(100))
     (tmp_path / f"{paths[0].name.split('.')[0]}.index").write_text("./" + paths[0].name)
     assert len(read_all(tmp_path)) == len(paths)
 
 
 def test_two_logs_in_one_folder_are_refused(tmp_path):
-    path = write(tmp_path, log("mysql"))[0]
+    path = write_logs(tmp_path, log("mysql"))[0]
     (tmp_path / "relay.000001").write_bytes(path.read_bytes())
     assert refusal_of(lambda: FileSource(tmp_path)).code == "log-event"
 
 
 @pytest.mark.parametrize("magic", [b"\xfdbin", b"#sql", b"\0\0\0\0"])
 def test_encrypted_or_foreign_file_is_refused(tmp_path, magic):
-    paths = write(tmp_path, log("mysql"))
+    paths = write_logs(tmp_path, log("mysql"))
     paths[1].write_bytes(magic + paths[1].read_bytes()[4:])
     refused = refusal_of(lambda: read_all(tmp_path))
     assert refused.code == "log-event" and paths[1].name in refused.message
 
 
 def test_mariadb_encrypted_file_is_refused(tmp_path):
-    path = write(tmp_path, Log("mariadb", []))[0]
+    path = write_logs(tmp_path, Log("mariadb", []))[0]
     head = path.read_bytes()[: event_starts(path)[1]]
     start_encryption = events.frame(164, bytes(17), timestamp=0, server_id=1, start=len(head), flags=0, checksum=True)
     path.write_bytes(head + start_encryption + b"\x93" * 200)
@@ -151,7 +127,7 @@ def test_mariadb_encrypted_file_is_refused(tmp_path):
 
 
 def test_missing_file_between_two_is_a_gap(tmp_path):
-    paths = write(tmp_path, log("mysql"))
+    paths = write_logs(tmp_path, log("mysql"))
     paths[1].unlink()
     source = FileSource(tmp_path)
     refused = refusal_of(lambda: next(source.read(source.earliest(), source.current())))
@@ -161,7 +137,7 @@ def test_missing_file_between_two_is_a_gap(tmp_path):
 
 
 def test_start_in_a_file_that_is_gone_is_missing(tmp_path):
-    paths = write(tmp_path, log("mysql"))
+    paths = write_logs(tmp_path, log("mysql"))
     paths[0].unlink()
     source = FileSource(tmp_path)
     refused = refusal_of(lambda: next(source.read(BinlogPosition(paths[0].name, 4), source.current())))
@@ -170,7 +146,7 @@ def test_start_in_a_file_that_is_gone_is_missing(tmp_path):
 
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_rotated_file_cut_anywhere_is_refused_before_its_first_event(tmp_path, flavor):
-    path = write(tmp_path, log(flavor))[0]
+    path = write_logs(tmp_path, log(flavor))[0]
     whole = path.read_bytes()
     for n_bytes in range(len(whole)):
         path.write_bytes(whole[:n_bytes])
@@ -183,7 +159,7 @@ def test_rotated_file_cut_anywhere_is_refused_before_its_first_event(tmp_path, f
 
 
 def test_file_before_a_restart_may_end_after_any_event_but_not_inside_one(tmp_path):
-    paths = write(tmp_path, log("mysql"))
+    paths = write_logs(tmp_path, log("mysql"))
     whole, starts = paths[1].read_bytes(), event_starts(paths[1])
     paths[1].write_bytes(whole[: starts[-2]])  # a crash leaves no STOP
     assert read_all(tmp_path)[paths[1].name] == whole[4 : starts[-2]]
@@ -194,7 +170,7 @@ def test_file_before_a_restart_may_end_after_any_event_but_not_inside_one(tmp_pa
 
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_last_file_in_use_is_read_up_to_its_last_complete_event(tmp_path, flavor):
-    path = write(tmp_path, Log(flavor, [DDL, TRANSACTION], end="open"))[-1]
+    path = write_logs(tmp_path, Log(flavor, [DDL, TRANSACTION], end="open"))[-1]
     starts = event_starts(path)
     cut(path, 1)
     assert FileSource(tmp_path).current() == BinlogPosition(path.name, starts[-2])
@@ -202,13 +178,13 @@ def test_last_file_in_use_is_read_up_to_its_last_complete_event(tmp_path, flavor
 
 
 def test_last_file_closed_and_cut_is_refused(tmp_path):
-    path = write(tmp_path, Log("mysql", [DDL, TRANSACTION], end="stop"))[-1]
+    path = write_logs(tmp_path, Log("mysql", [DDL, TRANSACTION], end="stop"))[-1]
     cut(path, 1)
     assert refusal_of(lambda: FileSource(tmp_path).current()).code == "log-truncated"
 
 
 def test_position_behind_the_end_of_a_file_is_refused(tmp_path):
-    path = write(tmp_path, Log("mysql", [DDL]))[0]
+    path = write_logs(tmp_path, Log("mysql", [DDL]))[0]
     behind = BinlogPosition(path.name, path.stat().st_size + 1)
     source = FileSource(tmp_path)
     assert refusal_of(lambda: list(source.read(behind, behind))).code == "log-truncated"
@@ -240,7 +216,7 @@ def event_starts_of(data: bytes) -> list[int]:
 def test_locate_finds_the_first_transaction_not_in_the_set(tmp_path, flavor):
     spec = log(flavor)
     encoded = encode_logs(spec)
-    write(tmp_path, spec)
+    write_logs(tmp_path, spec)
     source = FileSource(tmp_path)
     groups = [(each.name, offset) for each in encoded for k, offset in each.item_offsets if k not in (3, 5)]
     assert len(groups) == 6
@@ -252,20 +228,20 @@ def test_locate_finds_the_first_transaction_not_in_the_set(tmp_path, flavor):
 
 def test_locate_before_the_first_file_is_refused(tmp_path):
     spec = log("mysql")
-    write(tmp_path, spec)[0].unlink()
+    write_logs(tmp_path, spec)[0].unlink()
     gtids = parse_gtid_set("mysql", f"{spec.server_uuid}:1-2")
     assert refusal_of(lambda: FileSource(tmp_path).locate(gtids)).code == "log-missing"
 
 
 def test_bytes_that_are_no_events_are_refused(tmp_path):
-    path = write(tmp_path, Log("mysql", [DDL], end="stop"))[0]
+    path = write_logs(tmp_path, Log("mysql", [DDL], end="stop"))[0]
     path.write_bytes(path.read_bytes() + bytes(64))
     assert refusal_of(lambda: read_all(tmp_path)).code == "log-event"
 
 
 def test_file_numbers_go_on_behind_999999(tmp_path):
     items = [DDL, Rotate(), TRANSACTION, Rotate(), TRANSACTION]
-    written = write(tmp_path, Log("mysql", items, first_number=999_999))
+    written = write_logs(tmp_path, Log("mysql", items, first_number=999_999))
     assert [path.name for path in written] == ["binlog.999999", "binlog.1000000", "binlog.1000001"]
     source = FileSource(tmp_path)
     chunks = list(LogReader(None, parse_gtid_set("mysql", "")).read(source.read(source.earliest(), source.current())))
@@ -280,7 +256,7 @@ def test_file_numbers_go_on_behind_999999(tmp_path):
 def test_offsets_beyond_4_gib_are_resume_positions_like_others(tmp_path, flavor):
     """An event's header holds 32 bits of its end; the rest is counted."""
     far = 1 << 32
-    write(tmp_path, Log(flavor, [DDL, TRANSACTION, TRANSACTION], end="open"))
+    write_logs(tmp_path, Log(flavor, [DDL, TRANSACTION, TRANSACTION], end="open"))
     source = FileSource(tmp_path)
     (block,) = source.read(source.earliest(), source.current())
     first = int(np.flatnonzero(np.isin(block.events.event_type, (33, 162)))[1])
