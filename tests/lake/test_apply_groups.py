@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import cycle
 from threading import Event, Lock
@@ -156,7 +156,8 @@ def in_groups(run: LakeRun, count: int) -> dict[int, int]:
         run_apply(run.lake_of_another_process(), run.options(group=f"{number}/{count}"), watchers[number])
 
     with ThreadPoolExecutor(count) as pool:
-        list(pool.map(process, watchers))
+        for done in as_completed([pool.submit(process, number) for number in watchers]):
+            done.result()
     return {number: watcher.n_changes for number, watcher in watchers.items()}
 
 
