@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import cycle
 from threading import Event, Lock
@@ -103,7 +103,7 @@ class Relay:
             for count in cycle(COUNTS):
                 layout = Layout(count, self._commits_each)
                 processes = [pool.submit(self.process, layout, number + 1) for number in range(count)]
-                while not layout.over.is_set() and not all(process.done() for process in processes):
+                while not layout.over.is_set() and not has_ended(processes):
                     layout.over.wait(0.1)
                 layout.over.set()
                 if former:
@@ -111,15 +111,19 @@ class Relay:
                 former, started = layout, [*started, *processes]
                 if all(process.done() and process.result() is None for process in processes):
                     break
-            before = self._run.versions()
             former.overtaken.set()
-        assert self._run.versions() == before
         return [process.result() for process in started]
+
+
+def has_ended(processes: list[Future]) -> bool:
+    """All have, or one that the others would wait for."""
+    ended = [process for process in processes if process.done()]
+    return len(ended) == len(processes) or any(process.result() is not None for process in ended)
 
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS), tmp_path)
-    relay = Relay(run, monkeypatch, 1 if is_long else 2)
+    relay = Relay(run, monkeypatch, 1 if is_long else 3)
     ends = relay.finish()
     monkeypatch.undo()
     assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}
