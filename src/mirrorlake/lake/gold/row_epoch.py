@@ -132,7 +132,7 @@ class RowEpochs:
             register = TableRegister.read(self._lake, up_to=epoch.lsn_to)
             for i, (changes, entry) in list(waiting.items()):
                 known, step = register.get(changes.name), _step_of(self.session(), self._lake, epoch, entry)
-                if step:
+                if step is not None:
                     found.append(_outcome(changes, entry, step))
                 elif known and known.state == REFUSED and known.lsn > epoch.lsn_from:
                     found.append(known)
