@@ -17,13 +17,12 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import create_tables, open_lake
-from mirrorlake.jobs.replicate import Watcher, run_assemble
+from mirrorlake.jobs.replicate import Watcher, apply_hop, run_assemble
 from mirrorlake.jobs.syncpoints import make_syncpoint
 from mirrorlake.lake.delta.copy import copy_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY, LakeNames
 from mirrorlake.lake.gold import syncpoints
-from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.gold.table_digest import digest
@@ -52,7 +51,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     new = open_lake(options.model_copy(update={"lake": into}), old.spark)
     create_tables(new)
     run_assemble(new, options.model_copy(update={"follow": False}), watcher)
-    hop = ApplyHop(new, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid)
+    hop = apply_hop(new, options)
     for done in hop.apply(up_to=point.lsn):
         watcher.applied(done)
     hop.flush()

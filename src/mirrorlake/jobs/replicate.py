@@ -142,14 +142,18 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     _repeat(step, lambda: not options.follow, options, watcher)
 
 
+def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
+    return ApplyHop(
+        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid, group=group
+    )
+
+
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     group = ApplyGroup.parse(options.group) if options.group else WHOLE
     if not group.leads:
         _run_share(lake, group, options, watcher)
         return
-    hop = ApplyHop(
-        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid, group=group
-    )
+    hop = apply_hop(lake, options, group)
     applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
@@ -186,10 +190,8 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     """All three hops in turn. A small batch goes on from memory; the lake is the truth, memory a cache."""
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
-    apply_hop = ApplyHop(
-        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid
-    )
-    applied = PeriodicSyncpoints(lake, apply_hop, options, watcher)
+    gold = apply_hop(lake, options)
+    applied = PeriodicSyncpoints(lake, gold, options, watcher)
     is_first = True
 
     def step() -> bool:
@@ -200,16 +202,16 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
             ingested = [*ingested[-1:], batch]
         if ingested or is_first:
             fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
-            _tell(apply_hop.apply(fresh if fresh and fresh.lsn_from == apply_hop.lsn else None), applied)
+            _tell(gold.apply(fresh if fresh and fresh.lsn_from == gold.lsn else None), applied)
         is_first = False
         applied.take_if_due()
         if not ingested:
-            apply_hop.flush()
-            apply_hop.answer_requests()
+            gold.flush()
+            gold.answer_requests()
         return bool(ingested)
 
     _repeat(step, ingest_job.is_done, options, watcher)
-    apply_hop.flush()
+    gold.flush()
 
 
 def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:

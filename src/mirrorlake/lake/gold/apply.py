@@ -162,10 +162,9 @@ class ApplyHop:
 class GroupHop:
     """Carries out its group's share of the epochs that the first group plans."""
 
-    def __init__(self, lake: Lake, is_wanted: TableFilter, group: ApplyGroup, sizes: Sizes | None = None):
+    def __init__(self, lake: Lake, is_wanted: TableFilter, group: ApplyGroup):
         self._lake, self._register = lake, TableRegister()
-        decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, lambda *_: False)
-        self._rows = RowEpochs(lake, decisions, sizes, group)
+        self._rows = RowEpochs(lake, Decisions(lambda: barriers.read_definitions(lake), is_wanted), group=group)
         self._carried_out = 0
         self.lsn = -1
         """Every mirror of every group has everything up to here."""

@@ -20,7 +20,7 @@ class Decisions:
 
     read_definitions: Callable[[], dict[int, TableSchema]]
     is_wanted: TableFilter
-    refuses_invalid: TableFilter
+    refuses_invalid: TableFilter = lambda *_: False
     _definitions: dict[int, TableSchema] = field(default_factory=dict)
 
     def take(

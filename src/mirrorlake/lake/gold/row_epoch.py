@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -36,7 +37,6 @@ from mirrorlake.lake.gold.register import MIRROR_CHANGED, REFUSED, TableEntry, T
 from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
-TableName = tuple[str, str]
 _Work = tuple[TableChanges, TableEntry]
 _IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
 
@@ -76,7 +76,7 @@ class RowEpochs:
             steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), mine))
         n_changes, invalid = sum(changes.n_changes for changes, _ in mine), _invalid_values(mine, steps)
         if self._group.leads:
-            steps += self._steps_of_others(epoch, [item for item in work if item not in mine])
+            steps += self._steps_of_others(epoch, [item for item in work if not self._is_mine(planned, *item)])
         done = tuple(step for step in steps if isinstance(step, EpochTable))
         stopped = [step for step in steps if isinstance(step, TableEntry)]
         return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, invalid)
