@@ -38,7 +38,7 @@ from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
 _Work = tuple[TableChanges, TableEntry]
-_IN_SPARK = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
+_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ class RowEpochs:
             if table_exists(self.session(), mirror):
                 raise
             return entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone")
-        except RefusedError as error:  # a former owner of the mirror has done the same step meanwhile
-            if error.code != "lake-writer" or not self._group.shares:
-                raise
-            return _outcome(changes, entry, _step_of(self.session(), self._lake, epoch, entry))
-        except Exception as error:  # of what Spark ran only the text comes back
-            found = _IN_SPARK.search(str(error))
+        except Exception as error:
+            if self._group.shares and _has_lost_race(error):
+                step = _step_of(self.session(), self._lake, epoch, entry)
+                if step is not None:  # by a former owner of the mirror
+                    return _outcome(changes, entry, step)
+            found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
             if found is None:
                 raise
             return entry.refused(changes.first_lsn, found[1], found[2])
@@ -151,6 +151,10 @@ def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> 
         for (changes, _), step in zip(work, steps, strict=True)
         if changes.n_invalid and isinstance(step, EpochTable)
     )
+
+
+def _has_lost_race(error: Exception) -> bool:
+    return isinstance(error, RefusedError) and error.code == "lake-writer"
 
 
 def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, entry: TableEntry) -> StepCommit | None:
