@@ -28,8 +28,12 @@ _EDGE, _MARGIN = 0xA5, 64
 BOOK = sorted_value({"title": "x" * 300, "tags": ["a", ["b", 70_000], {"c": None}], "größe": -1.5, "n": {}})
 
 
-def after(document: bytes, differences: bytes, room: int = 1 << 20):
-    """The text of the document with the differences, MALFORMED or NO_ROOM. Nothing beyond the room is touched."""
+def after(document: bytes, differences: bytes, room: int | None = None):
+    """The text of the document with the differences, MALFORMED or NO_ROOM. Nothing beyond the room is touched.
+
+    room: bytes; if not told, as many as these differences may need.
+    """
+    room = len(differences) + 2 * patched_bound(len(document), len(differences)) if room is None else room
     stored = np.frombuffer(document + differences, np.uint8).copy()
     out = np.full(room + _MARGIN, _EDGE, np.uint8)
     p, o = stored.ctypes.data, out.ctypes.data
@@ -83,7 +87,7 @@ def test_a_document_that_grows_beyond_64_kib():
     value = {"list": [70_000 + n for n in range(9000)], "text": "y" * 60_000}
     differences = [Difference(INSERT, ("list", 9000), "z" * 60_000), Difference(REMOVE, ("text",))]
     differences += [Difference(REPLACE, ("list", n), {"n": n}) for n in range(0, 9000, 999)]
-    text = after(encode_json(value), encode_differences(differences), 1 << 22)
+    text = after(encode_json(value), encode_differences(differences))
     assert text == json_text(applied(value, differences)) and len(text) > 100_000
 
 
