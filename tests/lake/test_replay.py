@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from mirrorlake.cli import app
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.replay import ReplayedTable, replay
-from tests.lake.test_ddl_crash import EXPECTED, ITEMS, insert, table
+from tests.support.ddl_log import EXPECTED, ITEMS, insert, table
 from tests.support.binlog_spec import Log, Transaction, Update
 from tests.support.lake_runs import QUIET, LakeRun
 
