@@ -3,12 +3,14 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta import progress as progress_module
-from mirrorlake.lake.delta.names import LakeNames, create_table
+from mirrorlake.lake.delta.commit_files import log_folder, read_entries
+from mirrorlake.lake.delta.names import LakeNames, create_table, quote
 from mirrorlake.lake.delta.progress import (
     Progress,
     append_from,
@@ -28,6 +30,16 @@ APP = "mirror/mysql:1/0/t1"
 def table(spark, lake_dir):
     name = LakeNames(str(lake_dir)).bronze_events
     create_table(spark, name, "lsn BIGINT, word STRING")
+    return name
+
+
+@pytest.fixture(params=["commit files", "DESCRIBE HISTORY"])
+def either(request, spark, lake_dir):
+    """A table whose history is read in one way or in the other: a folder with a scheme may be anywhere."""
+    folder = f"{lake_dir}/bronze/events"
+    name = quote("delta", folder if request.param == "commit files" else f"file:{folder}")
+    create_table(spark, name, "lsn BIGINT, word STRING")
+    assert (log_folder(spark, name) is None) == (request.param == "DESCRIBE HISTORY")
     return name
 
 
@@ -189,7 +201,8 @@ def test_a_commit_that_maintenance_overtakes_is_still_recognised(spark, table, t
     assert writer.result == Progress(30, PAYLOAD, 3) == read_progress(spark, table)
 
 
-def test_progress_is_found_below_many_commits_of_others(spark, table, monkeypatch):
+def test_progress_is_found_below_many_commits_of_others(spark, either, monkeypatch):
+    table = either
     monkeypatch.setattr("mirrorlake.lake.delta.notes.HISTORY_WINDOWS", ("LIMIT 2", "LIMIT 4", ""))
     first = append(spark, table, None, 10)
     for number in range(5):
@@ -197,7 +210,8 @@ def test_progress_is_found_below_many_commits_of_others(spark, table, monkeypatc
     assert read_progress(spark, table) == first
 
 
-def test_a_restored_table_goes_on_from_what_it_holds(spark, table):
+def test_a_restored_table_goes_on_from_what_it_holds(spark, either):
+    table = either
     first = append(spark, table, None, 10)
     append(spark, table, append(spark, table, first, 20), 30)
     spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
@@ -216,7 +230,24 @@ def test_a_failing_append_leaves_progress_and_propagates(spark, table):
     assert len(contents(spark, table)) == 10
 
 
-def test_metadata_of_others_is_ignored_and_a_later_format_is_refused(spark, table):
+def test_commit_files_tell_what_describe_history_tells(spark, table):
+    first = append(spark, table, None, 10)
+    spark.sql(rows(10, 11)).writeTo(table).option("userMetadata", "é\n").append()
+    spark.sql(f"OPTIMIZE {table}")
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
+    spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
+    append(spark, table, first, 20)
+    for found, row in zip(
+        read_entries(log_folder(spark, table)), spark.sql(f"DESCRIBE HISTORY {table}").collect(), strict=True
+    ):
+        assert (found.version, found.operation, found.userMetadata) == (row.version, row.operation, row.userMetadata)
+        assert abs(found.timestamp - row.timestamp) < timedelta(seconds=1)
+        if row.operation == "RESTORE":
+            assert str(found.operationParameters["version"]) == row.operationParameters["version"] == "1"
+
+
+def test_metadata_of_others_is_ignored_and_a_later_format_is_refused(spark, either):
+    table = either
     first = append(spark, table, None, 10)
     for foreign in ("not json", "[1]", '{"a": 1}'):
         spark.sql(rows(10, 11)).writeTo(table).option("userMetadata", foreign).append()

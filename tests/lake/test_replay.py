@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from mirrorlake.cli import app
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.replay import ReplayedTable, replay
-from tests.support.ddl_log import EXPECTED, ITEMS, insert, table
 from tests.support.binlog_spec import Log, Transaction, Update
+from tests.support.ddl_log import EXPECTED, ITEMS, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
 A, P = table("a", "id", "n"), table("p", "id", "v")

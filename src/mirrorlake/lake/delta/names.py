@@ -93,6 +93,12 @@ def create_table(spark: SparkSession, table: str, columns: str, properties: Mapp
     spark.sql(create_table_statement(table, columns, properties))
 
 
+def local_folder(table: str) -> Path | None:
+    """The folder of a table that is named by a path without a scheme."""
+    folder = Path(table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`"))
+    return folder if folder.is_absolute() else None
+
+
 UNBORN_AFTER_S = 5.0
 """How long what lies in a log without a commit may still be another process's first commit on its way."""
 
@@ -103,9 +109,9 @@ def remove_unborn(table: str) -> None:
     Delta takes it for a table that exists and has none; no later CREATE would get over it. A table that another process
     is creating meanwhile is left alone: only what is old goes, and the folder only when nothing is in it.
     """
-    folder = table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`")
-    log = Path(folder) / "_delta_log"
-    if not os.path.isabs(folder) or not log.is_dir() or any(log.glob("*.json")):
+    folder = local_folder(table)
+    log = folder / "_delta_log" if folder else None
+    if log is None or not log.is_dir() or any(log.glob("*.json")):
         return
     time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.iterdir()])))
     with suppress(OSError):  # something has come meanwhile: a table is born

@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_entries
 from mirrorlake.lake.delta.names import table_exists
 
 NOTE_FORMAT = 1
@@ -64,7 +65,11 @@ def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
     return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
-def _history(spark: SparkSession, table: str) -> Iterator[Row]:
+def _history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
+    log = log_folder(spark, table)
+    if log is not None:
+        yield from read_entries(log)
+        return
     seen = 0
     for window in HISTORY_WINDOWS:
         entries = _describe_history(spark, table, window)
@@ -84,9 +89,9 @@ def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]
         return []
 
 
-def _restored_version(entry: Row, table: str) -> int:
-    version = (entry.operationParameters or {}).get("version")
-    if version is None or not version.isdigit():
+def _restored_version(entry: Row | HistoryEntry, table: str) -> int:
+    version = str((entry.operationParameters or {}).get("version"))
+    if not version.isdigit():
         raise RefusedError("lake-restored", "a RESTORE to a timestamp does not say which version it took", table=table)
     return int(version)
 

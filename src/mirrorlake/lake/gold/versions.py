@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS
 
 
 def newest_version(spark: SparkSession, mirror: str) -> int | None:
     """The Delta version of the newest commit; None when there is no such table any more."""
-    try:
-        return spark.sql(f"DESCRIBE HISTORY {mirror} LIMIT 1").collect()[0].version
-    except AnalysisException:
-        if table_exists(spark, mirror):
-            raise
-        return None
+    newest = next(read_commits(spark, mirror), None)
+    return newest.version if newest else None
 
 
 def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:

@@ -1,0 +1,76 @@
+"""A table's history as its commit files tell it, for lakes in local folders: DESCRIBE HISTORY without a query.
+
+Every commit is ``_delta_log/N.json``, one action per line (Delta's protocol, section "Actions"). It appears whole, as
+Delta renames it into its place, and is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from mirrorlake.lake.delta.names import local_folder
+from mirrorlake.lake.delta.session import is_connect
+
+_COMMIT_FILE = re.compile(r"(\d{20})\.json")
+_has_local_files: WeakKeyDictionary[SparkContext, bool] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One commit, with the names of DESCRIBE HISTORY. timestamp: local time, without zone."""
+
+    version: int
+    timestamp: datetime
+    operation: str | None
+    operationParameters: dict[str, Any]  # noqa: N815
+    userMetadata: str | None  # noqa: N815
+
+
+def log_folder(spark: SparkSession, table: str) -> Path | None:
+    """Where the table's commits are, when this process can read them as files; None too when there is no table."""
+    folder = local_folder(table)
+    if folder is None or not _reads_local_files(spark):
+        return None
+    log = folder / "_delta_log"
+    return log if log.is_dir() else None
+
+
+def read_entries(log: Path) -> Iterator[HistoryEntry]:
+    """Newest first, as far as Delta keeps them."""
+    versions = sorted((name[1] for each in os.listdir(log) if (name := _COMMIT_FILE.fullmatch(each))), reverse=True)
+    for version in versions:
+        try:
+            yield _read_entry(log / f"{version}.json", int(version))
+        except FileNotFoundError:  # cleaned up meanwhile, as are all before it
+            return
+
+
+def _read_entry(file: Path, version: int) -> HistoryEntry:
+    with file.open(encoding="utf-8") as lines:
+        actions = (json.loads(line) for line in lines if '"commitInfo"' in line)
+        info = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    at = datetime.fromtimestamp(info.get("inCommitTimestamp", file.stat().st_mtime * 1000) / 1000)
+    found = info.get("operation"), info.get("operationParameters") or {}, info.get("userMetadata")
+    return HistoryEntry(version, at, *found)
+
+
+def _reads_local_files(spark: SparkSession) -> bool:
+    """Whether a path without a scheme is the same file for Spark as for this process."""
+    if is_connect(spark) or "DATABRICKS_RUNTIME_VERSION" in os.environ:
+        return False
+    context = spark.sparkContext
+    if context not in _has_local_files:
+        file_system = context._jsc.hadoopConfiguration().get("fs.defaultFS")
+        _has_local_files[context] = file_system.startswith("file:")
+    return _has_local_files[context]
