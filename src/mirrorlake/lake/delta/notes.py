@@ -52,7 +52,7 @@ def read_commits(spark: SparkSession, table: str) -> Iterator[Commit]:
     does not tell what it restored.
     """
     restored_version: int | None = None
-    for entry in _history(spark, table):
+    for entry in read_history(spark, table):
         is_undone = restored_version is not None and entry.version > restored_version
         if entry.operation == "RESTORE" and not is_undone:
             restored_version = _restored_version(entry, table)
@@ -65,7 +65,8 @@ def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
     return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
-def _history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
+def read_history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
+    """A table's history as it is, newest first; nothing for an absent table."""
     log = log_folder(spark, table)
     if log is not None:
         yield from read_entries(log)
