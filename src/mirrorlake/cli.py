@@ -59,6 +59,8 @@ def tell(error: Exception, verbose: bool) -> int:
 
 
 app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+ddl = typer.Typer(no_args_is_help=True, help="Statements that refused their tables, and the answers to them.")
+app.add_typer(ddl, name="ddl")
 
 Source = Annotated[str | None, typer.Option("--source", metavar="SRC", help="mysql://user@host:port or files:DIR")]
 Lake = Annotated[
@@ -90,6 +92,8 @@ PasswordFile = Annotated[
 Tls = Annotated[bool, typer.Option("--tls", help="refuse a connection without TLS")]
 Json = Annotated[bool, typer.Option("--json", help="for programs")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="errors with their traceback")]
+RefusedTable = Annotated[str, typer.Argument(metavar="DB.TABLE", help="the table that is refused")]
+StatementAt = Annotated[int | None, typer.Option("--at", metavar="LSN", help="of the statement, to be certain")]
 
 
 @app.callback()
@@ -240,6 +244,56 @@ def syncpoints(
     found = list_syncpoints(open_lake(options, brief=True))
     columns = ("name", "phase", "lsn", "commit_ts", "gtids")
     show_list(found, columns, [tuple(map(point.get, columns)) for point in found], as_json, sys.stdout)
+
+
+@ddl.command("list")
+def ddl_list(
+    ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
+) -> None:
+    """Statements that refused their tables, and the answers given."""
+    options = _options(ctx)
+    from mirrorlake.jobs.ddl import list_answers, list_refused
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.output import show_table
+
+    opened = open_lake(options, brief=True)
+    found = {"refused": list_refused(opened), "answers": list_answers(opened)}
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    for title, columns in (
+        ("refused", ("database", "table", "lsn", "position", "at", "code", "reason", "statement")),
+        ("answers", ("number", "database", "table", "lsn", "answer", "statement", "by", "at", "state")),
+    ):
+        show_table(columns, [tuple(map(row.get, columns)) for row in found[title]], sys.stdout, title)
+
+
+def _answer(ctx: typer.Context, table: str, at: int | None, statement: str | None) -> None:
+    options = _options(ctx)
+    from mirrorlake.jobs.ddl import give_answer
+    from mirrorlake.jobs.open import open_lake
+
+    refused = give_answer(open_lake(options, brief=True), table, at, statement)
+    print(f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run goes on with the table")
+
+
+@ddl.command("skip")
+def ddl_skip(
+    ctx: typer.Context, table: RefusedTable, lake: Lake = None, at: StatementAt = None, config: Config = None,
+    verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """The refused statement changes neither the table's rows nor its columns."""
+    _answer(ctx, table, at, None)
+
+
+@ddl.command("replace")
+def ddl_replace(
+    ctx: typer.Context, table: RefusedTable,
+    statement: Annotated[str, typer.Argument(metavar="STATEMENT", help="as the source would have logged it")],
+    lake: Lake = None, at: StatementAt = None, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Another statement about the same table stands in the refused one's place."""
+    _answer(ctx, table, at, statement)
 
 
 @app.command()

@@ -72,9 +72,9 @@ def test_apply_shows_each_epoch_and_what_was_refused(shown):
 def test_maintenance_compacts_every_table_with_rows_and_removes_none_yet(shown):
     (outcomes,) = shown["80_maintenance"]
     found = dict(zip(outcomes.table, outcomes.outcome, strict=True))
-    assert found.pop("control_syncpoints") == "unchanged"  # nobody asked for one
+    assert [found.pop(name) for name in ("control_syncpoints", "control_answers")] == ["unchanged"] * 2  # nobody asked
     assert set(found.values()) == {"compacted"}
-    assert len(found) == len(SYSTEM_TABLES) - 1 + len(EXPECTED["changes"])
+    assert len(found) == len(SYSTEM_TABLES) - 2 + len(EXPECTED["changes"])
 
 
 def test_investigation_shows_no_lag_when_all_hops_ran(shown):

@@ -82,7 +82,7 @@ class LakeRun:
 
     def assemble(self, chunks: int = 1_000_000) -> list[AssembledBatch]:
         hop = self.assemble_hop(chunks)
-        return [hop.assemble(part) for part in hop.pending()]
+        return [*hop.take_answers(), *map(hop.assemble, hop.pending())]
 
     def apply(self, **given) -> None:
         run_apply(self.lake, self.options(**given), QUIET)

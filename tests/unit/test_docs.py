@@ -23,6 +23,7 @@ TABLES = {
     "control_epochs": gold.EPOCHS_COLUMNS,
     "control_barriers": gold.BARRIERS_COLUMNS,
     "control_syncpoints": gold.SYNCPOINTS_COLUMNS,
+    "control_answers": silver.ANSWER_COLUMNS,
     "Mirror tables": f"{gold.LSN_COLUMN} BIGINT",
 }
 

@@ -13,6 +13,7 @@ from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.status import read_status
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import literal
+from mirrorlake.lake.gold.epoch import ANSWER
 from mirrorlake.lake.gold.register import STREAMING, TableEntry, TableRegister
 
 EPOCHS = 500
@@ -93,7 +94,8 @@ def _epochs(lake: Lake) -> pd.DataFrame:
     return lake.spark.sql(
         f"""SELECT e.epoch, e.at AS applied_at, max(c.commit_ts) AS source_time,
                    CAST(e.at AS DOUBLE) - CAST(max(c.commit_ts) AS DOUBLE) AS lag_s
-            FROM (SELECT * FROM {lake.names.control_epochs} WHERE phase = 'done' ORDER BY epoch DESC LIMIT {EPOCHS}) e
+            FROM (SELECT * FROM {lake.names.control_epochs} WHERE phase = 'done' AND kind <> '{ANSWER}'
+                  ORDER BY epoch DESC LIMIT {EPOCHS}) e
             JOIN {lake.names.silver_changes} c ON c.op = 'COMMIT' AND c.lsn > e.lsn_from AND c.lsn <= e.lsn_to
             GROUP BY ALL ORDER BY e.epoch"""
     ).toPandas()

@@ -1,6 +1,6 @@
 """Silver and gold made again from bronze, in a lake of their own, and compared with those that there are.
 
-1. bronze's folder at its second place         with its history, so the new lake goes on by itself
+1. bronze's folder and the operator's answers  at their second place, with history: the new lake goes on by itself
 2. a syncpoint of the old lake                 while its runs may go on
 3. assemble and apply, up to the syncpoint     from nothing, with the code of today
 4. the mirrors of both, table by table
@@ -47,7 +47,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
         raise UsageError("usage", f"{into} is there already; name a folder that is not")
     old = open_lake(options, spark)
     point = make_syncpoint(old, None, None)
-    copy_table(old.names.folder("bronze", "events"), LakeNames(into).folder("bronze", "events"))
+    for place in (("bronze", "events"), ("control", "answers")):
+        copy_table(old.names.folder(*place), LakeNames(into).folder(*place))
     new = open_lake(options.model_copy(update={"lake": into}), old.spark)
     create_tables(new)
     run_assemble(new, options.model_copy(update={"follow": False}), watcher)

@@ -137,7 +137,8 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
-        return _tell(map(hop.assemble, hop.pending()), watcher.assembled)
+        has_answers = _tell(hop.take_answers(), watcher.assembled)
+        return _tell(map(hop.assemble, hop.pending()), watcher.assembled) or has_answers
 
     _repeat(step, lambda: not options.follow, options, watcher)
 
@@ -200,9 +201,12 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
         for batch in ingest_job.step(watcher):
             watcher.ingested(batch)
             ingested = [*ingested[-1:], batch]
-        if ingested or is_first:
+        has_answers = _tell(assemble_hop.take_answers(), watcher.assembled)
+        if ingested or is_first or has_answers:
             fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
-            _tell(gold.apply(fresh if fresh and fresh.lsn_from == gold.lsn else None), applied)
+            goes_on = fresh is not None and fresh.lsn_from == gold.lsn
+            is_in_step = assemble_hop.n_answers == gold.n_answers
+            _tell(gold.apply(fresh if goes_on and is_in_step else None), applied)
         is_first = False
         applied.take_if_due()
         if not ingested:

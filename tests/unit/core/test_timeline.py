@@ -6,7 +6,7 @@ import numpy as np
 
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.core.schema.timeline import LEFT_OUT, Timeline
 from mirrorlake.core.schema.types import ColumnType
 
 
@@ -40,7 +40,7 @@ def test_a_statement_holds_for_the_events_behind_it():
         15: (A, None), 20: (A, None),
         25: (A, B), 30: (A, B),
         35: (A2, B), 40: (A2, B),
-        45: (A2, None), 50: (A2, None),
+        45: (A2, LEFT_OUT), 50: (A2, LEFT_OUT),
         55: (None, None), 60: (None, None),
         65: (A, None), 70: (A, None), 75: (A, None),
     }  # fmt: skip
@@ -53,6 +53,12 @@ def test_a_part_says_of_its_range_what_the_whole_says():
             for lsn in range(lsn_from + 1, lsn_to + 1):
                 assert part.at("d", "a", lsn) == whole().at("d", "a", lsn)
                 assert part.at("d", "b", lsn) is None
+
+
+def test_only_one_table_is_not_left_out():
+    part = whole().only(("d", "a"))
+    assert [part.at("d", "a", lsn) for lsn in range(0, 80, 5)] == [whole().at("d", "a", lsn) for lsn in range(0, 80, 5)]
+    assert {part.at("d", name, lsn) for name in "bz" for lsn in (5, 25, 75)} == {LEFT_OUT}
 
 
 def test_eras_differ_where_a_definition_does():

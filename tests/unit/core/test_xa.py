@@ -27,7 +27,7 @@ def say(text: str) -> tuple[int, bytes]:
     return 2, query(Query(text), "mysql")
 
 
-def planned(*groups, prepared=None) -> XaPlan:
+def planned(*groups, prepared=None, **given) -> XaPlan:
     """Each group is (tx_lsn, events); its events have the lsns behind it."""
     rows = []
     for tx_lsn, events in groups:
@@ -36,7 +36,7 @@ def planned(*groups, prepared=None) -> XaPlan:
             rows.append((tx_lsn + k, tx_lsn, kind, AT, f"gtid {tx_lsn}", True, "binlog.000001", 4, raw))
     columns = [pa.array(column) for column in zip(*rows, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, list(BRONZE_COLUMNS))
-    return plan_xa([batch.slice(0, 2), batch.slice(0, 0), batch.slice(2)], prepared or {})
+    return plan_xa([batch.slice(0, 2), batch.slice(0, 0), batch.slice(2)], prepared or {}, **given)
 
 
 PREPARE_A = [say("XA START " + A), say("XA END " + A), prepare(b"a", b"bq", 7)]
@@ -54,6 +54,12 @@ def test_what_waits_from_before_is_committed_or_rolled_back():
     plan = planned((50, [say("XA COMMIT " + A)]), (60, [say("XA ROLLBACK " + B)]), prepared={A: 10, B: 20})
     assert plan == XaPlan((50, 60), (Move(10, 50, 50, "gtid 50", AT),), {})
     assert planned((60, [say("XA ROLLBACK " + B)]), (70, PREPARE_A)) == XaPlan((60, 70), (), {A: 70})
+
+
+def test_what_was_prepared_before_the_range_may_be_ignored():
+    commits = [say("XA COMMIT " + A)], [say("XA COMMIT " + B)]
+    plan = planned((10, PREPARE_B), (20, commits[0]), (30, commits[1]), ignore_unknown=True)
+    assert plan == XaPlan((10, 20, 30), (Move(10, 30, 30, "gtid 30", AT),), {})
 
 
 def test_an_xid_is_used_again():

@@ -29,7 +29,7 @@ _LOGGED_AS = {
 @dataclass(frozen=True, slots=True)
 class MappedTable:
     """schema: None where it is not known. refusal: (code, reason) why the rows are not decoded. is_defined: the schema
-    has what only a definition tells, such as defaults."""
+    has what only a definition tells, such as defaults. With neither schema nor refusal the rows are left out."""
 
     map: TableMap
     flavor: str

@@ -135,7 +135,8 @@ def _kind_of(
 
 class Slots(NamedTuple):
     """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take; headers: those of the
-    objects of whole images, one behind the other; hides_replace, key_has_default: see ``row_image.completeness``."""
+    objects of whole images, one behind the other; hides_replace, key_has_default: see ``row_image.completeness``;
+    is_left_out: nothing is said of its rows."""
 
     first_column: np.ndarray
     n_columns: np.ndarray
@@ -145,6 +146,7 @@ class Slots(NamedTuple):
     header_bytes: np.ndarray
     hides_replace: np.ndarray
     key_has_default: np.ndarray
+    is_left_out: np.ndarray
     headers: np.ndarray
 
 
@@ -168,7 +170,8 @@ class RowLayouts:
         self.tables.append(table)
         if table.refusal or table.schema is None:
             self.metadata.append(b"")
-            self._slots.append((len(self._columns), 0, 0, 1, 0, 0, 0, 0))
+            is_refused = int(table.refusal is not None)
+            self._slots.append((len(self._columns), 0, 0, is_refused, 0, 0, 0, 0, 1 - is_refused))
         else:
             self._slots.append(self._slot(table, table.schema))
         self._freeze()
@@ -191,7 +194,7 @@ class RowLayouts:
         self._headers += header
         return (
             first, len(names), self._row_bound(columns), 0, header_start, len(header), int(table.flavor == "mariadb"),
-            int(self._partial.key_has_default(table, schema)),
+            int(self._partial.key_has_default(table, schema)), 0,
         )  # fmt: skip
 
     def _row_bound(self, columns: tuple[Column, ...]) -> int:
@@ -199,9 +202,9 @@ class RowLayouts:
         return variant.object_header_bytes(len(columns)) + variant.FIXED_BOUND_BYTES * len(columns) + label_bytes
 
     def _freeze(self) -> None:
-        slots = np.array(self._slots, np.int64).reshape(-1, 8)
+        slots = np.array(self._slots, np.int64).reshape(-1, 9)
         self.slots = Slots(
-            *(slots[:, k].copy() for k in range(8)), headers=np.frombuffer(self._headers + bytes(8), np.uint8)
+            *(slots[:, k].copy() for k in range(9)), headers=np.frombuffer(self._headers + bytes(8), np.uint8)
         )
         texts = self._labels.texts
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)

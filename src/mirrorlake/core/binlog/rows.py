@@ -226,7 +226,10 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
 
 @kernel
 def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
-    """All row changes of a rows event, or else one REFUSED row. False: no room, and nothing is written."""
+    """All row changes of a rows event, or else one REFUSED row, or nothing of a table that is left out. False: no room,
+    and nothing is written."""
+    if slot >= 0 and item_i64(slots.is_left_out, slot):
+        return True
     if slot < 0 or item_i64(slots.is_refused, slot):
         _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False, 0)
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.ddl_answer import Answer, put_in_place
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import TableName, Timeline
@@ -28,13 +30,20 @@ class DefinitionReader:
     """Follows one log. ``definitions``: what holds at the end of what was read.
 
     ddl_lsn: of the newest change that a DDL made. Every DDL up to there is in ``definitions``; it must not be
-    interpreted again on top of its own effect.
+    interpreted again on top of its own effect. refused_maps: of the range that was read last, by table, why the rows of
+    its first table map that cannot be used are refused.
     """
 
-    def __init__(self, flavor: str, server_version: Callable[[int], int | None] = lambda log_file: None):
+    def __init__(
+        self,
+        flavor: str,
+        server_version: Callable[[int], int | None] = lambda log_file: None,
+        answers: Iterable[Answer] = (),
+    ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
-        before."""
-        self._flavor, self._server_version = flavor, server_version
+        before. answers: to statements that are read from here on."""
+        self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
+        self.refused_maps: dict[TableName, tuple[str, str]] = {}
         self._versions: dict[int, int | None] = {}
         self.definitions, self.ddl_lsn = Definitions(), -1
         self._timeline, self._mapped = Timeline(), set[TableName]()
@@ -53,6 +62,7 @@ class DefinitionReader:
         """
         new = []
         self._mapped.clear()
+        self.refused_maps.clear()
         batches = [BronzeEvents(batch) for batch in open_events(events) if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
@@ -84,15 +94,17 @@ class DefinitionReader:
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
             charset_id = query.charset[2] if query.charset else None
-            changes = interpret(
-                query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
+            read = partial(
+                interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
                 default_charset=charset_of_collation_id(charset_id, self._flavor) if charset_id else None,
                 definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
                 has_failed=query.error_code != 0,
             )  # fmt: skip
-            for change in changes:
+            answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
+            whole = partial(read, has_failed=False)
+            for change in put_in_place(read(query.statement), answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
                 place = events.tx_lsn if change.code == "statement-dml" else events.lsn
                 yield int(place[i]), change
@@ -107,9 +119,12 @@ class DefinitionReader:
         first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
         for slot, i in first_of_slot.items():
             table = layouts.tables[slot]
-            self._mapped.add((table.map.database, table.map.table))
+            name = table.map.database, table.map.table
+            self._mapped.add(name)
+            if table.refusal:
+                self.refused_maps.setdefault(name, table.refusal)
             if table.schema is not None and table.schema_id not in self.definitions.schema_ids:
-                yield int(events.lsn[i]), DefinitionChange(SEEN, table.map.database, table.map.table, table.schema)
+                yield int(events.lsn[i]), DefinitionChange(SEEN, *name, table.schema)
 
 
 def _moment(query: Query, seconds: int) -> str:

@@ -58,10 +58,11 @@ class XaPlan:
         return not self.hidden
 
 
-def plan_xa(events: Iterable[pa.RecordBatch], prepared: Mapping[str, int]) -> XaPlan:
+def plan_xa(events: Iterable[pa.RecordBatch], prepared: Mapping[str, int], *, ignore_unknown: bool = False) -> XaPlan:
     """events: a range of the log, whole groups in order; at least its QUERY and XA_PREPARE events, opened.
 
     prepared: what waits at its start. An xid that is prepared again was lost in between, in a crash of the server.
+    ignore_unknown: what was prepared before the range does not matter.
     Raises RefusedError ``xa-not-prepared`` for an XA COMMIT of what is not known, ``log-event``.
     """
     open_, hidden, moves = dict(prepared), [], []
@@ -83,6 +84,8 @@ def plan_xa(events: Iterable[pa.RecordBatch], prepared: Mapping[str, int]) -> Xa
                 continue
             group = open_.pop(xid, None)
             if verb == "COMMIT":
+                if group is None and ignore_unknown:
+                    continue
                 if group is None:
                     raise RefusedError("xa-not-prepared", f"XA COMMIT {xid}", position=found.position(i))
                 at = (int(found.lsn[i]), tx_lsn, found.gtid[i].as_py(), batch.column("event_ts")[i].as_py())

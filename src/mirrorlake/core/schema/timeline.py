@@ -4,35 +4,48 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Set
+from enum import Enum
 
 import numpy as np
 
-from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.tables import TableSchema
 
 TableName = tuple[str, str]
 
 
+class LeftOut(Enum):
+    LEFT_OUT = "row changes of the table are not decoded"
+
+
+LEFT_OUT = LeftOut.LEFT_OUT
+
+
 class Timeline:
     """By (database, table): the definitions that statements of the log gave, each with the statement's lsn.
 
-    A definition holds for the events behind its statement. None: the table does not exist, is refused or not known.
+    A definition holds for the events behind its statement. None: the table does not exist or is not known. LEFT_OUT: a
+    statement refused it; its row changes stay in bronze. others: of tables that have no statement here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, others: LeftOut | None = None) -> None:
+        self._others = others
         self._lsns: dict[TableName, list[int]] = {}
-        self._schemas: dict[TableName, list[TableSchema | None]] = {}
+        self._schemas: dict[TableName, list[TableSchema | LeftOut | None]] = {}
 
     def follow(self, lsn: int, change: DefinitionChange, definitions: Definitions) -> None:
         """Note what ``change``, made at ``lsn``, has left in ``definitions``. Changes come in log order."""
         concerned = [(change.database, change.table)] if change.table else self._tables_of(change.database)
         for name in concerned:
             known = definitions.get(*name)
-            self._put(name, lsn, known if isinstance(known, TableSchema) else None)
+            in_force = LEFT_OUT if isinstance(known, Refused) else known if isinstance(known, TableSchema) else None
+            self._put(name, lsn, in_force)
 
-    def at(self, database: str, table: str, lsn: int) -> TableSchema | None:
+    def at(self, database: str, table: str, lsn: int) -> TableSchema | LeftOut | None:
         """What holds for the event at ``lsn``."""
-        place = bisect_left(self._lsns.get((database, table), ()), lsn)
+        if (database, table) not in self._lsns:
+            return self._others
+        place = bisect_left(self._lsns[database, table], lsn)
         return self._schemas[database, table][place - 1] if place else None
 
     def eras(self, lsns: np.ndarray) -> np.ndarray:
@@ -49,10 +62,17 @@ class Timeline:
             part._lsns[name], part._schemas[name] = lsns[first:stop], schemas[first:stop]
         return part
 
+    def only(self, name: TableName) -> Timeline:
+        """The same for one table; all others are left out."""
+        part = Timeline(LEFT_OUT)
+        if name in self._lsns:
+            part._lsns[name], part._schemas[name] = self._lsns[name], self._schemas[name]
+        return part
+
     def _tables_of(self, database: str) -> Iterable[TableName]:
         return [name for name in self._lsns if name[0] == database]
 
-    def _put(self, name: TableName, lsn: int, schema: TableSchema | None) -> None:
+    def _put(self, name: TableName, lsn: int, schema: TableSchema | LeftOut | None) -> None:
         lsns, schemas = self._lsns.setdefault(name, []), self._schemas.setdefault(name, [])
         if lsns and lsns[-1] == lsn:
             schemas[-1] = schema

@@ -17,7 +17,7 @@ UNITY = "uc:"
 STAGING_VOLUME = "staging"  # the volume that resources/ declares beside the tables
 SYSTEM_TABLES = (
     "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
-    "control_syncpoints",
+    "control_syncpoints", "control_answers",
 )  # fmt: skip
 """Every lake has these, beside its mirrors: the attributes of ``LakeNames`` of the same names."""
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
@@ -44,6 +44,7 @@ class LakeNames:
         self.control_epochs = self._table("control", "epochs")
         self.control_barriers = self._table("control", "barriers")
         self.control_syncpoints = self._table("control", "syncpoints")
+        self.control_answers = self._table("control", "answers")
 
     def mirror(self, mirror_id: str) -> str:
         return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
@@ -76,6 +77,11 @@ def quote(*parts: str) -> str:
 def literal(text: str) -> str:
     """A string literal of Spark SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def named(table: tuple[str, str]) -> str:
+    """The condition for rows about one source table, where the columns are ``database`` and ``table``."""
+    return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 
 
 def create_table_statement(

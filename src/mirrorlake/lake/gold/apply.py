@@ -12,20 +12,22 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import claim_source, read_progress, refuse_restored
+from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
+from mirrorlake.lake.gold.catch_up import catch_up
 from mirrorlake.lake.gold.changes import ChangeReader
-from mirrorlake.lake.gold.ddl_epoch import carry_out_epoch, with_effect
+from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_epoch, with_effect
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.epoch import DDL, ROWS, Epoch, EpochLog, EpochTable
+from mirrorlake.lake.gold.epoch import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.evolve import TableFilter
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
 from mirrorlake.lake.gold.versions import newest_version
+from mirrorlake.lake.silver.table import ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,7 @@ class FreshChanges:
 
 def silver_fence(lake: Lake) -> int:
     """Up to where silver is complete; -1: nothing. Raises what ``claim_source`` raises."""
-    silver = read_progress(lake.spark, lake.names.silver_changes)
-    claim_source(silver, lake.source)
+    silver = _silver(lake)
     return silver.lsn if silver else -1
 
 
@@ -69,7 +70,7 @@ class ApplyHop:
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
-        self._register = TableRegister.read(lake, up_to=self._log.open.lsn_from if self._log.open else None)
+        self._register = TableRegister.read(lake, before=self._log.open.number if self._log.open else None)
         self._requests = SyncpointRequests(lake)
         self._decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
         self._rows = RowEpochs(lake, self._decisions, sizes, group)
@@ -79,6 +80,11 @@ class ApplyHop:
     def lsn(self) -> int:
         """Every mirror has everything up to here; -1: nothing."""
         return self._log.applied_lsn
+
+    @property
+    def n_answers(self) -> int:
+        """How many of the operator's answers the mirrors follow."""
+        return self._log.answers
 
     def apply(self, fresh: FreshChanges | None = None, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
         """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory. up_to: the
@@ -90,10 +96,12 @@ class ApplyHop:
         if self._log.open:
             yield self._carry_out(self._log.open, ChangeReader(self._lake))
         self.answer_requests()
-        fence = fresh.lsn_to if fresh else silver_fence(self._lake)
+        silver = None if fresh else _silver(self._lake)
+        yield from self._catch_up(silver.payload.get(ANSWERS, 0) if silver else 0)
+        fence = fresh.lsn_to if fresh else silver.lsn if silver else -1
         fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
-        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else barriers.read(self._lake, self.lsn, fence)
+        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(fence)
         while self.lsn < fence:
             end = self._requests.next_end(self.lsn, fence)
             epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
@@ -108,6 +116,21 @@ class ApplyHop:
     def flush(self) -> None:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""
         self._log.flush()
+
+    def _ahead(self, fence: int) -> list[Barrier]:
+        return barriers.read(self._lake, self.lsn, fence, self._log.answers)
+
+    def _catch_up(self, n_answers: int) -> Iterator[AppliedEpoch]:
+        """Bring the tables to which silver has taken in answers of the operator to where the others are."""
+        while self._log.answers < n_answers:
+            self._log.answers += 1
+            answered = barriers.answered(self._lake, self._log.answers)
+            entry = self._register.get(answered.names[0]) if answered else None
+            if answered and entry and entry.state == REFUSED and entry.lsn == answered.lsn:  # else gold is before it
+                tables = self._planned([entry.name])
+                epoch = Epoch(self._log.next_number, ANSWER, answered.lsn - 1, self.lsn, tables)
+                self._log.plan(epoch)
+                yield self._carry_out(epoch, ChangeReader(self._lake))
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn
@@ -137,6 +160,8 @@ class ApplyHop:
         return self._versions.get(identity)
 
     def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
+        if epoch.kind == ANSWER:
+            return self._carry_out_answer(epoch)
         if epoch.kind == DDL:
             return self._carry_out_ddl(epoch)
         work = self._rows.carry_out(epoch, reader, self._register)
@@ -146,17 +171,31 @@ class ApplyHop:
         return AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
-        lake, filters = self._lake, (self._is_wanted, self._decisions.refuses_invalid)
-        work = carry_out_epoch(self._rows.session, lake, epoch, self._register, *filters)
-        self._register.commit(lake, work.entries, epoch.number)
+        ahead = barriers.read(self._lake, epoch.lsn_from, epoch.lsn_to, self._log.answers)
+        filters = self._decisions.is_wanted, self._decisions.refuses_invalid
+        work = carry_out_epoch(self._rows.session, self._lake, ahead, self._register, *filters)
+        self._register.commit(self._lake, work.entries, epoch.number)
+        self._finish(epoch, work, [name for *_, named in work.executed for name in named])
+        return AppliedEpoch(epoch, 0, tuple(e for e in work.entries if e.state == REFUSED))
+
+    def _carry_out_answer(self, epoch: Epoch) -> AppliedEpoch:
+        n_changes, n_invalid, work = catch_up(
+            self._rows, self._lake, epoch, self._register, self._decisions, answers=self._log.answers,
+            epoch_changes=self._epoch_changes,
+        )  # fmt: skip
+        self._register.commit(self._lake, work.entries, epoch.number)
+        (entry,) = work.entries
+        self._finish(epoch, work, [entry.name])
+        invalid = ((".".join(entry.name), n_invalid),) if n_invalid else ()
+        return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid)
+
+    def _finish(self, epoch: Epoch, work: DdlWork, changed: list[tuple[str, str]]) -> None:
         for identity in work.touched:
             self._versions.pop(identity, None)
-        names = dict.fromkeys(name for *_, named in work.executed for name in named)
-        done = {(table.database, table.table): table for table in self._planned(list(names))}
+        done = {(table.database, table.table): table for table in self._planned(list(dict.fromkeys(changed)))}
         executed = [LedgerRow(lsn, kind, tuple(done[name] for name in named)) for lsn, kind, named in work.executed]
-        barriers.record(lake, executed, epoch.number)
+        barriers.record(self._lake, executed, epoch.number)
         self._log.finish(tuple(done.values()))
-        return AppliedEpoch(epoch, 0, tuple(e for e in work.entries if e.state == REFUSED))
 
 
 class GroupHop:
@@ -175,9 +214,15 @@ class GroupHop:
         self.lsn, epoch = log.applied_lsn, log.open
         if epoch is None or epoch.kind != ROWS or epoch.number == self._carried_out:
             return
-        self._register.put(TableRegister.read(lake, up_to=epoch.lsn_from))
+        self._register.put(TableRegister.read(lake, before=epoch.number))
         work = self._rows.carry_out(epoch, ChangeReader(lake), self._register)
         for entry in work.refused:
             self._register.commit(lake, [entry], epoch.number, of=entry.mirror_id)
         self._carried_out = epoch.number
         yield AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
+
+
+def _silver(lake: Lake) -> Progress | None:
+    progress = read_progress(lake.spark, lake.names.silver_changes)
+    claim_source(progress, lake.source)
+    return progress

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.epoch import TABLE_STRUCT, EpochTable
@@ -52,9 +54,25 @@ class LedgerRow:
     tables: tuple[EpochTable, ...]
 
 
-def read(lake: Lake, lsn_from: int, lsn_to: int) -> list[Barrier]:
-    """Barriers with lsn_from < lsn <= lsn_to, in log order."""
-    rows = lake.spark.table(lake.names.silver_table_schemas).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
+def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[str, str] | None = None) -> list[Barrier]:
+    """Barriers with lsn_from < lsn <= lsn_to, in log order. only: of this table alone.
+
+    answers: how many of the operator's answers count; of a statement's rows about one table the newest one's do.
+    """
+    rows = lake.spark.table(lake.names.silver_table_schemas)
+    rows = rows.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND answer <= {answers}")
+    rows = rows.where(named(only)) if only else rows
+    return _barriers(rows.orderBy(F.desc("answer")))
+
+
+def answered(lake: Lake, number: int) -> Barrier | None:
+    """What an answer has made of the statement; None: silver could not take it."""
+    rows = lake.spark.table(lake.names.silver_table_schemas).where(f"answer = {number}")
+    return next(iter(_barriers(rows)), None)
+
+
+def _barriers(rows: DataFrame) -> list[Barrier]:
+    """rows: of one table and statement the first one counts."""
     found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
     for row in rows.where(F.col("action").isin(*ACTIONS)).collect():
         changes = found.setdefault(row.lsn, {})

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal
+from mirrorlake.lake.delta.names import named
 
 ROW_OPS = ("INSERT", "UPDATE", "DELETE")
 _SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal", "partial"]
@@ -76,8 +76,9 @@ class _Summary:
 class ChangeReader:
     """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory where the assembled batches are at hand."""
 
-    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None):
-        self._lake = lake
+    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: tuple[str, str] | None = None):
+        """only: as if silver had no other table's changes; then without batches."""
+        self._lake, self._is_seen = lake, named(only) if only else "true"
         self._table = pa.Table.from_batches(batches) if batches else None
         self._summary: _Summary | None = None
         self._cuts: tuple[int, list[int]] | None = None
@@ -116,7 +117,8 @@ class ChangeReader:
     def _boundaries(self, lsn_from: int, lsn_to: int, max_changes: int) -> list[int]:
         rows = self._lake.spark.table(self._lake.names.silver_changes).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
         chunks = rows.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
-            F.count("*").alias("n"), F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary")
+            F.expr(f"count_if({self._is_seen})").alias("n"),
+            F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary"),
         )
         found, seen = [], 0
         for row in chunks.orderBy("chunk").collect():
@@ -137,7 +139,7 @@ class ChangeReader:
     def stored(self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int) -> DataFrame:
         """The same from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty object."""
         rows = session.table(self._lake.names.silver_changes).where(
-            f"lsn > {lsn_from} AND lsn <= {lsn_to} AND database = {literal(name[0])} AND table = {literal(name[1])}"
+            f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {named(name)}"
         )
         sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
@@ -149,7 +151,8 @@ class ChangeReader:
 
     def _rows(self, lsn_from: int, lsn_to: int) -> DataFrame:
         changes = self._lake.spark.table(self._lake.names.silver_changes)
-        return changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to}").where(F.col("op").isin(*ROW_OPS, "REFUSED"))
+        inside = f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {self._is_seen}"
+        return changes.where(inside).where(F.col("op").isin(*ROW_OPS, "REFUSED"))
 
 
 def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:

@@ -25,7 +25,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl_class import DdlClass
-from mirrorlake.lake.gold.epoch import Epoch, EpochTable
+from mirrorlake.lake.gold.epoch import EpochTable
 from mirrorlake.lake.gold.evolve import Outcome, TableFilter, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
@@ -61,17 +61,16 @@ class DdlWork:
 
 
 def carry_out_epoch(
-    session: Callable[[], SparkSession], lake: Lake, epoch: Epoch, register: TableRegister, is_wanted: TableFilter,
-    refuses_invalid: TableFilter,
+    session: Callable[[], SparkSession], lake: Lake, ahead: list[Barrier], register: TableRegister,
+    is_wanted: TableFilter, refuses_invalid: TableFilter,
 ) -> DdlWork:  # fmt: skip
     """Steps 2 and 3. session: the calling thread's own. register: as it is before the epoch; it is left so."""
 
     def carry_out_group(group: list[Barrier]) -> DdlWork:
-        return _carry_out(session(), lake, group, register.copy(), is_wanted, refuses_invalid)
+        return carry_out_barriers(session(), lake, group, register.copy(), is_wanted, refuses_invalid)
 
-    groups = independent(barriers.read(lake, epoch.lsn_from, epoch.lsn_to))
     with ThreadPoolExecutor(MAX_THREADS) as pool:
-        works = list(pool.map(carry_out_group, groups))
+        works = list(pool.map(carry_out_group, independent(ahead)))
     return DdlWork(
         entries=sorted((entry for work in works for entry in work.entries), key=lambda entry: entry.lsn),
         executed=sorted((ddl for work in works for ddl in work.executed), key=lambda ddl: ddl[0]),
@@ -91,11 +90,11 @@ def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
     return [group for _, group in groups]
 
 
-def _carry_out(
+def carry_out_barriers(
     session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, is_wanted: TableFilter,
     refuses_invalid: TableFilter,
 ) -> DdlWork:  # fmt: skip
-    """now: the register before the first of them; carried on."""
+    """One after another. now: the register before the first of them; carried on."""
     done = DdlWork()
     for barrier in ahead:
         effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted, refuses_invalid)

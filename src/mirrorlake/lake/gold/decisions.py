@@ -9,7 +9,15 @@ from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.evolve import TableFilter, left_out
-from mirrorlake.lake.gold.register import DROPPED, INVALID_VALUE, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import (
+    DROPPED,
+    INVALID_VALUE,
+    NEEDS_FIRST_COPY,
+    REFUSED,
+    STREAMING,
+    TableEntry,
+    TableRegister,
+)
 from mirrorlake.lake.gold.table import mirror_types
 
 
@@ -37,7 +45,7 @@ class Decisions:
                 refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:
                 unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
-                refused.append(unknown.refused(unknown.lsn, "needs-first-copy", "its CREATE TABLE is not in the log"))
+                refused.append(unknown.refused(unknown.lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log"))
             elif entry.state == STREAMING:
                 cause = self._refusal(entry, changes, is_planned)
                 if cause:

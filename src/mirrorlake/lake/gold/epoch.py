@@ -19,7 +19,7 @@ from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, 
 from mirrorlake.lake.gold.table import EPOCHS_COLUMNS
 
 HOP = "apply"
-ROWS, DDL = "rows", "ddl"
+ROWS, DDL, ANSWER = "rows", "ddl", "answer"
 PLAN, DONE = "plan", "done"
 
 TABLE_STRUCT = pa.struct(
@@ -50,7 +50,8 @@ class EpochTable:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to."""
+    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to, or both of one table (kind answer), up
+    to where all mirrors are."""
 
     number: int
     kind: str
@@ -60,12 +61,16 @@ class Epoch:
 
 
 class EpochLog:
-    """The chain of plan and done rows; goes on from its newest row."""
+    """The chain of plan and done rows; goes on from its newest row.
+
+    answers: how many of the operator's answers count; recorded with the next row.
+    """
 
     def __init__(self, lake: Lake):
         self._lake = lake
         self._recorded: Progress | None = read_progress(lake.spark, lake.names.control_epochs)
         claim_source(self._recorded, lake.source)
+        self.answers = self._recorded.payload.get("answers", 0) if self._recorded else 0
         self.open = self._read_open()
         self._done: Epoch | None = None
 
@@ -110,11 +115,13 @@ class EpochLog:
             }
             for phase, e in rows
         ]  # fmt: skip
-        lake = self._lake
+        lake, is_open = self._lake, rows[-1][0] == PLAN
         frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), EPOCHS_COLUMNS)
         self._recorded = append_from(
             lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsn_to,
-            payload=lake.payload(HOP, epoch=number, applied_lsn=applied_lsn, is_open=rows[-1][0] == PLAN),
+            payload=lake.payload(
+                HOP, epoch=number, applied_lsn=applied_lsn, is_open=is_open, answers=self.answers
+            ),
         )  # fmt: skip
 
     def _read_open(self) -> Epoch | None:

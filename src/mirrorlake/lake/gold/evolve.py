@@ -20,6 +20,7 @@ from mirrorlake.lake.gold.mirror_steps import Check, Create, Delete, ExchangeRow
 from mirrorlake.lake.gold.partition_rows import rows_in
 from mirrorlake.lake.gold.register import (
     DROPPED,
+    NEEDS_FIRST_COPY,
     NEEDS_RESYNC,
     REFUSED,
     STREAMING,
@@ -27,8 +28,6 @@ from mirrorlake.lake.gold.register import (
     TableRegister,
     mirror_id,
 )
-
-_FIRST_COPY = "needs-first-copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
     """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
     if entry is None or entry.state != STREAMING:
         return []
-    return [entry.refused(lsn, _FIRST_COPY, "changes were left out by --tables")]
+    return [entry.refused(lsn, NEEDS_FIRST_COPY, "changes were left out by --tables")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ class _Statement:
         moved = self.register.get((source.database, source.table))
         if moved is None or moved.state == DROPPED:
             reason = f"it was renamed from {source.database}.{source.table}, which is not mirrored"
-            return self._refused(change, (_FIRST_COPY, reason), None)
+            return self._refused(change, (NEEDS_FIRST_COPY, reason), None)
         if moved.state == REFUSED:
             return self._refused(change, (moved.code, moved.reason), moved)
         return self._changed(change, moved)

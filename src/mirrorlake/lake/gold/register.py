@@ -13,18 +13,21 @@ from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
-MIRROR_CHANGED, NEEDS_RESYNC, INVALID_VALUE = "mirror-changed", "needs-resync", "invalid-value"
+MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", "needs-first-copy", "needs-resync"
+INVALID_VALUE = "invalid-value"
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(
     [("lsn", pa.int64())]
     + [(name, pa.string()) for name in ("database", "table", "mirror_id", "state", "definition", "code", "reason")]
+    + [("epoch", pa.int64())]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal."""
+    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal.
+    epoch: that recorded it; of two entries for one lsn the later epoch's holds."""
 
     lsn: int
     database: str
@@ -34,6 +37,7 @@ class TableEntry:
     schema: TableSchema | None = None
     code: str | None = None
     reason: str | None = None
+    epoch: int = 0
 
     @property
     def name(self) -> tuple[str, str]:
@@ -52,7 +56,7 @@ class TableEntry:
     @classmethod
     def from_row(cls, row) -> TableEntry:
         schema = TableSchema.from_json(row.definition) if row.definition else None
-        return cls(row.lsn, row.database, row.table, row.state, row.mirror_id, schema, row.code, row.reason)
+        return cls(row.lsn, row.database, row.table, row.state, row.mirror_id, schema, row.code, row.reason, row.epoch)
 
 
 class TableRegister:
@@ -63,10 +67,11 @@ class TableRegister:
         self.put(entries)
 
     @classmethod
-    def read(cls, lake: Lake, up_to: int | None = None) -> TableRegister:
-        """up_to: as the register was when the mirrors held everything up to this lsn."""
+    def read(cls, lake: Lake, *, up_to: int | None = None, before: int | None = None) -> TableRegister:
+        """up_to: as the register was when the mirrors held everything up to this lsn. before: ... an epoch."""
         rows = lake.spark.table(lake.names.control_tables)
         rows = rows.where(f"lsn <= {up_to}") if up_to is not None else rows
+        rows = rows.where(f"epoch < {before}") if before is not None else rows
         return cls(TableEntry.from_row(row) for row in rows.collect())
 
     def copy(self) -> TableRegister:
@@ -85,6 +90,7 @@ class TableRegister:
         """
         if not entries:
             return
+        entries = [replace(entry, epoch=epoch) for entry in entries]
         newest = {(e.lsn, *e.name): e for e in entries}
         rows = lake.spark.createDataFrame(
             pa.Table.from_pylist([e.to_row() for e in newest.values()], schema=_ROW_SCHEMA), TABLES_COLUMNS
@@ -98,7 +104,7 @@ class TableRegister:
     def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:
             known = self._entries.get(entry.name)
-            if known is None or known.lsn <= entry.lsn:
+            if known is None or (known.lsn, known.epoch) <= (entry.lsn, entry.epoch):
                 self._entries[entry.name] = entry
 
 

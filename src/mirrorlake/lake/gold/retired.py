@@ -11,7 +11,7 @@ from mirrorlake.lake.gold.register import TableEntry
 
 def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
     """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
-    register = lake.spark.table(lake.names.control_tables).orderBy("lsn")
+    register = lake.spark.table(lake.names.control_tables).orderBy("lsn", "epoch")
     ended = _ends(TableEntry.from_row(row) for row in register.collect())
     executed = lake.spark.table(lake.names.control_barriers).where("phase = 'executed'")
     old = executed.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")

@@ -129,12 +129,12 @@ class RowEpochs:
         waiting, found = dict(enumerate(others)), []
         signs = SignsOfGroups(self._group)
         while waiting:
-            register = TableRegister.read(self._lake, up_to=epoch.lsn_to)
+            register = TableRegister.read(self._lake, before=epoch.number + 1)
             for i, (changes, entry) in list(waiting.items()):
                 known, step = register.get(changes.name), _step_of(self.session(), self._lake, epoch, entry)
                 if step is not None:
                     found.append(_outcome(changes, entry, step))
-                elif known and known.state == REFUSED and known.lsn > epoch.lsn_from:
+                elif known and known.state == REFUSED and known.epoch == epoch.number:
                     found.append(known)
                 else:
                     continue

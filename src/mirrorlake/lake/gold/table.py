@@ -16,7 +16,7 @@ from mirrorlake.lake.delta.types import spark_type
 
 TABLES_COLUMNS = """
     lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING,
-    reason STRING
+    reason STRING, epoch BIGINT
 """
 EPOCH_TABLES = "ARRAY<STRUCT<database: STRING, table: STRING, mirror_id: STRING, version: BIGINT>>"
 EPOCHS_COLUMNS = f"""

@@ -7,10 +7,14 @@ Order of steps for one batch, a range of lsn that begins and ends between event 
                                               crash here: these rows are found again and not repeated
     2. decode the range                       crash here: nothing happened
     3. append it on condition that nobody else went on from the same progress
+
+An answer of the operator to a statement that silver has gone past is a batch of its own: the definitions and the row
+changes of one table from there on, in the same steps. It moves no lsn, but the number of answers taken.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,23 +22,26 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
+from mirrorlake.lake.silver.amendment import amend, brought
+from mirrorlake.lake.silver.answers import read_answers
 from mirrorlake.lake.silver.definitions import DefinitionLog
-from mirrorlake.lake.silver.table import CHANGE_COLUMNS
-from mirrorlake.lake.silver.xa import ORDER, placed_events
+from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events
+from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 
 HOP = "assemble"
 PREPARED = "prepared"
 """In a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
-NO_XA = XaPlan((), (), {})
+LOOK_EVERY_S = 5.0
+"""How often a process that follows looks for new answers."""
 CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
 
@@ -77,19 +84,47 @@ class AssembleHop:
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
         self._prepared: dict[str, int] = self._recorded.payload.get(PREPARED, {}) if self._recorded else {}
-        self._definitions = DefinitionLog(lake)
+        self._answers, self._looked_at = read_answers(lake), time.monotonic()
+        self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
+        self._definitions = self._read_definitions()
 
     @property
     def lsn(self) -> int:
         """Everything up to here is in silver; -1: nothing."""
         return self._recorded.lsn if self._recorded else -1
 
+    def take_answers(self) -> Iterator[AssembledBatch]:
+        """Commit what the operator's new answers bring, one by one."""
+        if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+            self._answers, self._looked_at = read_answers(self._lake), time.monotonic()
+        while self._n_answers < len(self._answers):
+            yield self._take(self._answers[: self._n_answers + 1])
+
+    def _take(self, answers: list[Answer]) -> AssembledBatch:
+        """The last of them."""
+        lake, found = self._lake, amend(self._lake, answers, self.lsn)
+        part, rows = EventRange(found.lsn_from, self.lsn), lake.spark.createDataFrame([], CHANGE_COLUMNS)
+        if found.objection is None:
+            found.record(lake)
+        if found.objection is None and found.brings_rows:
+            part = EventRange(part.lsn_from, part.lsn_to, tuple(self._group_starts(part.lsn_from, part.lsn_to)[1:]))
+            rows = brought(self._decoded(part, found.plan, found.timeline), answers[-1])
+        self._n_answers = len(answers)
+        self._commit(part, rows, None, self._prepared)
+        self._definitions = self._read_definitions()
+        return AssembledBatch(part.lsn_from, part.lsn_to, None, None, True)
+
+    @property
+    def n_answers(self) -> int:
+        """How many of the operator's answers are in silver."""
+        return self._n_answers
+
     def pending(self) -> Iterator[EventRange]:
         """What bronze has committed and silver has not, in ranges of at most batch_bytes."""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
         if bronze is None or bronze.lsn <= self.lsn:
             return
-        cuts = self._group_starts(bronze.lsn)
+        cuts = self._group_starts(self.lsn, bronze.lsn)
         first = self.lsn
         for k in range(0, len(cuts), self._batch_chunks):
             inner = cuts[k + 1 : k + self._batch_chunks]
@@ -105,15 +140,15 @@ class AssembleHop:
         that cannot be decoded at all.
         """
         if part.events is None and len(part.cuts) <= 1:
-            return self._assemble_here(part, self._collect(self._events(part, NO_XA)))
+            return self._assemble_here(part, collect(self._events(part, NO_XA)))
         if part.events is not None:
             return self._assemble_here(part, part.events)
-        events = self._collect(_definition_events(self._events(part, NO_XA)))
+        events = collect(definition_events(self._events(part, NO_XA)))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
-            events = self._collect(_definition_events(self._events(part, plan)))
+            events = collect(definition_events(self._events(part, plan)))
         self._definitions.extend(events, part.lsn_to)
-        self._commit(part, self._decoded(part, plan), None, plan)
+        self._commit(part, self._decoded(part, plan, self._timeline(part)), None, plan.prepared)
         return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
@@ -121,7 +156,7 @@ class AssembleHop:
         lake, events = self._lake, list(open_events(found))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
-            events = self._collect(self._events(part, plan))
+            events = collect(self._events(part, plan))
         self._definitions.extend(events, part.lsn_to)
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
@@ -130,19 +165,25 @@ class AssembleHop:
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
             )
-            self._commit(part, rows, stage.rows, plan)
+            self._commit(part, rows, stage.rows, plan.prepared)
         finally:
             stage.discard()
         has_ddl = self._definitions.ddl_lsn > part.lsn_from
         return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_ddl)
 
-    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None, plan: XaPlan) -> None:
-        lake, waiting = self._lake, {PREPARED: plan.prepared} if plan.prepared else {}
-        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows, **waiting)
+    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None, prepared: dict[str, int]) -> None:
+        lake, told = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
+        told = {name: value for name, value in told.items() if value}
+        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows, **told)
         self._recorded = append_from(
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
         )
-        self._prepared = plan.prepared
+        self._prepared = prepared
+
+    def _read_definitions(self) -> DefinitionLog:
+        """As far as silver's row changes follow them."""
+        n = self._n_answers
+        return DefinitionLog(self._lake, self._answers[:n], f"answer <= {n}")
 
     def _timeline(self, part: EventRange) -> Timeline:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)
@@ -150,21 +191,18 @@ class AssembleHop:
     def _events(self, part: EventRange, plan: XaPlan) -> DataFrame:
         return placed_events(self._lake, part.lsn_from, part.lsn_to, plan)
 
-    def _collect(self, events: DataFrame) -> list[pa.RecordBatch]:
-        return events.orderBy(*ORDER).select(*BRONZE_COLUMNS).toArrow().to_batches()
-
-    def _group_starts(self, fence: int) -> list[int]:
-        """The first group start of every chunk of the log up to the fence."""
+    def _group_starts(self, lsn_from: int, lsn_to: int) -> list[int]:
+        """The first group start of every chunk of a range."""
         events = self._lake.spark.table(self._lake.names.bronze_events)
-        starts = events.where((F.col("lsn") > self.lsn) & (F.col("lsn") <= fence) & (F.col("lsn") == F.col("tx_lsn")))
+        starts = events.where((F.col("lsn") > lsn_from) & (F.col("lsn") <= lsn_to) & (F.col("lsn") == F.col("tx_lsn")))
         chunks = starts.groupBy(F.shiftright("lsn", CHUNK_BITS)).agg(F.min("lsn").alias("lsn"))
         return sorted(row.lsn for row in chunks.select("lsn").collect())
 
-    def _decoded(self, part: EventRange, plan: XaPlan) -> DataFrame:
+    def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = self._lake.parallelism
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
-        flavor, timeline = self._lake.flavor, self._timeline(part)
+        flavor = self._lake.flavor
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return Assembler(flavor, timeline).assemble(batches)
@@ -175,31 +213,6 @@ class AssembleHop:
             decoded = events.select(*BRONZE_COLUMNS).mapInArrow(decode, CHANGE_COLUMNS)
             parts = decoded if parts is None else parts.unionAll(decoded)
         return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")
-
-
-def _definition_events(events: DataFrame) -> DataFrame:
-    """QUERY events that are no BEGIN or COMMIT, each file's first event, XA_PREPARE events, the first TABLE_MAP of each
-    body in a file; of compressed events those inside.
-
-    A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
-    """
-    packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
-    if not packed.isEmpty():
-        packed = packed.drop("place")
-        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
-    end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
-    begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
-    queries = events.where(
-        f"event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
-        f" AND substring(raw, {end} - 6, 7) <> {commit}"
-    )
-    maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
-    firsts = (
-        maps.groupBy("log_file", "body")
-        .agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
-        .select("event.*")
-    )
-    return queries.unionAll(firsts)
 
 
 def _evenly(cuts: tuple[int, ...], n: int) -> list[int]:

@@ -1,7 +1,8 @@
 """Keeps ``silver_table_schemas``: what every DDL of the log made of each table, and every table map seen.
 
 A row is written before the changes that need it. Rows are the same whoever computes them, so a repeated one says
-nothing new and readers take the first.
+nothing new and readers take the first. Of a statement that the operator has answered, the answer's rows stand in the
+place of those that the log gave.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
+from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.events import parse_format_description
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
 from mirrorlake.core.changes.definition_reader import SEEN, DefinitionReader
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
+from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
@@ -26,38 +29,63 @@ _ROW_SCHEMA = pa.schema(
     + [(name, pa.string()) for name in ("database", "table", "action", "columns")]
     + [("primary_key", pa.list_(pa.string()))]
     + [(name, pa.string()) for name in ("steps", "refusal", "reason")]
+    + [("answer", pa.int32())]
 )
+PlacedChange = tuple[int, DefinitionChange]
+"""A change with the lsn of its statement or table map."""
+
+
+def recorded(lake: Lake, where: str = "true") -> list[PlacedChange]:
+    """What the rows say, in log order; of a statement's rows about one table those of the newest answer."""
+    rows = lake.spark.table(lake.names.silver_table_schemas).where(where).orderBy("lsn", F.desc("answer"))
+    found, seen, newest = [], set(), dict[tuple, int]()
+    for row in rows.collect():
+        key = (row.lsn, row.database, row.table)
+        if row.action != SEEN:
+            if (*key, row.action) in seen or newest.setdefault(key, row.answer) > row.answer:
+                continue  # two assemblers may both have written a row
+            seen.add((*key, row.action))
+        found.append((row.lsn, DefinitionChange.from_row(row.asDict())))
+    return found
+
+
+def record(lake: Lake, changes: Iterable[PlacedChange], *, hop: str, number: int, answer: int = 0) -> None:
+    """Append rows in one commit, once for each ``number`` of the hop. answer: that they follow from; 0: none."""
+    cells = [{"lsn": lsn, **change.to_row(), "answer": answer} for lsn, change in changes]
+    if cells:
+        rows = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
+        append_once(
+            lake.spark, lake.names.silver_table_schemas, rows, app_id=lake.app_id(hop), lsn=number,
+            payload=lake.payload(hop),
+        )  # fmt: skip
 
 
 class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it."""
 
-    def __init__(self, lake: Lake):
-        self._lake, self._reader, seen = lake, DefinitionReader(lake.flavor, self._server_version), set()
-        for row in lake.spark.table(lake.names.silver_table_schemas).orderBy("lsn").collect():
-            key = (row.lsn, row.database, row.table, row.action)
-            if row.action == SEEN or key not in seen:  # two assemblers may both have written a row
-                seen.add(key)
-                self._reader.take(row.lsn, DefinitionChange.from_row(row.asDict()))
+    def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: str = "true"):
+        """answers: to statements of ranges still to come. where: which rows."""
+        self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers)
+        for lsn, change in recorded(lake, where):
+            self._reader.take(lsn, change)
+
+    def read(self, events: Iterable[pa.RecordBatch]) -> list[PlacedChange]:
+        """Take in the definition events of a range, in log order; what is new. Raises as ``DefinitionReader.read``."""
+        return self._reader.read(events)
 
     def extend(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
-        """Take in the definition events of a range, in log order, and append what is new, if anything is.
-
-        Rows are appended in log order, a range in one commit. Raises RefusedError as ``DefinitionReader.read``.
-        """
-        lake = self._lake
-        new = [{"lsn": lsn, **change.to_row()} for lsn, change in self._reader.read(events)]
-        if new:
-            rows = lake.spark.createDataFrame(pa.Table.from_pylist(new, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
-            append_once(
-                lake.spark, lake.names.silver_table_schemas, rows, app_id=lake.app_id(HOP), lsn=lsn_to,
-                payload=lake.payload(HOP, lsn_to=lsn_to),
-            )  # fmt: skip
+        """The same, and append what is new, if anything is: in log order, a range in one commit."""
+        new = self.read(events)
+        record(self._lake, new, hop=HOP, number=lsn_to)
         return bool(new)
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
         """What decoding the range that was taken in last needs."""
         return self._reader.timeline(lsn_from, lsn_to)
+
+    def refused_map(self, name: tuple[str, str]) -> tuple[str, str] | None:
+        """(code, reason) of the range's first table map of a table that does not fit its definition."""
+        return self._reader.refused_maps.get(name)
 
     @property
     def ddl_lsn(self) -> int:

@@ -1,6 +1,7 @@
-"""``silver_changes``: ordered row changes with transaction markers; ``silver_table_schemas``: what tables looked like.
+"""``silver_changes``: ordered row changes with transaction markers; ``silver_table_schemas``: what tables looked like;
+``control_answers``: the operator's word on refused statements.
 
-Both are append only, and their own schema never changes whatever DDL the source runs.
+All are append only, and their own schema never changes whatever DDL the source runs.
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ CHANGE_PROPERTIES = {
 
 DEFINITION_COLUMNS = """
     lsn BIGINT, schema_id BIGINT, database STRING, table STRING, action STRING, columns STRING,
-    primary_key ARRAY<STRING>, steps STRING, refusal STRING, reason STRING
+    primary_key ARRAY<STRING>, steps STRING, refusal STRING, reason STRING, answer INT
+"""
+ANSWERS = "answers"
+"""In the notes of silver_changes: how many answers of the operator are taken in."""
+ANSWER_COLUMNS = """
+    number INT, lsn BIGINT, database STRING, table STRING, text STRING, given_by STRING, at TIMESTAMP
 """
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.silver_changes, CHANGE_COLUMNS, CHANGE_PROPERTIES)
     create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS)
+    create_table(spark, names.control_answers, ANSWER_COLUMNS)

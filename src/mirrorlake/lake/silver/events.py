@@ -1,4 +1,4 @@
-"""Events of a range of bronze, those of prepared XA transactions where they commit."""
+"""Events of a range of bronze, those of prepared XA transactions where they commit; of all, or those that define."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import STAYING, XaPlan
 from mirrorlake.lake.delta.lake import Lake
 
+NO_XA = XaPlan((), (), {})
 ORDER = ["lsn", "place"]
 """What orders the events: those that were moved share the lsn of their XA COMMIT. place: the lsn they had."""
 
@@ -32,6 +35,36 @@ def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataF
     found = here.where(stays).unionAll(others)
     moves = [move for move in plan.moves if lsn_from < move.lsn <= lsn_to]
     return found.unionAll(_moved(lake, bronze.where(~stays), moves)) if moves else found
+
+
+def collect(events: DataFrame) -> list[pa.RecordBatch]:
+    """``BRONZE_COLUMNS``, in log order."""
+    return events.orderBy(*ORDER).select(*BRONZE_COLUMNS).toArrow().to_batches()
+
+
+def definition_events(events: DataFrame) -> DataFrame:
+    """QUERY events that are no BEGIN or COMMIT, each file's first event, XA_PREPARE events, the first TABLE_MAP of each
+    body in a file; of compressed events those inside.
+
+    A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
+    """
+    packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
+    if not packed.isEmpty():
+        packed = packed.drop("place")
+        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
+    end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
+    begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
+    queries = events.where(
+        f"event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
+        f" AND substring(raw, {end} - 6, 7) <> {commit}"
+    )
+    maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
+    firsts = (
+        maps.groupBy("log_file", "body")
+        .agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
+        .select("event.*")
+    )
+    return queries.unionAll(firsts)
 
 
 def _moved(lake: Lake, bronze: DataFrame, moves: list) -> DataFrame:

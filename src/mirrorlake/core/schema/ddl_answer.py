@@ -1,0 +1,45 @@
+"""The operator's answer to a refused statement: what stands in its place for one of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.tables import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """number: from 1, in the order of the answers. lsn: of the statement. text: what it is to be read as; None: it
+    leaves the table's definition and rows as they were."""
+
+    number: int
+    lsn: int
+    database: str
+    table: str
+    text: str | None = None
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.database, self.table
+
+
+def put_in_place(
+    changes: list[DefinitionChange],
+    answers: Iterable[Answer],
+    definitions: Definitions,
+    interpret: Callable[[str], list[DefinitionChange]],
+) -> list[DefinitionChange]:
+    """changes: of a statement as it was logged; of a table with an answer those that the answer makes.
+
+    definitions: what holds before the statement. interpret(text): as if that text had been logged there.
+    Raises what ``interpret`` raises.
+    """
+    for answer in answers:
+        others = [change for change in changes if (change.database, change.table) != answer.name]
+        if answer.text is not None:
+            changes = others + interpret(answer.text)
+        elif isinstance(known := definitions.get(*answer.name), TableSchema):
+            changes = [*others, DefinitionChange("alter", *answer.name, known)]
+    return changes

@@ -1,0 +1,54 @@
+"""A table that goes on behind a refused statement, because the operator has answered it: row changes and DDL of this
+table alone, from the statement on to where the other mirrors are.
+
+Its mirror stands where the statement refused it. Each commit on it carries its place in the log, so an epoch that is
+repeated finds what is done; how the range is cut follows from the table's own changes and DDL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold import barriers
+from mirrorlake.lake.gold.changes import ChangeReader
+from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_barriers
+from mirrorlake.lake.gold.decisions import Decisions
+from mirrorlake.lake.gold.epoch import ROWS, Epoch
+from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.row_epoch import RowEpochs
+
+
+def catch_up(
+    rows: RowEpochs, lake: Lake, epoch: Epoch, register: TableRegister, decisions: Decisions, *, answers: int,
+    epoch_changes: int,
+) -> tuple[int, int, DdlWork]:  # fmt: skip
+    """How many row changes and invalid values there were, and the work; its one entry is the table's in the end.
+
+    epoch: of one table, which the register has as refused.
+    """
+    (table,) = epoch.tables
+    name = table.database, table.table
+    refused = register.get(name)
+    assert refused, "an epoch of an answer is planned for a table that the register has"
+    mirrored = replace(refused, state=STREAMING, code=None, reason=None, epoch=0)
+    now = TableRegister([mirrored] if refused.mirror_id else [])
+    filters = decisions.is_wanted, decisions.refuses_invalid
+    done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
+    reader = ChangeReader(lake, only=name)
+    for barrier in [*barriers.read(lake, lsn, epoch.lsn_to, answers, only=name), None]:
+        end = barrier.lsn - 1 if barrier else epoch.lsn_to
+        while lsn < end:
+            lsn_to = reader.epoch_end(lsn, end, epoch_changes)
+            found = rows.carry_out(replace(epoch, kind=ROWS, lsn_from=lsn, lsn_to=lsn_to, tables=()), reader, now)
+            now.put(found.refused)
+            n_changes, n_invalid = n_changes + found.n_changes, n_invalid + sum(count for _, count in found.invalid)
+            lsn = lsn_to
+        if barrier:
+            done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, *filters).executed
+            lsn = barrier.lsn
+    last = now.get(name) or refused
+    if last.state == STREAMING:
+        last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was at no moment with the others
+    done.entries, done.touched = [last], {last.mirror_id or ""}
+    return n_changes, n_invalid, done

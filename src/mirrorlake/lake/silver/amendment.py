@@ -1,0 +1,103 @@
+"""What an answer of the operator changes in silver: a table's definitions from its refused statement on, and its row
+changes since then, which no commit has brought.
+
+It is computed from bronze alone, from the statement up to where silver ends, so it is the same whoever computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from mirrorlake.core.changes.definition_reader import SEEN
+from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import named
+from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, record, recorded
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events
+
+HOP = "assemble/answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """Of the events with lsn_from < lsn <= lsn_to. changes: what becomes of the table. brings_rows: silver has none of
+    its row changes; timeline, plan: what decoding them needs. objection: why the answer cannot be taken, else None."""
+
+    answer: Answer
+    lsn_from: int
+    lsn_to: int
+    changes: list[PlacedChange]
+    brings_rows: bool
+    timeline: Timeline
+    plan: XaPlan
+    objection: str | None
+
+    def record(self, lake: Lake) -> None:
+        """Write the definitions, once for each end of silver: another assembler may have come to another one."""
+        number = self.answer.number
+        record(lake, self.changes, hop=f"{HOP}/{self.lsn_to}", number=number, answer=number)
+
+
+def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
+    """answers: all up to the one that is to be taken, which is the last. lsn_to: silver's progress.
+
+    Raises RefusedError for a text that is not understood and names no table.
+    """
+    *earlier, answer = answers
+    (event,) = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").collect()
+    lsn_from, known = event.tx_lsn - 1, f"answer < {answer.number} AND lsn"
+    events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
+    plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
+    if not plan.is_empty:
+        events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
+    as_logged = DefinitionLog(lake, earlier, f"{known} < {answer.lsn}").read(events)
+    definitions = DefinitionLog(lake, answers, f"{known} < {answer.lsn}")
+    as_answered = definitions.read(events)
+    was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {lsn_to}")]
+    was = [change for change in was if _name(change) == answer.name and change.action != SEEN]
+    objection = (
+        _objection(answer, as_logged, as_answered)
+        or _why_over(was)
+        or ": ".join(definitions.refused_map(answer.name) or ())
+    )
+    return Amendment(
+        answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if _name(change) == answer.name],
+        was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan, objection or None,
+    )  # fmt: skip
+
+
+def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]) -> str | None:
+    mine = [change for lsn, change in as_answered if (lsn, _name(change)) == (answer.lsn, answer.name)]
+    if answer.text is not None and not mine:
+        return "the statement leaves the table as it was, or is about another one"
+    if not mine or mine[0].action == "refuse":
+        return mine[0].reason if answer.text else "nothing is known of the table before the statement"
+    was, now = (
+        {(lsn, *_name(change)): change.to_row() for lsn, change in changes if _name(change) != answer.name}
+        for changes in (as_logged, as_answered)
+    )
+    other = min((place for place in was.keys() | now.keys() if was.get(place) != now.get(place)), default=None)
+    if other is None:
+        return None
+    return f"{'the' if other[0] == answer.lsn else 'a later'} statement is about {other[1]}.{other[2]}, too"
+
+
+def _why_over(was: list[DefinitionChange]) -> str | None:
+    """was: what silver has of the table from the refused statement on."""
+    ended = next((change.action for change in was if was[0].action == "refuse" != change.action), None)
+    return f"the table is not refused any more, there is a later {ended}" if ended else None
+
+
+def _name(change: DefinitionChange) -> tuple[str, str]:
+    return change.database, change.table
+
+
+def brought(rows: DataFrame, answer: Answer) -> DataFrame:
+    """Of decoded rows those that silver lacks: its markers are there, and rows changed by statements were refused."""
+    return rows.where(named(answer.name)).where("refusal IS NULL OR refusal NOT LIKE 'statement-dml:%'")

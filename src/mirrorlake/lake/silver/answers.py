@@ -1,0 +1,50 @@
+"""``control_answers``: what the operator said of refused statements, append only. Its progress is their number."""
+
+from __future__ import annotations
+
+import datetime as dt
+import getpass
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import append_from, read_progress, renew
+from mirrorlake.lake.silver.table import ANSWER_COLUMNS
+
+HOP = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """given_by: the user of the operating system."""
+
+    answer: Answer
+    given_by: str
+    at: dt.datetime
+
+
+def read_given(lake: Lake) -> list[GivenAnswer]:
+    """All of them, in order."""
+    rows = lake.spark.table(lake.names.control_answers).orderBy("number").toArrow().to_pylist()
+    return [
+        GivenAnswer(Answer(*map(row.get, ("number", "lsn", "database", "table", "text"))), row["given_by"], row["at"])
+        for row in rows
+    ]
+
+
+def read_answers(lake: Lake) -> list[Answer]:
+    return [given.answer for given in read_given(lake)]
+
+
+def give(lake: Lake, answer: Answer) -> None:
+    """Append an answer, whose number is one above the last. Raises RefusedError ``lake-writer``: another was given."""
+    table, now = lake.names.control_answers, dt.datetime.now(dt.timezone.utc)
+    expected = renew(lake.spark, table, read_progress(lake.spark, table))
+    if answer.number != (expected.lsn if expected else 0) + 1:
+        raise RefusedError("lake-writer", "another answer was given meanwhile")
+    row = (answer.number, answer.lsn, *answer.name, answer.text, getpass.getuser(), now)
+    append_from(
+        lake.spark, table, lake.spark.createDataFrame([row], ANSWER_COLUMNS), expected=expected,
+        new_lsn=answer.number, payload=lake.payload(HOP),
+    )  # fmt: skip
