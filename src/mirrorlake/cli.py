@@ -76,6 +76,10 @@ Invalid = Annotated[
     str | None,
     typer.Option("--invalid-values", metavar="POLICY", help="dates and texts that no mirror can hold: null or refuse"),
 ]
+Ignored = Annotated[
+    str | None,
+    typer.Option("--ignore-ddl", metavar="KINDS", help="that leave mirrors alone: truncate,drop-partition,drop-table"),
+]
 Every = Annotated[
     float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
 ]
@@ -128,6 +132,7 @@ def move(
     until: Until = None,
     follow: Follow = False,
     invalid_values: Invalid = None,
+    ignore_ddl: Ignored = None,
     syncpoint_every: Every = None,
     group: Group = None,
     config: Config = None,
@@ -300,8 +305,8 @@ def ddl_replace(
 def replay(
     ctx: typer.Context,
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
-    lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, config: Config = None,
-    verbose: Verbose = False,
+    lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
+    config: Config = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
     options = _options(ctx)

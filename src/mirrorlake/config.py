@@ -15,6 +15,10 @@ InvalidValues = Annotated[
     Literal["null", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
+IgnoredDdl = Annotated[
+    tuple[Literal["truncate", "drop-partition", "drop-table"], ...],
+    BeforeValidator(lambda kinds: _split(kinds)),
+]
 
 
 class Options(BaseModel):
@@ -25,6 +29,7 @@ class Options(BaseModel):
     until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped. group: ``2/4``, of ``apply``.
     invalid_values: what becomes of values that no mirror can hold as they are: NULL, or the table is refused;
     invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
+    ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
     password_secret: ``scope/key`` of a Databricks secret scope.
     """
 
@@ -39,6 +44,8 @@ class Options(BaseModel):
     group: str | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
+    ignore_ddl: IgnoredDdl = ()
+    ignore_ddl_of: dict[str, IgnoredDdl] = {}
     password_file: Path | None = None
     password_secret: str | None = None
     tls: bool = False
@@ -59,7 +66,7 @@ class Options(BaseModel):
     @field_validator("tables", mode="before")
     @classmethod
     def _split_patterns(cls, tables: Any) -> Any:
-        return tuple(part.strip() for part in tables.split(",") if part.strip()) if isinstance(tables, str) else tables
+        return _split(tables)
 
     @field_validator("tables")
     @classmethod
@@ -74,8 +81,20 @@ class Options(BaseModel):
 
     def refuses_invalid(self, database: str, table: str) -> bool:
         """Is this table refused when it gets a value that its mirror cannot hold?"""
-        policies = (policy for pattern, policy in self.invalid_values_of.items() if _fits(pattern, database, table))
-        return next(policies, self.invalid_values) == "refuse"
+        return _of(self.invalid_values_of, self.invalid_values, database, table) == "refuse"
+
+    def ignores(self, database: str, table: str, kind: str) -> bool:
+        """Does this kind of DDL leave the mirror of the table as it is?"""
+        return kind in _of(self.ignore_ddl_of, self.ignore_ddl, database, table)
+
+
+def _split(value: Any) -> Any:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _of(by_pattern: dict[str, Any], default: Any, database: str, table: str) -> Any:
+    """What the first pattern that fits says."""
+    return next((said for pattern, said in by_pattern.items() if _fits(pattern, database, table)), default)
 
 
 def _fits(pattern: str, database: str, table: str) -> bool:

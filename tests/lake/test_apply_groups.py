@@ -20,6 +20,7 @@ from mirrorlake.lake.delta.notes import read_notes
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.apply_group import ApplyGroup
 from mirrorlake.lake.gold.register import REFUSED
+from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
 from tests.support.ddl_log import ITEMS, check_every_ddl_once, ddl, insert, table
@@ -184,7 +185,7 @@ def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spar
         "mysql", (ddl("create database shop"), *creates, *rows[0], ddl("create table z (id int primary key)"), *rows[1])
     )
     run = LakeRun.up_to_silver(spark, log, tmp_path)
-    hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=1_000)
+    hop = ApplyHop(run.lake, TableRules(), epoch_changes=1_000)
     epochs = hop.apply()
     next(epochs), next(epochs)
     hop.flush()

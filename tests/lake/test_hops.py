@@ -15,6 +15,7 @@ from mirrorlake.jobs.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED
+from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Ddl, Insert, Log, Query, Transaction
 from tests.support.binlog_writer import encode_logs, write_logs
@@ -170,7 +171,7 @@ def test_an_epoch_too_large_for_the_driver_is_reduced_by_workers(spark, tmp_path
         run = LakeRun(spark, tmp_path / logs, tmp_path / f"lake-{logs}-{per_task}")
         run.ingest()
         run.assemble()
-        hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=25, sizes=Sizes(local=0, per_task=per_task))
+        hop = ApplyHop(run.lake, TableRules(), epoch_changes=25, sizes=Sizes(local=0, per_task=per_task))
         assert sum(done.n_changes for done in hop.apply()) == sum(t.count for t in history.transactions if t.count)
         hop.flush()
         check(run, history)

@@ -18,6 +18,7 @@ from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
+from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.lake.test_cli import complaint
 from tests.lake.test_hops import check, check_epochs
@@ -102,7 +103,7 @@ def test_gtid_sets_and_places_in_the_log_belong_together(ingested, places):
 
 def test_every_epochs_end_can_be_read_again(run, history, places):
     """Also behind later DDL, a drop of the table among them."""
-    hop, taken = ApplyHop(run.lake, lambda *_: True, epoch_changes=1), []
+    hop, taken = ApplyHop(run.lake, TableRules(), epoch_changes=1), []
     for _ in hop.apply():
         taken.append(syncpoints.take(run.lake, hop.lsn))
         assert syncpoints.take(run.lake, hop.lsn) == taken[-1]
@@ -208,7 +209,7 @@ def test_the_command_line_takes_lists_and_reads_them(run, history, places):
 
 
 def test_maintenance_keeps_what_a_syncpoint_pins_until_it_expires(run, history, places):
-    hop = ApplyHop(run.lake, lambda *_: True, epoch_changes=10**6)
+    hop = ApplyHop(run.lake, TableRules(), epoch_changes=10**6)
     for _ in hop.apply():
         if hop.lsn >= places[4][0]:
             break

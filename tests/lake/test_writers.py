@@ -9,6 +9,7 @@ import pytest
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import encode_logs
 from tests.support.crash import SimulatedCrash, crash_at
@@ -38,7 +39,7 @@ def more(run):
 
 
 def apply_hop(run) -> ApplyHop:
-    return ApplyHop(run.lake_of_another_process(), lambda *name: True, epoch_changes=1_000_000)
+    return ApplyHop(run.lake_of_another_process(), TableRules(), epoch_changes=1_000_000)
 
 
 def apply_all(hop):

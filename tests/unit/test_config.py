@@ -30,3 +30,25 @@ def test_the_first_pattern_that_fits_says_whether_invalid_values_refuse_a_table(
 def test_another_word_for_invalid_values_is_a_usage_error():
     with pytest.raises(UsageError, match="^usage: option invalid_values: Input should be 'null' or 'refuse'$"):
         load_options(None, {"lake": "l", "invalid_values": "zero"})
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "ignored"),
+    [
+        ("{}", {}, [(), ()]),
+        ("ignore_ddl: truncate, drop-table", {}, [("truncate", "drop-table")] * 2),
+        ("ignore_ddl: [truncate]", {"ignore_ddl": "drop-partition"}, [("drop-partition",)] * 2),
+        ("ignore_ddl_of: {shop.logs: [], 'shop.*': drop-table}", {"ignore_ddl": "truncate"}, [(), ("drop-table",)]),
+    ],
+)
+def test_which_kinds_of_ddl_are_ignored(tmp_path, text, given, ignored):
+    (tmp_path / "config.yml").write_text(text)
+    options = load_options(tmp_path / "config.yml", {"lake": "l", **given})
+    kinds = ("truncate", "drop-partition", "drop-table")
+    tables = (("shop", "logs"), ("shop", "orders"))
+    assert [tuple(kind for kind in kinds if options.ignores(*table, kind)) for table in tables] == ignored
+
+
+def test_another_kind_of_ddl_cannot_be_ignored():
+    with pytest.raises(UsageError, match="^usage: option ignore_ddl.1: Input should be 'truncate', "):
+        load_options(None, {"lake": "l", "ignore_ddl": "truncate,rename"})

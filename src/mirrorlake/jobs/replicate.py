@@ -20,6 +20,7 @@ from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.syncpoints import Syncpoint
+from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
 
@@ -144,9 +145,11 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 
 def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
-    return ApplyHop(
-        lake, options.wants, epoch_changes=options.epoch_changes, refuses_invalid=options.refuses_invalid, group=group
-    )
+    return ApplyHop(lake, _rules(options), epoch_changes=options.epoch_changes, group=group)
+
+
+def _rules(options: Options) -> TableRules:
+    return TableRules(options.wants, options.refuses_invalid, options.ignores)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
@@ -170,7 +173,7 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
     """A group's share of what the first group plans, at least up to where silver is now."""
-    hop, fence, signs = GroupHop(lake, options.wants, group), silver_fence(lake), SignsOfGroups(group)
+    hop, fence, signs = GroupHop(lake, _rules(options), group), silver_fence(lake), SignsOfGroups(group)
 
     def step() -> bool:
         before = hop.lsn

@@ -22,7 +22,7 @@ class ReportRow:
     """One commit: lsn_from < lsn <= lsn_to. n_rows: events, silver rows or row changes; None: not counted.
 
     seconds: since the commit before. refused: tables that stopped being mirrored here, as ``database.table: code``.
-    invalid: tables with values that became NULL, as ``database.table: number``.
+    invalid: tables with values that became NULL, as ``database.table: number``. ignored: of DDL that was ignored.
     """
 
     hop: str
@@ -32,6 +32,7 @@ class ReportRow:
     seconds: float
     refused: str = ""
     invalid: str = ""
+    ignored: str = ""
 
 
 @dataclass
@@ -50,7 +51,9 @@ class Report(Watcher):
     def applied(self, done: AppliedEpoch) -> None:
         refused = ", ".join(f"{entry.database}.{entry.table}: {entry.code}" for entry in done.refused)
         invalid = ", ".join(f"{table}: {n}" for table, n in done.invalid)
-        self._add(f"apply {done.epoch.kind}", done.epoch.lsn_from, done.epoch.lsn_to, done.n_changes, refused, invalid)
+        ignored, epoch = ", ".join(table for _, table in done.ignored), done.epoch
+        hop = f"apply {epoch.kind}"
+        self._add(hop, epoch.lsn_from, epoch.lsn_to, done.n_changes, refused, invalid, ignored)
 
     def to_pandas(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(ReportRow.__slots__))

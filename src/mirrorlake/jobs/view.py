@@ -58,6 +58,9 @@ class View(Watcher):
         self._commit("apply", epoch.lsn_from, epoch.lsn_to, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
             self.say(refusal_lines(entry))
+        for lsn, table in done.ignored:
+            number, offset = place_of(lsn)
+            self.say(f"ignored   {table}: the DDL at {number:06d}:{offset} leaves the mirror as it is")
         for table, n in done.invalid:
             self.invalid[table] += n
             self.say(f"invalid   {table}: {n:,} became NULL")

@@ -10,6 +10,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.table_rules import TableRules
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
 OTHER = TableSchema("d", "t", (Column("id", ColumnType("date"), False),), ("id",))
@@ -28,7 +29,8 @@ def taken(found: TableChanges, *, planned=(), refuses=True, state=STREAMING) -> 
     """Tables that are worked on; (lsn, code, reason) of each that is refused."""
     register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", T)])
     definitions = {schema.schema_id: schema for schema in (T, OTHER)}
-    decisions = Decisions(lambda: definitions, lambda _, table: table != "left_out", lambda *_: refuses)
+    rules = TableRules(is_wanted=lambda _, table: table != "left_out", refuses_invalid=lambda *_: refuses)
+    decisions = Decisions(lambda: definitions, rules)
     work, refused = decisions.take([found], register, planned)
     return [entry.table for _, entry in work], [(entry.lsn, entry.code, entry.reason) for entry in refused]
 

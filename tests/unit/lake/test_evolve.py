@@ -9,6 +9,7 @@ from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, Create, Delete, ExchangeRows, Overwrite
 from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.table_rules import TableRules
 
 STRICT = 1 << 21
 SHOP = (
@@ -23,8 +24,7 @@ SHOP = (
 )
 
 
-def is_wanted(database: str, table: str) -> bool:
-    return not table.startswith("hidden")
+RULES = TableRules(is_wanted=lambda _, table: not table.startswith("hidden"))
 
 
 class Replay:
@@ -35,7 +35,7 @@ class Replay:
         for sql in statements:
             self.run(sql)
 
-    def run(self, sql: str, sql_mode: int = STRICT, refuses_invalid: bool = False) -> list[Outcome]:
+    def run(self, sql: str, sql_mode: int = STRICT, rules: TableRules = RULES) -> list[Outcome]:
         self.lsn += 1
         changes = interpret(
             sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
@@ -43,7 +43,7 @@ class Replay:
         )  # fmt: skip
         self.definitions.apply(changes)
         known = [change for change in changes if change.action in ACTIONS]
-        found = outcomes(self.lsn, known, self.register, is_wanted, lambda *_: refuses_invalid)
+        found = outcomes(self.lsn, known, self.register, rules)
         self.register.put(outcome.entry for outcome in found if outcome.entry)
         return found
 
@@ -160,7 +160,8 @@ def test_what_null_becomes_outside_strict_mode():
 )  # fmt: skip
 def test_a_new_column_with_an_invalid_date_in_rows_that_exist_stops_a_table_that_refuses_those(column, is_invalid):
     sql = f"alter table t add c {column}"
-    [accepted], [refusing] = (Replay(*SHOP).run(sql, refuses_invalid=refuses) for refuses in (False, True))
+    refuses = TableRules(refuses_invalid=lambda *_: True)
+    [accepted], [refusing] = (Replay(*SHOP).run(sql, rules=rules) for rules in (RULES, refuses))
     reason = "rows that exist get a date that no calendar has in column c"
     assert refusing.work.checks == ((Check("true", reason, "invalid-value"),) if is_invalid else ())
     assert (accepted.work.steps, accepted.work.checks) == (refusing.work.steps, ())
@@ -169,3 +170,27 @@ def test_a_new_column_with_an_invalid_date_in_rows_that_exist_stops_a_table_that
 def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():
     replay = Replay(*SHOP, "alter table t import tablespace", "drop table q")
     assert [replay.run(sql) for sql in ("alter table t discard tablespace", "alter table bad add c int")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("truncate t", "truncate"), ("truncate p", "truncate"), ("drop table t, p", "drop-table"),
+        ("drop database d", "drop-table"), ("alter table p drop partition x", "drop-partition"),
+        ("alter table p truncate partition all", "drop-partition"),
+    ],
+)  # fmt: skip
+def test_an_ignored_kind_leaves_mirror_and_register(sql, kind):
+    others = {"truncate", "drop-table", "drop-partition"} - {kind}
+    for of_kinds, ignores in (({kind}, True), (others, False)):
+        rules = TableRules(ignores=lambda _database, _table, asked, kinds=of_kinds: asked in kinds)
+        found = Replay(*SHOP).run(sql, rules=rules)
+        mirrored = [outcome for outcome in found if outcome.mirrored or outcome.entry.table in ("t", "p")]
+        assert mirrored
+        assert {outcome.is_ignored for outcome in mirrored} == {ignores}
+        assert [brief(outcome) for outcome in mirrored if ignores] == [("ignored", None)] * len(mirrored) * ignores
+
+
+def test_what_is_refused_can_be_dropped():
+    [dropped] = Replay(*SHOP).run("drop table bad", rules=TableRules(ignores=lambda *_: True))
+    assert brief(dropped) == ("registered", "bad dropped -")

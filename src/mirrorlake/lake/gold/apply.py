@@ -18,26 +18,29 @@ from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.catch_up import catch_up
 from mirrorlake.lake.gold.changes import ChangeReader
+from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_epoch, with_effect
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.evolve import TableFilter
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
+from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.lake.gold.versions import newest_version
 from mirrorlake.lake.silver.table import ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedEpoch:
-    """invalid: (``database.table``, how many values of its changes have no meaning and are NULL in the mirror)."""
+    """invalid: (``database.table``, how many values of its changes have no meaning and are NULL in the mirror).
+    ignored: (lsn, ``database.table``) of DDL that left the mirror as it is, because the rules say so."""
 
     epoch: Epoch
     n_changes: int
     refused: tuple[TableEntry, ...] = ()
     invalid: tuple[tuple[str, int], ...] = ()
+    ignored: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +63,18 @@ class ApplyHop:
     """Goes on from gold's own epochs; keeps the register and the definitions between them."""
 
     def __init__(
-        self, lake: Lake, is_wanted: TableFilter, *, epoch_changes: int,
-        refuses_invalid: TableFilter = lambda *_: False, sizes: Sizes | None = None,
+        self, lake: Lake, rules: TableRules, *, epoch_changes: int, sizes: Sizes | None = None,
         group: ApplyGroup = WHOLE,
     ):  # fmt: skip
-        """is_wanted(database, table): the table filter. epoch_changes: about how many row changes one epoch takes.
-        refuses_invalid: see ``Decisions``. group: the first one of several that share the work."""
-        self._lake, self._is_wanted, self._epoch_changes = lake, is_wanted, epoch_changes
+        """epoch_changes: about how many row changes one epoch takes. group: the first one of several that share the
+        work."""
+        self._lake, self._rules, self._epoch_changes = lake, rules, epoch_changes
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
         self._register = TableRegister.read(lake, before=self._log.open.number if self._log.open else None)
         self._requests = SyncpointRequests(lake)
-        self._decisions = Decisions(lambda: barriers.read_definitions(lake), is_wanted, refuses_invalid)
+        self._decisions = Decisions(lambda: barriers.read_definitions(lake), rules)
         self._rows = RowEpochs(lake, self._decisions, sizes, group)
         self._versions: dict[str, int | None] = {}
 
@@ -137,7 +139,7 @@ class ApplyHop:
         lsn_to = reader.epoch_end(lsn_from, fence, self._epoch_changes)
         found = reader.summary(lsn_from, lsn_to)
         ahead = [barrier for barrier in ahead if barrier.lsn <= lsn_to]
-        ahead = with_effect(ahead, self._register, self._is_wanted, {changes.name for changes in found})
+        ahead = with_effect(ahead, self._register, self._rules, {changes.name for changes in found})
         first = min((changes.first_lsn for changes in found), default=lsn_to)
         adjacent = [b for b in ahead if b.lsn <= first]
         if adjacent:
@@ -172,22 +174,22 @@ class ApplyHop:
 
     def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
         ahead = barriers.read(self._lake, epoch.lsn_from, epoch.lsn_to, self._log.answers)
-        filters = self._decisions.is_wanted, self._decisions.refuses_invalid
-        work = carry_out_epoch(self._rows.session, self._lake, ahead, self._register, *filters)
+        work = carry_out_epoch(self._rows.session, self._lake, ahead, self._register, self._rules)
         self._register.commit(self._lake, work.entries, epoch.number)
         self._finish(epoch, work, [name for *_, named in work.executed for name in named])
-        return AppliedEpoch(epoch, 0, tuple(e for e in work.entries if e.state == REFUSED))
+        refused = tuple(entry for entry in work.entries if entry.state == REFUSED)
+        return AppliedEpoch(epoch, 0, refused, ignored=_ignored(work))
 
     def _carry_out_answer(self, epoch: Epoch) -> AppliedEpoch:
         n_changes, n_invalid, work = catch_up(
-            self._rows, self._lake, epoch, self._register, self._decisions, answers=self._log.answers,
+            self._rows, self._lake, epoch, self._register, self._rules, answers=self._log.answers,
             epoch_changes=self._epoch_changes,
         )  # fmt: skip
         self._register.commit(self._lake, work.entries, epoch.number)
         (entry,) = work.entries
         self._finish(epoch, work, [entry.name])
         invalid = ((".".join(entry.name), n_invalid),) if n_invalid else ()
-        return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid)
+        return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid, _ignored(work))
 
     def _finish(self, epoch: Epoch, work: DdlWork, changed: list[tuple[str, str]]) -> None:
         for identity in work.touched:
@@ -201,9 +203,9 @@ class ApplyHop:
 class GroupHop:
     """Carries out its group's share of the epochs that the first group plans."""
 
-    def __init__(self, lake: Lake, is_wanted: TableFilter, group: ApplyGroup):
+    def __init__(self, lake: Lake, rules: TableRules, group: ApplyGroup):
         self._lake, self._register = lake, TableRegister()
-        self._rows = RowEpochs(lake, Decisions(lambda: barriers.read_definitions(lake), is_wanted), group=group)
+        self._rows = RowEpochs(lake, Decisions(lambda: barriers.read_definitions(lake), rules), group=group)
         self._carried_out = 0
         self.lsn = -1
         """Every mirror of every group has everything up to here."""
@@ -220,6 +222,11 @@ class GroupHop:
             self._register.commit(lake, [entry], epoch.number, of=entry.mirror_id)
         self._carried_out = epoch.number
         yield AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
+
+
+def _ignored(work: DdlWork) -> tuple[tuple[int, str], ...]:
+    found = ((lsn, name) for lsn, kind, named in work.executed if kind is DdlClass.IGNORED for name in named)
+    return tuple((lsn, ".".join(name)) for lsn, name in found)
 
 
 def _silver(lake: Lake) -> Progress | None:

@@ -13,14 +13,14 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.changes import ChangeReader
 from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_barriers
-from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import ROWS, Epoch
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
 from mirrorlake.lake.gold.row_epoch import RowEpochs
+from mirrorlake.lake.gold.table_rules import TableRules
 
 
 def catch_up(
-    rows: RowEpochs, lake: Lake, epoch: Epoch, register: TableRegister, decisions: Decisions, *, answers: int,
+    rows: RowEpochs, lake: Lake, epoch: Epoch, register: TableRegister, rules: TableRules, *, answers: int,
     epoch_changes: int,
 ) -> tuple[int, int, DdlWork]:  # fmt: skip
     """How many row changes and invalid values there were, and the work; its one entry is the table's in the end.
@@ -33,7 +33,6 @@ def catch_up(
     assert refused, "an epoch of an answer is planned for a table that the register has"
     mirrored = replace(refused, state=STREAMING, code=None, reason=None, epoch=0)
     now = TableRegister([mirrored] if refused.mirror_id else [])
-    filters = decisions.is_wanted, decisions.refuses_invalid
     done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
     reader = ChangeReader(lake, only=name)
     for barrier in [*barriers.read(lake, lsn, epoch.lsn_to, answers, only=name), None]:
@@ -45,7 +44,7 @@ def catch_up(
             n_changes, n_invalid = n_changes + found.n_changes, n_invalid + sum(count for _, count in found.invalid)
             lsn = lsn_to
         if barrier:
-            done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, *filters).executed
+            done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, rules).executed
             lsn = barrier.lsn
     last = now.get(name) or refused
     if last.state == STREAMING:

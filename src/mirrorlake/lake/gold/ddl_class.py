@@ -1,6 +1,7 @@
 """Every DDL that is replayed has a class, and the class says how it takes effect exactly once.
 
     class         statements                                       made repeatable by
+    IGNORED       what the options say                             nothing to repeat
     DEFINITION    index, comment, foreign key, default, engine,    nothing touches a mirror; the register's row, if the
                   layout of partitions, a key                      definition shows, is committed once for each epoch
     COMPARED      CREATE TABLE; columns added, dropped, renamed,   each ALTER's commit carries (lsn, step); the mirror's
@@ -21,6 +22,7 @@ from enum import Enum
 
 
 class DdlClass(Enum):
+    IGNORED = "ignored"
     DEFINITION = "definition"
     REGISTERED = "registered"
     COMPARED = "compared"

@@ -26,16 +26,17 @@ from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.epoch import EpochTable
-from mirrorlake.lake.gold.evolve import Outcome, TableFilter, outcomes
+from mirrorlake.lake.gold.evolve import Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
+from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.lake.gold.versions import newest_version
 
 MAX_THREADS = 4
 
 
 def with_effect(
-    ahead: list[Barrier], register: TableRegister, is_wanted: TableFilter, changed: Collection[tuple[str, str]]
+    ahead: list[Barrier], register: TableRegister, rules: TableRules, changed: Collection[tuple[str, str]]
 ) -> list[Barrier]:
     """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
 
@@ -43,7 +44,7 @@ def with_effect(
     """
     register, found = register.copy(), []
     for barrier in ahead:
-        effect = outcomes(barrier.lsn, barrier.changes, register, is_wanted)
+        effect = outcomes(barrier.lsn, barrier.changes, register, rules)
         is_open = any(name in changed and register.get(name) is None for name in barrier.names)
         register.put(outcome.entry for outcome in effect if outcome.entry)
         if effect or is_open:
@@ -61,13 +62,12 @@ class DdlWork:
 
 
 def carry_out_epoch(
-    session: Callable[[], SparkSession], lake: Lake, ahead: list[Barrier], register: TableRegister,
-    is_wanted: TableFilter, refuses_invalid: TableFilter,
-) -> DdlWork:  # fmt: skip
+    session: Callable[[], SparkSession], lake: Lake, ahead: list[Barrier], register: TableRegister, rules: TableRules
+) -> DdlWork:
     """Steps 2 and 3. session: the calling thread's own. register: as it is before the epoch; it is left so."""
 
     def carry_out_group(group: list[Barrier]) -> DdlWork:
-        return carry_out_barriers(session(), lake, group, register.copy(), is_wanted, refuses_invalid)
+        return carry_out_barriers(session(), lake, group, register.copy(), rules)
 
     with ThreadPoolExecutor(MAX_THREADS) as pool:
         works = list(pool.map(carry_out_group, independent(ahead)))
@@ -91,20 +91,23 @@ def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
 
 
 def carry_out_barriers(
-    session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, is_wanted: TableFilter,
-    refuses_invalid: TableFilter,
-) -> DdlWork:  # fmt: skip
+    session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, rules: TableRules
+) -> DdlWork:
     """One after another. now: the register before the first of them; carried on."""
     done = DdlWork()
     for barrier in ahead:
-        effect = outcomes(barrier.lsn, barrier.changes, now, is_wanted, refuses_invalid)
+        effect = outcomes(barrier.lsn, barrier.changes, now, rules)
+        ignored = [outcome.mirrored.name for outcome in effect if outcome.is_ignored and outcome.mirrored]
+        if ignored:
+            done.executed.append((barrier.lsn, DdlClass.IGNORED, ignored))
+        effect = [outcome for outcome in effect if not outcome.is_ignored]
         if effect:
             strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
             pinned = _pin(session, lake, barrier, now) if strongest is DdlClass.SELF_INVERSE else {}
             entries = [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
             now.put(entries)
             done.entries += entries
-            done.executed.append((barrier.lsn, strongest, barrier.names))
+            done.executed.append((barrier.lsn, strongest, [name for name in barrier.names if name not in ignored]))
             done.touched |= {outcome.work.mirror_id for outcome in effect if outcome.work}
     return done
 

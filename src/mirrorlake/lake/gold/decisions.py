@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.changes import TableChanges
-from mirrorlake.lake.gold.evolve import TableFilter, left_out
+from mirrorlake.lake.gold.evolve import left_out
 from mirrorlake.lake.gold.register import (
     DROPPED,
     INVALID_VALUE,
@@ -19,16 +19,15 @@ from mirrorlake.lake.gold.register import (
     TableRegister,
 )
 from mirrorlake.lake.gold.table import mirror_types
+from mirrorlake.lake.gold.table_rules import TableRules
 
 
 @dataclass(slots=True)
 class Decisions:
-    """is_wanted(database, table): the table filter. refuses_invalid(database, table): a value without meaning refuses
-    the table; else it is NULL in the mirror. read_definitions: all that silver knows, by schema_id."""
+    """read_definitions: all that silver knows, by schema_id."""
 
     read_definitions: Callable[[], dict[int, TableSchema]]
-    is_wanted: TableFilter
-    refuses_invalid: TableFilter = lambda *_: False
+    rules: TableRules
     _definitions: dict[int, TableSchema] = field(default_factory=dict)
 
     def take(
@@ -41,7 +40,7 @@ class Decisions:
         work, refused = [], []
         for changes in summary:
             entry, is_planned = register.get(changes.name), changes.name in planned
-            if not is_planned and not self.is_wanted(*changes.name):
+            if not is_planned and not self.rules.is_wanted(*changes.name):
                 refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:
                 unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
@@ -63,7 +62,7 @@ class Decisions:
         difference = self._difference(entry, changes)
         if difference:
             return "definition-mismatch", difference
-        if changes.first_invalid is not None and not is_planned and self.refuses_invalid(*changes.name):
+        if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name):
             _, number, offset = unpack_lsn(changes.first_invalid)
             return INVALID_VALUE, f"a row at {number:06d}:{offset} has a value that its mirror cannot hold"
         return None

@@ -28,19 +28,25 @@ from mirrorlake.lake.gold.register import (
     TableRegister,
     mirror_id,
 )
+from mirrorlake.lake.gold.table_rules import DROP_PARTITION, DROP_TABLE, TRUNCATE, TableRules
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """entry: the table's next; None where it stays as ``mirrored``. work: on the mirror, before the entry holds."""
+    """entry: the table's next; None where it stays as ``mirrored``. work: on the mirror, before the entry holds.
+    is_ignored: the rules say that the mirror stays as it is.
+    """
 
     entry: TableEntry | None = None
     work: Work | None = None
     mirrored: TableEntry | None = None
     is_rename: bool = False
+    is_ignored: bool = False
 
     @property
     def ddl_class(self) -> DdlClass:
+        if self.is_ignored:
+            return DdlClass.IGNORED
         if self.work:
             return self.work.ddl_class
         is_registered = self.is_rename or (self.entry and self.entry.state != STREAMING)
@@ -54,18 +60,13 @@ class Outcome:
         return replace(after, schema=schema).refused(lsn, stop.code, stop.reason)
 
 
-TableFilter = Callable[[str, str], bool]
-"""Of a database and a table."""
-
-
 def outcomes(
-    lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, is_wanted: TableFilter,
-    refuses_invalid: TableFilter = lambda *_: False,
-) -> list[Outcome]:  # fmt: skip
-    """changes: of one statement. is_wanted(database, table): the table filter. refuses_invalid: see ``Decisions``."""
-    statement = _Statement(lsn, register, is_wanted, refuses_invalid)
+    lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, rules: TableRules
+) -> list[Outcome]:
+    """changes: of one statement."""
+    statement = _Statement(lsn, register, rules)
     found = (statement.outcome(change) for change in changes)
-    return [outcome for outcome in found if outcome and (outcome.entry or outcome.work)]
+    return [outcome for outcome in found if outcome and (outcome.entry or outcome.work or outcome.is_ignored)]
 
 
 def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
@@ -79,21 +80,25 @@ def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
 class _Statement:
     lsn: int
     register: TableRegister
-    is_wanted: TableFilter
-    refuses_invalid: TableFilter
+    rules: TableRules
 
     def outcome(self, change: DefinitionChange) -> Outcome | None:
         entry = self.register.get((change.database, change.table))
         if change.action in ("drop", "moved"):
             return self._end(change, entry)
-        if not self.is_wanted(change.database, change.table):
+        if not self.rules.is_wanted(change.database, change.table):
             return Outcome(next(iter(left_out(entry, self.lsn)), None))
         return _OUTCOMES[change.action](self, change, entry)
 
     def _end(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state == DROPPED:
             return None
+        if change.action == "drop" and self._ignores(DROP_TABLE, entry):
+            return Outcome(mirrored=entry, is_ignored=True)
         return Outcome(TableEntry(self.lsn, *entry.name, DROPPED), is_rename=change.action == "moved")
+
+    def _ignores(self, kind: str, entry: TableEntry) -> bool:
+        return entry.state == STREAMING and self.rules.ignores(*entry.name, kind)
 
     def _create(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
         refusal = why_not_mirrored(change.schema)
@@ -110,6 +115,8 @@ class _Statement:
     def _alter(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state != STREAMING:
             return None
+        if any(isinstance(step, Remove) for step in change.steps) and self._ignores(DROP_PARTITION, entry):
+            return Outcome(mirrored=entry, is_ignored=True)
         return self._changed(change, entry)
 
     def _rename(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
@@ -125,6 +132,8 @@ class _Statement:
     def _truncate(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state != STREAMING:
             return None
+        if self._ignores(TRUNCATE, entry):
+            return Outcome(mirrored=entry, is_ignored=True)
         return Outcome(None, Work(entry.mirror_id, (Delete(),)), entry)
 
     def _exchange(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
@@ -132,7 +141,7 @@ class _Statement:
             return None
         step = next(step for step in change.steps if isinstance(step, Exchange))
         other = self.register.get((step.other_database, step.other_table))
-        if other is None or other.state != STREAMING or not self.is_wanted(*other.name):
+        if other is None or other.state != STREAMING or not self.rules.is_wanted(*other.name):
             reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
             return self._refused(change, (NEEDS_RESYNC, reason), entry)
         partitioned = entry if step.is_partitioned else other
@@ -154,7 +163,7 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, entry)
         try:
-            work = _work(change, entry, self.refuses_invalid(change.database, change.table))
+            work = _work(change, entry, self.rules.refuses_invalid(change.database, change.table))
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
