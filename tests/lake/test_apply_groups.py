@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.errors import RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.replicate import Watcher, run_apply
-from mirrorlake.lake.delta.notes import read_notes
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.apply_group import ApplyGroup
 from mirrorlake.lake.gold.register import REFUSED
@@ -24,6 +23,7 @@ from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
 from tests.support.ddl_log import ITEMS, check_every_ddl_once, ddl, insert, table
+from tests.support.every_step import check_every_step_once
 from tests.support.histories import random_history
 from tests.support.lake_runs import QUIET, LakeRun, expected_gold, n_commits
 
@@ -130,20 +130,7 @@ def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_pa
     assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}
     assert relay.overtaken_tries > 4
     check_every_ddl_once(run)
-    check_every_step_once(run)
-
-
-def check_every_step_once(run: LakeRun) -> None:
-    """Each mirror has one commit of each transaction id, each epoch one plan and one end."""
-    for entry in run.register:
-        if entry.mirror_id:
-            notes = [note for note, _ in read_notes(run.spark, run.lake.names.mirror(entry.mirror_id))]
-            steps = [(note["app_id"], note["txn_version"]) for note in notes if note["app_id"]]
-            assert len(set(steps)) == len(steps)
-    rows = run.spark.table(run.lake.names.control_epochs).orderBy("epoch", "phase").collect()
-    assert [(row.epoch, row.phase) for row in rows] == [
-        (i + 1, phase) for i in range(len(rows) // 2) for phase in ("done", "plan")
-    ]
+    check_every_step_once(run.lake)
 
 
 class CountChanges(Watcher):
@@ -174,7 +161,7 @@ def test_each_group_applies_its_own_mirrors(spark, tmp_path):
     owners = {ApplyGroup(1, 3).owner_of(entry.mirror_id) for entry in run.register}
     assert len(owners) > 1 and {number for number, n_changes in applied.items() if n_changes} == owners
     assert sum(applied.values()) == sum(transaction.count for transaction in history.transactions)
-    check_every_step_once(run)
+    check_every_step_once(run.lake)
 
 
 def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spark, tmp_path):
@@ -210,7 +197,7 @@ def test_a_group_without_the_others_gives_up(spark, tmp_path, monkeypatch):
         missing.append(error.value.message)
     assert missing == ["no sign of apply group 1/2 for 1 s", "no sign of apply group 2/2 for 1 s"]
     run.apply()
-    check_every_step_once(run)
+    check_every_step_once(run.lake)
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "-1/2"])

@@ -1,0 +1,100 @@
+"""`mirrorlake` as processes of their own on a live server, and what must be true of the lake afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from tests.support.canonical import TableDigest, mirror_rows, source_rows, source_tables
+
+START_S = 180
+
+
+class Running:
+    """A command as a process group of its own; what it says goes to the end of ``log``."""
+
+    def __init__(self, log: Path, *arguments: str):
+        command = [sys.executable, "-m", "mirrorlake", *arguments]
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+
+    def has_committed(self, log: Path) -> bool:
+        """Wait for the first commit it reports."""
+        before, ends_at = log.stat().st_size, time.monotonic() + START_S
+        while is_alive_for(self.process, 0.2) and time.monotonic() < ends_at:
+            if log.stat().st_size > before:
+                return True
+        return False
+
+    def kill(self, whole_group: bool) -> None:
+        """SIGKILL; without the group, Spark's JVM lives on for a moment and may still commit."""
+        if whole_group:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait()
+
+
+def is_alive_for(process: subprocess.Popen, seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+@contextmanager
+def workload(server, seed: int, databases: int, rate: int, ddl_every_s: int) -> Iterator[None]:
+    """Changes the server's tables meanwhile; rate: transactions per second."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.workload", "--url", server.url, "--seed", str(seed), "--rate", str(rate),
+         "--seconds", "3600", "--databases", str(databases), "--ddl-every", str(rate * ddl_every_s)],
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+def mirrors(lake) -> dict[str, TableDigest]:
+    entries = [entry for entry in TableRegister.read(lake) if entry.state == STREAMING]
+    return {
+        f"{e.database}.{e.table}": TableDigest.of(
+            mirror_rows(lake.spark.table(lake.names.mirror(e.mirror_id)).toArrow())
+        )
+        for e in entries
+    }
+
+
+def sources(server, databases: int) -> dict[str, TableDigest]:
+    """Of the workload's databases."""
+    with server.connect() as connection:
+        names = [(f"live_{n}", table) for n in range(databases) for table in source_tables(connection, f"live_{n}")]
+        return {f"{d}.{t}": TableDigest.of(source_rows(connection, d, t)) for d, t in names}
+
+
+def changes_in_silver(lake) -> dict[str, Counter]:
+    """{gtid: {(database, table, op): changes}}; every transaction must be whole and there once."""
+    silver = lake.spark.table(lake.names.silver_changes)
+    counts = silver.groupBy("tx_lsn", "gtid", "database", "table", "op").count().collect()
+    commits = {row.tx_lsn: row.changes for row in silver.where("op = 'COMMIT'").select("tx_lsn", "changes").collect()}
+    found: dict[int, tuple[str, Counter]] = {}
+    for row in counts:
+        changes = found.setdefault(row.tx_lsn, (row.gtid, Counter()))[1]
+        if row.op in ("INSERT", "UPDATE", "DELETE"):
+            changes[row.database, row.table, row.op] += row["count"]
+        else:
+            assert row["count"] == 1, f"{row['count']} {row.op} markers in transaction {row.gtid}"
+    assert {tx: sum(changes.values()) for tx, (_, changes) in found.items() if tx in commits} == commits
+    gtids = [gtid for gtid, _ in found.values()]
+    assert len(gtids) == len(set(gtids))
+    return {gtid: changes for gtid, changes in found.values() if changes}
