@@ -182,15 +182,17 @@ def status(
 
 @app.command()
 def tables(
-    ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
-) -> None:
+    ctx: typer.Context, lake: Lake = None,
+    with_shadows: Annotated[bool, typer.Option("--all", help="also those of tools for schema changes")] = False,
+    as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
     """The mirror tables, and the tables that are refused."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.output import show_list
     from mirrorlake.jobs.tables import list_tables
 
-    found = list_tables(open_lake(options, brief=True))
+    found = list_tables(open_lake(options, brief=True), with_shadows=with_shadows)
     rows = [
         (f"{t['database']}.{t['table']}", t["state"], t["applied_lsn"], t.get("code", ""), t["path"]) for t in found
     ]

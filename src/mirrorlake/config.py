@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.errors import UsageError
 
 InvalidValues = Annotated[
@@ -76,8 +77,9 @@ class Options(BaseModel):
         return tables
 
     def wants(self, database: str, table: str) -> bool:
-        """Is this table to be mirrored?"""
-        return any(_fits(pattern, database, table) for pattern in self.tables)
+        """Is this table to be mirrored? So is one that may take the place of such a table, or come from its place."""
+        names = () if is_tool_log(table) else (table, *shadowed(table))
+        return any(_fits(pattern, database, name) for pattern in self.tables for name in names)
 
     def refuses_invalid(self, database: str, table: str) -> bool:
         """Is this table refused when it gets a value that its mirror cannot hold?"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.config import load_options
+from mirrorlake.config import Options, load_options
 from mirrorlake.errors import UsageError
 
 
@@ -52,3 +52,18 @@ def test_which_kinds_of_ddl_are_ignored(tmp_path, text, given, ignored):
 def test_another_kind_of_ddl_cannot_be_ignored():
     with pytest.raises(UsageError, match="^usage: option ignore_ddl.1: Input should be 'truncate', "):
         load_options(None, {"lake": "l", "ignore_ddl": "truncate,rename"})
+
+
+@pytest.mark.parametrize(
+    ("table", "is_wanted"),
+    [
+        ("orders", True), ("_orders_gho", True), ("_orders_del", True), ("_orders_20260102030405_del", True),
+        ("_orders_new", True), ("___orders_new", True), ("_orders_old", True), ("_orders_ghc", False),
+        ("orders_new", False), ("_orders_older", False), ("_offers_gho", False), ("__new", False),
+        ("_a_orders_gho", False),
+    ],
+)  # fmt: skip
+def test_what_may_take_a_wanted_tables_place_is_wanted(table, is_wanted):
+    assert Options(lake="l", tables="shop.orders").wants("shop", table) is is_wanted
+    assert Options(lake="l").wants("shop", table) is (table != "_orders_ghc")
+    assert not Options(lake="l", tables="shop.orders").wants("crm", table)

@@ -55,6 +55,7 @@ class Catalog:
         self._versions = {table.mirror_id: table.version for table in at.tables} if at else {}
         register = TableRegister.read(lake, up_to=at.lsn if at else None)
         self._entries = [entry for entry in register if entry.state in (STREAMING, REFUSED)]
+        self._listed = [e for e in self._entries if e.state == STREAMING and not register.is_shadow(e)]
         self._added: list[str] = []
         self._databases: list[str] = []
         if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
@@ -102,9 +103,8 @@ class Catalog:
                 asked.add(name)
 
     def _add_all(self) -> None:
-        for entry in self._entries:
-            if entry.state == STREAMING:
-                self._add(entry.name if self._is_cataloged(entry) else ("__".join(entry.name),))
+        for entry in self._listed:
+            self._add(entry.name if self._is_cataloged(entry) else ("__".join(entry.name),))
         for name in SYSTEM_TABLES:
             self._add((name,))
 

@@ -84,7 +84,8 @@ def read_status(lake: Lake, options: Options) -> Status:
     bronze = read_progress(lake.spark, lake.names.bronze_events)
     assert bronze is not None, "a lake is opened by what its bronze table recorded"
     silver = read_progress(lake.spark, lake.names.silver_changes)
-    epochs, entries = EpochLog(lake), list(TableRegister.read(lake))
+    epochs, register = EpochLog(lake), TableRegister.read(lake)
+    states = Counter("shadow" if register.is_shadow(entry) else entry.state for entry in register)
     reached = {"bronze": bronze.lsn, "silver": silver.lsn if silver else -1, "gold": epochs.applied_lsn}
     seen, now = _look(lake, reached), datetime.now(timezone.utc)
     hops = {hop: _hop(seen, hop, lsn, now) for hop, lsn in reached.items()}
@@ -96,8 +97,8 @@ def read_status(lake: Lake, options: Options) -> Status:
     return Status(
         lake.source, lake.flavor, _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
         bronze.payload["gtids"], lake.spark.table(lake.names.bronze_events).count(),
-        gold.payload["epoch"] if gold else None, epochs.open, dict(Counter(e.state for e in entries)),
-        tuple(e for e in entries if e.state == REFUSED),
+        gold.payload["epoch"] if gold else None, epochs.open, dict(states),
+        tuple(e for e in register if e.state == REFUSED),
     )  # fmt: skip
 
 

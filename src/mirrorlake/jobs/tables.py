@@ -12,15 +12,17 @@ from mirrorlake.lake.gold.epoch import EpochLog
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, TableEntry, TableRegister
 
 
-def list_tables(lake: Lake) -> list[dict[str, Any]]:
+def list_tables(lake: Lake, *, with_shadows: bool = False) -> list[dict[str, Any]]:
     """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; for a
-    refused table also code and reason. Tables that the source has dropped are left out.
+    refused table also code and reason. Tables that the source has dropped are left out; so are those that tools for
+    schema changes keep beside their tables, unless with_shadows.
 
     path: None without a mirror. applied_lsn: the mirror holds every change up to here. spark_type: None for a type
     that has none.
     """
-    applied_lsn = EpochLog(lake).applied_lsn
-    return [_described(lake, entry, applied_lsn) for entry in TableRegister.read(lake) if entry.state != DROPPED]
+    applied_lsn, register = EpochLog(lake).applied_lsn, TableRegister.read(lake)
+    entries = [entry for entry in register if with_shadows or not register.is_shadow(entry)]
+    return [_described(lake, entry, applied_lsn) for entry in entries if entry.state != DROPPED]
 
 
 def _described(lake: Lake, entry: TableEntry, applied_lsn: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_once
@@ -82,6 +83,13 @@ class TableRegister:
 
     def __iter__(self) -> Iterator[TableEntry]:
         return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+
+    def is_shadow(self, entry: TableEntry) -> bool:
+        """Whether it is there, is a schema change tool's, and so is the table that the tool changes."""
+        if entry.state == DROPPED:
+            return False
+        beside = (self.get((entry.database, name)) for name in shadowed(entry.table))
+        return any(other and other.state != DROPPED for other in beside)
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
         """Record entries in one commit; once for each epoch. Of a name's entries the last one holds.
