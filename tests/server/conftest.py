@@ -61,6 +61,13 @@ def server(request) -> Server:
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture(scope="session")
+def pt_online_schema_change() -> str:
+    """The command."""
+    _require("percona_toolkit")
+    return "pt-online-schema-change"
+
+
 @pytest.fixture
 def read_with_tool() -> Callable[..., str]:
     """(flavor, *arguments) -> what that server's own binlog tool prints."""

@@ -30,7 +30,10 @@ import pymysql
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
 
-_SCRIPTS = {flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*FLAVORS, "mysql56", "mariadb118")}
+_PACKAGES = ("mariadb", "percona_toolkit")
+_SCRIPTS = {
+    flavor: CHECKOUT / f"scripts/servers/{flavor}.sh" for flavor in (*_PACKAGES, "mysql", "mysql56", "mariadb118")
+}
 _UNPACKED = {"mysql": ("MIRRORLAKE_MYSQL_ROOT", "mysql97"), "mysql56": ("MIRRORLAKE_MYSQL56_ROOT", "mysql56"),
              "mariadb118": ("MIRRORLAKE_MARIADB118_ROOT", "mariadb118")}  # fmt: skip
 _PROGRAM = {"mysql": "root/usr/sbin/mysqld", "mysql56": "root/mysqld", "mariadb118": "root/usr/sbin/mariadbd"}
@@ -163,10 +166,10 @@ def running_server(flavor: str, *options: str) -> Iterator[Server]:
 
 @cache
 def install(flavor: str) -> None:
-    """Makes the server's programs available; quick when they are. Raises ServerUnavailable."""
+    """Makes the server's programs available, or a tool's; quick when they are. Raises ServerUnavailable."""
     try:
-        if flavor == "mariadb":
-            with _locked(CHECKOUT / ".cache/mariadb"):
+        if flavor in _PACKAGES:
+            with _locked(CHECKOUT / ".cache/mariadb"):  # both are apt's
                 _script(flavor, "install")
         elif not (_unpacked(flavor) / _PROGRAM[flavor]).exists():
             with _locked(_unpacked(flavor)):
