@@ -126,23 +126,30 @@ class RowEpochs:
 
     def _steps_of_others(self, epoch: Epoch, others: list[_Work]) -> list[EpochTable | TableEntry]:
         """Waits until every one is there. Raises RetryableError ``apply-groups``."""
-        waiting, found = dict(enumerate(others)), []
-        signs = SignsOfGroups(self._group)
+        waiting, found, signs = others, [], SignsOfGroups(self._group)
         while waiting:
-            register = TableRegister.read(self._lake, before=epoch.number + 1)
-            for i, (changes, entry) in list(waiting.items()):
-                known, step = register.get(changes.name), _step_of(self.session(), self._lake, epoch, entry)
-                if step is not None:
-                    found.append(_outcome(changes, entry, step))
-                elif known and known.state == REFUSED and known.epoch == epoch.number:
-                    found.append(known)
-                else:
-                    continue
-                del waiting[i]
+            ended = self._ended(epoch, waiting)
+            found += ended.values()
+            waiting = [item for item in waiting if item[1].mirror_id not in ended]
+            if ended:
                 signs.seen()
             if waiting:
-                signs.wait(self._group.owner_of(entry.mirror_id) for _, entry in waiting.values())
+                signs.wait(self._group.owner_of(entry.mirror_id) for _, entry in waiting)
         return found
+
+    def _ended(self, epoch: Epoch, waiting: list[_Work]) -> dict[str, EpochTable | TableEntry]:
+        """By mirror, its step or its refusal, where another group has made one."""
+        ended = {}
+        for changes, entry in waiting:
+            step = _step_of(self.session(), self._lake, epoch, entry)
+            if step is not None:
+                ended[entry.mirror_id] = _outcome(changes, entry, step)
+        if len(ended) < len(waiting):
+            register = TableRegister.read(self._lake, before=epoch.number + 1)
+            found = [register.get(changes.name) for changes, _ in waiting]
+            refused = [known for known in found if known and known.state == REFUSED and known.epoch == epoch.number]
+            ended = {known.mirror_id: known for known in refused} | ended
+        return ended
 
 
 def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
