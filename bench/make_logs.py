@@ -1,10 +1,11 @@
 """Makes the two benchmark logs on a real server; run it in the checkout's root.
 
-    python -m bench.make_logs [--flavor mariadb|mysql] [--kind bulk|oltp] [--changes 1000000] [--out DIR]
+    python -m bench.make_logs [--flavor mariadb|mysql] [--kind bulk|oltp|transaction] [--changes 1000000] [--out DIR]
 
 bulk   multi-row statements (row events of 8 KB) on two tables, 10,000 row changes per transaction
 oltp   transactions of one to three row changes on three tables; file 1 holds the CREATEs and 150,000 rows loaded
        before, the changes that count begin with file 2
+transaction  the statements of bulk in one transaction; only made when asked for
 
 Servers run with their defaults but for syncing; MariaDB writes no Annotate_rows events for multi-row statements (they
 would repeat every inserted row as text). DIR/KIND holds the binlog files and manifest.json.
@@ -35,7 +36,9 @@ _WITHOUT_TEXT = {"mariadb": ["SET SESSION binlog_annotate_row_events = OFF"], "m
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the benchmark logs on a real server.")
     parser.add_argument("--flavor", choices=FLAVORS, default="mariadb")
-    parser.add_argument("--kind", choices=KINDS, action="append", help="only this one (may be repeated)")
+    parser.add_argument(
+        "--kind", choices=(*KINDS, "transaction"), action="append", help="only this one (may be repeated)"
+    )
     parser.add_argument("--changes", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path, help="default: .cache/bench-logs/FLAVOR")
     options = parser.parse_args()
@@ -52,9 +55,12 @@ def make_log(flavor: str, kind: str, changes: int, folder: Path) -> dict:
         statements = Statements(SEED)
         server.execute("CREATE DATABASE bench")
         load(server, CREATE)
+        base_rows = 0
         if kind == "bulk":
             load(server, _WITHOUT_TEXT[flavor], statements.bulk(changes))
-            base_rows = 0
+        elif kind == "transaction":
+            one = (each for each in statements.bulk(changes) if each not in ("BEGIN", "COMMIT"))
+            load(server, _WITHOUT_TEXT[flavor], ["BEGIN"], one, ["COMMIT"])
         else:
             load(server, _WITHOUT_TEXT[flavor], statements.load(OLTP_BASE), ["FLUSH BINARY LOGS"])
             base_rows = statements.row_changes

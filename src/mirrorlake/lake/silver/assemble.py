@@ -48,13 +48,15 @@ CHUNK_BITS = 24
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Events with lsn_from < lsn <= lsn_to. cuts: lsns inside it at which a group begins, about a chunk apart.
+    """Events with lsn_from < lsn <= lsn_to, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk
+    apart, or as much further as a group is long.
 
     events: the rows themselves, where they are still in memory.
     """
 
     lsn_from: int
     lsn_to: int
+    n_bytes: int = 0
     cuts: tuple[int, ...] = ()
     events: list[pa.RecordBatch] | None = None
 
@@ -107,7 +109,8 @@ class AssembleHop:
         if found.objection is None:
             found.record(lake)
         if found.objection is None and found.brings_rows:
-            part = EventRange(part.lsn_from, part.lsn_to, tuple(self._group_starts(part.lsn_from, part.lsn_to)[1:]))
+            cuts = tuple(start for start, _ in self._chunks(part.lsn_from, part.lsn_to)[1:])
+            part = EventRange(part.lsn_from, part.lsn_to, cuts=cuts)
             rows = brought(self._decoded(part, found.plan, found.timeline), answers[-1])
         self._n_answers = len(answers)
         self._commit(part, rows, None, self._prepared)
@@ -124,13 +127,12 @@ class AssembleHop:
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
         if bronze is None or bronze.lsn <= self.lsn:
             return
-        cuts = self._group_starts(self.lsn, bronze.lsn)
-        first = self.lsn
-        for k in range(0, len(cuts), self._batch_chunks):
-            inner = cuts[k + 1 : k + self._batch_chunks]
-            after = cuts[k + self._batch_chunks : k + self._batch_chunks + 1]
-            lsn_to = after[0] - 1 if after else bronze.lsn
-            yield EventRange(first, lsn_to, tuple(inner))
+        chunks, first = self._chunks(self.lsn, bronze.lsn), self.lsn
+        for k in range(0, len(chunks), self._batch_chunks):
+            starts, sizes = zip(*chunks[k : k + self._batch_chunks], strict=True)
+            after = chunks[k + self._batch_chunks : k + self._batch_chunks + 1]
+            lsn_to = after[0][0] - 1 if after else bronze.lsn
+            yield EventRange(first, lsn_to, sum(sizes), starts[1:])
             first = lsn_to
 
     def assemble(self, part: EventRange) -> AssembledBatch:
@@ -139,10 +141,10 @@ class AssembleHop:
         Raises RefusedError ``lake-writer`` when another process went on from the same progress; what the log holds
         that cannot be decoded at all.
         """
-        if part.events is None and len(part.cuts) <= 1:
-            return self._assemble_here(part, collect(self._events(part, NO_XA)))
         if part.events is not None:
             return self._assemble_here(part, part.events)
+        if part.n_bytes <= 2 << CHUNK_BITS:
+            return self._assemble_here(part, collect(self._events(part, NO_XA)))
         events = collect(definition_events(self._events(part, NO_XA)))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
@@ -191,12 +193,19 @@ class AssembleHop:
     def _events(self, part: EventRange, plan: XaPlan) -> DataFrame:
         return placed_events(self._lake, part.lsn_from, part.lsn_to, plan)
 
-    def _group_starts(self, lsn_from: int, lsn_to: int) -> list[int]:
-        """The first group start of every chunk of a range."""
-        events = self._lake.spark.table(self._lake.names.bronze_events)
-        starts = events.where((F.col("lsn") > lsn_from) & (F.col("lsn") <= lsn_to) & (F.col("lsn") == F.col("tx_lsn")))
-        chunks = starts.groupBy(F.shiftright("lsn", CHUNK_BITS)).agg(F.min("lsn").alias("lsn"))
-        return sorted(row.lsn for row in chunks.select("lsn").collect())
+    def _chunks(self, lsn_from: int, lsn_to: int) -> list[tuple[int, int]]:
+        """The first group start of every chunk of a range that has one, and the bytes of log up to the next."""
+        events = self._lake.spark.table(self._lake.names.bronze_events).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
+        chunks = events.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
+            F.expr("min(lsn) FILTER (WHERE lsn = tx_lsn) AS start"), F.expr("sum(end_log_pos - log_pos) AS n_bytes")
+        )
+        found: list[tuple[int, int]] = []
+        for row in chunks.orderBy("chunk").collect():
+            if row.start is not None:
+                found.append((row.start, row.n_bytes))
+            elif found:
+                found[-1] = found[-1][0], found[-1][1] + row.n_bytes
+        return found
 
     def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
