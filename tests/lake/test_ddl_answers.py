@@ -12,10 +12,10 @@ from mirrorlake.cli import app
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.replay import ReplayedTable, replay
-from tests.lake.test_ddl_crash import crash_after_each_commit, ddl, insert, table
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
-from tests.support.crash import SimulatedCrash
+from tests.support.crash import SimulatedCrash, crash_after_each_commit
+from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
 C, E, R, T, U = (table(name, "id", "v") for name in "certu")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.binlog_spec import Log
-from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
+from tests.support.crash import SimulatedCrash, crash_after_each_commit
 from tests.support.ddl_log import ITEMS, N_STEPS, check_every_ddl_once
-from tests.support.lake_runs import LakeRun, n_commits
+from tests.support.lake_runs import LakeRun
 
 
 @pytest.fixture
@@ -29,19 +27,3 @@ def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
             kills += 1
     check_every_ddl_once(run)
     assert kills > N_STEPS
-
-
-def crash_after_each_commit(monkeypatch, folder: Path) -> None:
-    """Every commit that is made is the last thing its process does."""
-
-    def crashing(commit):
-        def call(*args, **kwargs):
-            before = n_commits(folder)
-            result = commit(*args, **kwargs)
-            if n_commits(folder) > before:
-                raise SimulatedCrash
-            return result
-
-        return call
-
-    replace_everywhere(monkeypatch, COMMITS, crashing)

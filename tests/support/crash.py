@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 from pytest import MonkeyPatch
+
+from tests.support.lake_runs import n_commits
 
 COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
@@ -129,3 +132,19 @@ def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Rand
     replace_everywhere(
         monkeypatch, names, lambda function: failing(function, when_due, lambda: SimulatedCrash(function.__name__))
     )
+
+
+def crash_after_each_commit(monkeypatch: MonkeyPatch, folder: Path) -> None:
+    """Every commit that is made is the last thing its process does."""
+
+    def crashing(commit):
+        def call(*args, **kwargs):
+            before = n_commits(folder)
+            result = commit(*args, **kwargs)
+            if n_commits(folder) > before:
+                raise SimulatedCrash
+            return result
+
+        return call
+
+    replace_everywhere(monkeypatch, COMMITS, crashing)
