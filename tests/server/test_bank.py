@@ -14,8 +14,8 @@ from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.replicate import Watcher
 from mirrorlake.jobs.sql import Catalog
 from mirrorlake.lake.gold import syncpoints
-from tests.server.test_live import Run, is_alive_for
 from tests.support.bank import TOTAL, Bank
+from tests.support.live import Running, is_alive_for
 from tests.support.servers import FLAVORS
 
 KILLS, KILLS_LONG = 2, 20
@@ -31,9 +31,10 @@ def test_at_every_syncpoint_the_sum_is_right(request, lake_dir, tmp_path, seed, 
     rng, log, asked = random.Random(seed), tmp_path / "run.log", {}
     bank = Bank(server, seed)
     bank.open()
+    command = ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "bank.*"]
     for kill in range(KILLS_LONG if is_long else KILLS):
         with bank.at_work(SESSIONS, DDL_EVERY_S):
-            run = Run(server, lake_dir, log, "--tables", "bank.*", "--follow", "--syncpoint-every", "0.5")
+            run = Running(log, *command, "--follow", "--syncpoint-every", "0.5")
             if not (run.has_committed(log) and is_alive_for(run.process, rng.uniform(2, 8))):
                 pytest.fail(f"mirrorlake ended by itself, or does nothing:\n{log.read_text()[-3000:]}")
             run.kill(whole_group=True)
