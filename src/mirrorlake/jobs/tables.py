@@ -13,8 +13,8 @@ from mirrorlake.lake.gold.register import DROPPED, REFUSED, TableEntry, TableReg
 
 
 def list_tables(lake: Lake, *, with_shadows: bool = False) -> list[dict[str, Any]]:
-    """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; for a
-    refused table also code and reason. Tables that the source has dropped are left out; so are those that tools for
+    """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; where
+    there are any, code and reason. Tables that the source has dropped are left out; so are those that tools for
     schema changes keep beside their tables, unless with_shadows.
 
     path: None without a mirror. applied_lsn: the mirror holds every change up to here. spark_type: None for a type
@@ -34,7 +34,7 @@ def _described(lake: Lake, entry: TableEntry, applied_lsn: int) -> dict[str, Any
         "applied_lsn": _applied(entry, applied_lsn),
         "columns": [_column(column) for column in entry.schema.columns] if entry.schema else [],
     }
-    return described | ({"code": entry.code, "reason": entry.reason} if entry.state == REFUSED else {})
+    return described | ({"code": entry.code, "reason": entry.reason} if entry.code else {})
 
 
 def _applied(entry: TableEntry, applied_lsn: int) -> int | None:

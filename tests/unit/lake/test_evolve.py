@@ -6,12 +6,14 @@ import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, Create, Delete, ExchangeRows, Overwrite
-from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.register import DDL_IGNORED, STREAMING, TableRegister
 from mirrorlake.lake.gold.table_rules import TableRules
 
 STRICT = 1 << 21
+MAY_HAVE_MORE = "the mirror may have rows that the source has not"
 SHOP = (
     "create database d charset utf8mb4",
     "create table t (id int primary key, a varchar(5), b int)",
@@ -188,7 +190,19 @@ def test_an_ignored_kind_leaves_mirror_and_register(sql, kind):
         mirrored = [outcome for outcome in found if outcome.mirrored or outcome.entry.table in ("t", "p")]
         assert mirrored
         assert {outcome.is_ignored for outcome in mirrored} == {ignores}
-        assert [brief(outcome) for outcome in mirrored if ignores] == [("ignored", None)] * len(mirrored) * ignores
+        if ignores:
+            kept = None if kind == "drop-table" else DDL_IGNORED
+            assert {(outcome.ddl_class, outcome.work) for outcome in mirrored} == {(DdlClass.IGNORED, None)}
+            assert {outcome.entry and outcome.entry.code for outcome in mirrored} == {kept}
+
+
+def test_a_mirror_that_kept_rows_says_so_until_it_is_dropped():
+    shop = Replay(*SHOP)
+    rules = TableRules(ignores=lambda _database, _table, kind: kind == "truncate")
+    shop.run("truncate t", rules=rules)
+    for sql in ("alter table t add column more int", "rename table t to t2"):
+        [*_, last] = [outcome.entry for outcome in shop.run(sql) if outcome.entry and outcome.entry.state == STREAMING]
+        assert (last.code, last.reason) == (DDL_IGNORED, "truncate was ignored: " + MAY_HAVE_MORE)
 
 
 def test_what_is_refused_can_be_dropped():

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pyspark.sql import functions as F
+
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.changes import ChangeReader
 from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_barriers
 from mirrorlake.lake.gold.epoch import ROWS, Epoch
-from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.register import DDL_IGNORED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.table_rules import TableRules
 
@@ -31,7 +33,7 @@ def catch_up(
     name = table.database, table.table
     refused = register.get(name)
     assert refused, "an epoch of an answer is planned for a table that the register has"
-    mirrored = replace(refused, state=STREAMING, code=None, reason=None, epoch=0)
+    mirrored = _as_it_was(lake, refused)
     now = TableRegister([mirrored] if refused.mirror_id else [])
     done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
     reader = ChangeReader(lake, only=name)
@@ -51,3 +53,11 @@ def catch_up(
         last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was at no moment with the others
     done.entries, done.touched = [last], {last.mirror_id or ""}
     return n_changes, n_invalid, done
+
+
+def _as_it_was(lake: Lake, refused: TableEntry) -> TableEntry:
+    """Before it was refused; rows that it kept then are still there."""
+    of_mirror = (F.col("mirror_id") == refused.mirror_id) & (F.col("code") == DDL_IGNORED)
+    kept = lake.spark.table(lake.names.control_tables).where(of_mirror).select("code", "reason").first()
+    code, reason = kept or (None, None)
+    return replace(refused, state=STREAMING, code=code, reason=reason, epoch=0)

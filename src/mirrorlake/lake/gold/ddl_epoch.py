@@ -100,15 +100,16 @@ def carry_out_barriers(
         ignored = [outcome.mirrored.name for outcome in effect if outcome.is_ignored and outcome.mirrored]
         if ignored:
             done.executed.append((barrier.lsn, DdlClass.IGNORED, ignored))
+        entries = [outcome.entry for outcome in effect if outcome.is_ignored and outcome.entry]
         effect = [outcome for outcome in effect if not outcome.is_ignored]
         if effect:
             strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
             pinned = _pin(session, lake, barrier, now) if strongest is DdlClass.SELF_INVERSE else {}
-            entries = [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
-            now.put(entries)
-            done.entries += entries
+            entries += [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
             done.executed.append((barrier.lsn, strongest, [name for name in barrier.names if name not in ignored]))
             done.touched |= {outcome.work.mirror_id for outcome in effect if outcome.work}
+        now.put(entries)
+        done.entries += entries
     return done
 
 

@@ -100,6 +100,9 @@ class _Statement:
     def _ignores(self, kind: str, entry: TableEntry) -> bool:
         return entry.state == STREAMING and self.rules.ignores(*entry.name, kind)
 
+    def _rows_kept(self, entry: TableEntry, kind: str) -> Outcome:
+        return Outcome(entry.with_rows_kept(self.lsn, kind), mirrored=entry, is_ignored=True)
+
     def _create(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
         refusal = why_not_mirrored(change.schema)
         if refusal:
@@ -116,7 +119,7 @@ class _Statement:
         if entry is None or entry.state != STREAMING:
             return None
         if any(isinstance(step, Remove) for step in change.steps) and self._ignores(DROP_PARTITION, entry):
-            return Outcome(mirrored=entry, is_ignored=True)
+            return self._rows_kept(entry, DROP_PARTITION)
         return self._changed(change, entry)
 
     def _rename(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
@@ -133,7 +136,7 @@ class _Statement:
         if entry is None or entry.state != STREAMING:
             return None
         if self._ignores(TRUNCATE, entry):
-            return Outcome(mirrored=entry, is_ignored=True)
+            return self._rows_kept(entry, TRUNCATE)
         return Outcome(None, Work(entry.mirror_id, (Delete(),)), entry)
 
     def _exchange(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
@@ -167,11 +170,11 @@ class _Statement:
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
-        after = None if is_same else self._streaming(change, entry.mirror_id)
+        after = None if is_same else self._streaming(change, entry.mirror_id, entry.code, entry.reason)
         return Outcome(after, work, entry, is_rename=change.action == "rename")
 
-    def _streaming(self, change: DefinitionChange, identity: str) -> TableEntry:
-        return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema)
+    def _streaming(self, change: DefinitionChange, identity: str, *told: str | None) -> TableEntry:
+        return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema, *told)
 
     def _refused(self, change: DefinitionChange, refusal: tuple[str, str], entry: TableEntry | None) -> Outcome:
         kept = (entry.mirror_id, entry.schema) if entry else (None, change.schema)

@@ -1,7 +1,8 @@
 """One statement for one mirror table and one epoch.
 
 what the epoch holds for the table               statement
-only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there
+only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
+                                                 a DDL that was ignored has left them
 anything else                                    MERGE by key; ``_lsn`` makes an older change lose
 """
 

@@ -16,6 +16,8 @@ from mirrorlake.lake.gold.table import TABLES_COLUMNS
 HOP = "apply/tables"
 MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", "needs-first-copy", "needs-resync"
 INVALID_VALUE = "invalid-value"
+DDL_IGNORED = "ddl-ignored"
+"""Code of a mirror that goes on and may have rows that its source has not."""
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(
@@ -27,8 +29,8 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal.
-    epoch: that recorded it; of two entries for one lsn the later epoch's holds."""
+    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal,
+    or ``ddl-ignored``. epoch: that recorded it; of two entries for one lsn the later epoch's holds."""
 
     lsn: int
     database: str
@@ -47,6 +49,11 @@ class TableEntry:
     def refused(self, lsn: int, code: str, reason: str) -> TableEntry:
         """The entry of a mirror that stands still from ``lsn`` on."""
         return replace(self, lsn=lsn, state=REFUSED, code=code, reason=reason)
+
+    def with_rows_kept(self, lsn: int, kind: str) -> TableEntry:
+        """The entry of a mirror that an ignored DDL has left its rows."""
+        reason = f"{kind} was ignored: the mirror may have rows that the source has not"
+        return replace(self, lsn=lsn, code=DDL_IGNORED, reason=reason)
 
     def to_row(self) -> dict:
         definition = self.schema.to_json() if self.schema else None

@@ -33,7 +33,7 @@ from mirrorlake.lake.gold.epoch import Epoch, EpochTable
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
-from mirrorlake.lake.gold.register import MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import DDL_IGNORED, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
@@ -120,7 +120,8 @@ class RowEpochs:
             return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
         mirror = lake.names.mirror(entry.mirror_id)
         net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
-        if changes.only_inserts or (planned and planned.version == 0):
+        is_new = changes.only_inserts and entry.code != DDL_IGNORED
+        if is_new or (planned and planned.version == 0):
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
 
