@@ -20,7 +20,13 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.option.seed is None:
-        config.option.seed = random.SystemRandom().randrange(2**31)
+        told = getattr(config, "workerinput", {})  # a process of pytest-xdist
+        config.option.seed = told.get("seed", random.SystemRandom().randrange(2**31))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["seed"] = node.config.option.seed
 
 
 def pytest_report_header(config):

@@ -16,7 +16,7 @@ from tests.support.workload import Workload
 KILLS, KILLS_LONG = 5, 20
 RATE, RATE_LONG = 20, 100
 """Transactions per second: the slower the machine, the more of them."""
-DDL_EVERY_S = 40
+DDL_EVERY_S, DDL_EVERY_S_LONG = 100, 40
 DATABASES = 2
 
 
@@ -26,7 +26,7 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
     command = ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*"]
     log, rng = tmp_path / "run.log", random.Random(seed)
     Workload(server, seed, databases=DATABASES).create_tables()
-    with workload(server, seed, DATABASES, RATE_LONG if is_long else RATE, DDL_EVERY_S):
+    with workload(server, seed, DATABASES, *((RATE_LONG, DDL_EVERY_S_LONG) if is_long else (RATE, DDL_EVERY_S))):
         for kill in range(KILLS_LONG if is_long else KILLS):
             run = Running(log, *command, "--follow")
             if not (run.has_committed(log) and is_alive_for(run.process, rng.uniform(0, 8))):
