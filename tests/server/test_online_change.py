@@ -86,10 +86,10 @@ def test_pt_online_schema_change(mariadb, spark, lake_dir, pt_online_schema_chan
     check_one_table(run, server)
 
 
-def test_the_statements_of_gh_ost(server, spark, lake_dir):
-    """Its rows and names; what it does with locks is not in the log."""
-    run = lake_of(server, spark, lake_dir)
-    with server.connect(database="shop") as connection, connection.cursor() as cursor:
+def test_the_statements_of_gh_ost(mysql, spark, lake_dir):
+    """Its rows and names; what it does with locks is not in the log. The tool is for MySQL alone."""
+    run = lake_of(mysql, spark, lake_dir)
+    with mysql.connect(database="shop") as connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE _orders_ghc (id BIGINT AUTO_INCREMENT PRIMARY KEY, hint VARCHAR(64), value TEXT)")
         cursor.execute("INSERT INTO _orders_ghc (hint, value) VALUES ('state', 'GhostTableMigrated')")
         cursor.execute("CREATE TABLE _orders_gho LIKE orders")
@@ -114,6 +114,6 @@ def test_the_statements_of_gh_ost(server, spark, lake_dir):
         cursor.execute("DROP TABLE _orders_del")
         cursor.execute("RENAME TABLE orders TO _orders_del, _orders_gho TO orders")
         cursor.execute("INSERT INTO orders VALUES (%s, 'paid', 1, 2.125)", 3 * ROWS)
-        check_one_table(run, server)
+        check_one_table(run, mysql)
         cursor.execute("DROP TABLE _orders_ghc, _orders_del")
-        check_one_table(run, server)
+        check_one_table(run, mysql)
