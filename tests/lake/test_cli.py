@@ -25,8 +25,10 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 COMMAND = [sys.executable, "-c", "from mirrorlake.cli import main; main()"]
 VERBS = (
     "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "syncpoint", "syncpoints", "replay",
-    "preflight",
+    "preflight", "ddl",
 )  # fmt: skip
+PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
+"""Of the help."""
 
 
 def mirrorlake_cli(*arguments, **environment):
@@ -52,8 +54,8 @@ def test_help_names_every_verb_and_the_documentation_every_verb_and_option():
     shown = mirrorlake_cli("--help", COLUMNS="200").stdout
     assert re.findall(r"^│ ([a-z]+) ", shown, re.MULTILINE) == list(VERBS)
     documented, options = DOCS.read_text(), set()
-    for verb in VERBS:
-        options |= set(re.findall(r"--[a-z-]+", mirrorlake_cli(verb, "--help", COLUMNS="200").stdout))
+    for page in PAGES:
+        options |= set(re.findall(r"--[a-z-]+", mirrorlake_cli(*page.split(), "--help", COLUMNS="200").stdout))
     assert [verb for verb in VERBS if f"mirrorlake {verb}" not in documented] == []
     assert sorted(option for option in options if f"`{option}`" not in documented) == []
 
