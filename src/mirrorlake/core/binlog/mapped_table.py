@@ -16,6 +16,7 @@ from mirrorlake.core.binlog.table_map import TableMap, column_type, decode_label
 from mirrorlake.core.binlog.table_map_fields import ENUM, SET
 from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id
 from mirrorlake.core.schema.tables import Column, TableSchema, same_definition, why_not_mirrored
+from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
 from mirrorlake.core.schema.types import ColumnType
 
 _LOGGED_AS = {
@@ -46,8 +47,10 @@ class _Unknown(Exception):
     """What neither the map nor a definition tells."""
 
 
-def describe(seen: TableMap, known: TableSchema | None, flavor: str) -> MappedTable:
+def describe(seen: TableMap, known: TableSchema | LeftOut | None, flavor: str) -> MappedTable:
     """known: the definition in force, None when there is none."""
+    if known is LEFT_OUT:
+        return MappedTable(seen, flavor, None, None, False)
     if known is not None and len(known.columns) != len(seen.wire_types):
         reason = f"the table map has {len(seen.wire_types)} columns, the definition {len(known.columns)}"
         return MappedTable(seen, flavor, None, ("definition-mismatch", reason), True)

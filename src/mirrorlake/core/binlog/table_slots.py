@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.binlog.mapped_table import MappedTable, describe
+from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
 from mirrorlake.core.memory import kernel, peek_u16, peek_u32
-from mirrorlake.core.schema.timeline import LEFT_OUT, Timeline
+from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.xxh64 import xxh64
 
 TABLE_MAP = 19
@@ -89,10 +89,5 @@ class TableSlots:
         known = self._timeline.at(seen.database, seen.table, lsn)
         key = (body_hash, id(known))
         if key not in self._slots:
-            table = (
-                MappedTable(seen, self._flavor, None, None, False)
-                if known is LEFT_OUT
-                else describe(seen, known, self._flavor)
-            )
-            self._slots[key] = self._layouts.add(table)
+            self._slots[key] = self._layouts.add(describe(seen, known, self._flavor))
         return self._slots[key]
