@@ -20,9 +20,9 @@ from mirrorlake.jobs.replicate import IngestJob, Watcher, run_apply
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
-from mirrorlake.lake.gold.versions import newest_version
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Log

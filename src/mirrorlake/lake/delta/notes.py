@@ -65,6 +65,12 @@ def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
     return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
+def newest_version(spark: SparkSession, table: str) -> int | None:
+    """The Delta version of the newest commit; None when there is no such table any more."""
+    newest = next(read_history(spark, table), None)
+    return newest.version if newest else None
+
+
 def read_history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
     """A table's history as it is, newest first; nothing for an absent table."""
     log = log_folder(spark, table)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
@@ -27,7 +28,6 @@ from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
 from mirrorlake.lake.gold.table_rules import TableRules
-from mirrorlake.lake.gold.versions import newest_version
 from mirrorlake.lake.silver.table import ANSWERS
 
 

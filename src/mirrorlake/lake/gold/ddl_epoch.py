@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl_class import DdlClass
@@ -30,7 +31,6 @@ from mirrorlake.lake.gold.evolve import Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.table_rules import TableRules
-from mirrorlake.lake.gold.versions import newest_version
 
 MAX_THREADS = 4
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.notes import read_commits, read_history
+from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS
-
-
-def newest_version(spark: SparkSession, mirror: str) -> int | None:
-    """The Delta version of the newest commit; None when there is no such table any more."""
-    newest = next(read_history(spark, mirror), None)
-    return newest.version if newest else None
 
 
 def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:

@@ -32,7 +32,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.silver.amendment import amend, brought
-from mirrorlake.lake.silver.answers import read_answers
+from mirrorlake.lake.silver.answers import AnswerLog
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
@@ -86,7 +86,8 @@ class AssembleHop:
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
         self._prepared: dict[str, int] = self._recorded.payload.get(PREPARED, {}) if self._recorded else {}
-        self._answers, self._looked_at = read_answers(lake), time.monotonic()
+        self._answer_log = AnswerLog(lake)
+        self._answers, self._looked_at = self._answer_log.look(), time.monotonic()
         self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
         self._definitions = self._read_definitions()
 
@@ -98,7 +99,7 @@ class AssembleHop:
     def take_answers(self) -> Iterator[AssembledBatch]:
         """Commit what the operator's new answers bring, one by one."""
         if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
-            self._answers, self._looked_at = read_answers(self._lake), time.monotonic()
+            self._answers, self._looked_at = self._answer_log.look(), time.monotonic()
         while self._n_answers < len(self._answers):
             yield self._take(self._answers[: self._n_answers + 1])
 
