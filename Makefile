@@ -17,7 +17,7 @@ demo: setup  ## bundled binlogs of real servers -> bronze, silver, gold, and a r
 	$(run)mirrorlake demo
 test: test-unit test-lake test-server  ## all tests; the server tier says so loudly when it has no server
 test-unit: setup  ## the pure core: no Spark, no server
-	$(pytest) tests/unit
+	$(pytest) $(two_processes) tests/unit
 test-lake: setup  ## bronze, silver and gold on a local Spark with Delta, and every notebook
 	$(pytest) $(two_processes) tests/lake
 test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
