@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -181,18 +182,19 @@ def overwrite_once(
 
 
 def run_statement(
-    session: SparkSession, table: str, sql: str, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> StepCommit:
+    session: SparkSession, table: str, sql: str, *, app_id: str, lsn: int, payload: Mapping[str, Any],
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> StepCommit:  # fmt: skip
     """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false when it was done.
 
-    Progress moves also when the statement changes no row.
+    Progress moves also when the statement changes no row. ``settings``: Spark's, for this statement.
 
     ``session`` must be private to the calling thread: until the statement ends, its writes carry the transaction id.
     Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
     """
     note = new_note(payload, lsn, app_id, lsn)
-    settings = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
-    with _refusing_a_lost_race(session, table, note), _settings(session, settings):
+    ours = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
+    with _refusing_a_lost_race(session, table, note), _settings(session, {**settings, **ours}):
         session.sql(sql).collect()
     done = _committed(session, table, note)
     if done is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
@@ -228,14 +230,15 @@ def _append(rows: DataFrame, table: str, note: Note) -> None:
 
 @contextmanager
 def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """A setting that is left behind would silently drop every later write of the session."""
+    """A transaction id that is left behind would silently drop every later write of the session."""
+    earlier = {key: session.conf.get(key, None) for key in settings}
     try:
         for key, value in settings.items():
             session.conf.set(key, value)
         yield
     finally:
-        for key in settings:
-            session.conf.unset(key)
+        for key, value in earlier.items():
+            session.conf.unset(key) if value is None else session.conf.set(key, value)
 
 
 @contextmanager

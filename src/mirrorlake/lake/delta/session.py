@@ -42,6 +42,10 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+OWN = "spark.mirrorlake.own"
+"""Set in a session that this file has opened, where a setting for one statement cannot be forbidden."""
+FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.merge.materializeSource": "none"}
+"""For a MERGE of rows that are in the driver's memory, the same whenever they are read: Delta need not keep a copy."""
 DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
 """Heap, and what Arrow and the network may take beside it: together under 4 GiB."""
 BRIEF_RUN = "-XX:TieredStopAtLevel=1"
@@ -104,6 +108,11 @@ def private_session(spark: SparkSession) -> SparkSession:
     return session
 
 
+def settings_for_few_rows(session: SparkSession) -> dict[str, str]:
+    """``FEW_ROWS`` in a session of our own; elsewhere what the platform has chosen stays."""
+    return FEW_ROWS if session.conf.get(OWN, None) else {}
+
+
 def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
@@ -129,7 +138,7 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(LOCAL_SETTINGS.items())
-    conf.setAll([TIME_ZONE, _delta_jars()])
+    conf.setAll([TIME_ZONE, (OWN, "true"), _delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}"]
     conf.set("spark.driver.extraJavaOptions", " ".join([*java_options, BRIEF_RUN] if brief else java_options))

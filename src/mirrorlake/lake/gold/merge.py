@@ -16,6 +16,7 @@ from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
+from mirrorlake.lake.delta.session import settings_for_few_rows
 from mirrorlake.lake.gold.net_effect import NetEffect
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
@@ -42,8 +43,9 @@ def merge_rows(
     try:
         statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(net.local, key))
         return run_statement(
-            session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
-        )
+            session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
+            settings=settings_for_few_rows(session) if net.is_at_hand else {},
+        )  # fmt: skip
     finally:
         session.catalog.dropTempView(view)
 

@@ -37,10 +37,12 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class NetEffect:
-    """rows: columns of ``image_schema``, each key once. local: the same in memory, when it was made in the driver."""
+    """rows: columns of ``image_schema``, each key once. local: their keys in memory, when it was made in the driver.
+    is_at_hand: all of it is in memory."""
 
     rows: DataFrame
     local: pa.Table | None = None
+    is_at_hand: bool = False
 
 
 def net_effect_of(
@@ -67,7 +69,7 @@ def net_effect_of(
         return NetEffect(completed(session, partial, mirror, types, key), local)
     schema = image_schema(arrow_types)
     local = pa.Table.from_batches(net_effect(batches, arrow_types, key), schema)
-    return NetEffect(session.createDataFrame(local, ddl), local)
+    return NetEffect(session.createDataFrame(local, ddl), local, is_at_hand=True)
 
 
 def _by_workers(
