@@ -4,6 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pyspark.sql import functions as F
 
 from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, table_exists
 from mirrorlake.lake.delta.session import Capabilities, open_session, private_session
@@ -51,6 +52,13 @@ def test_private_sessions_share_neither_settings_nor_views(spark):
     first.range(1).createOrReplaceTempView("mine")
     assert second.conf.get("spark.databricks.delta.write.txnVersion", None) is None
     assert not second.catalog.tableExists("mine")
+
+
+def test_the_parts_of_a_union_stay_tasks_of_their_own(spark):
+    for session in (spark, private_session(spark)):
+        part = session.range(3).coalesce(1)
+        parts = part.unionAll(part).select(F.spark_partition_id().alias("part"))
+        assert {row.part for row in parts.collect()} == {0, 1}
 
 
 def test_every_session_thinks_in_utc(spark):

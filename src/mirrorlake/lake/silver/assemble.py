@@ -44,6 +44,8 @@ LOOK_EVERY_S = 5.0
 """How often a process that follows looks for new answers."""
 CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
+PART_BYTES = 128 << 20
+"""About how much log one task decodes: its rows are sorted in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,7 @@ class AssembleHop:
 
     def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
-        n = self._lake.parallelism
+        n = max(self._lake.parallelism, part.n_bytes // PART_BYTES)
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
         flavor = self._lake.flavor
 
