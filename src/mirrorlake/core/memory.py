@@ -13,6 +13,7 @@ plain definitions below.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
@@ -150,6 +151,8 @@ def _plain_copy(target, target_offset, source, source_offset, n_bytes):
     target[target_offset : target_offset + n_bytes] = source[source_offset : source_offset + n_bytes]
 
 
+copy_bytes: Callable
+copy_at: Callable
 if JIT_DISABLED:
     load_u8, load_u16 = _plain_load(1, np.uint8), _plain_load(2, np.uint16)
     load_u32, load_u64 = _plain_load(4, np.uint32), _plain_load(8, np.uint64)

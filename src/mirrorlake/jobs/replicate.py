@@ -243,7 +243,7 @@ def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
 
 def _assemble_all(hop: AssembleHop, parts: Iterator[EventRange], watcher: Watcher) -> FreshChanges | None:
     """What came of the parts, when it is a single small one."""
-    batches = []
+    batches: list[AssembledBatch] = []
     for part in parts:
         batches = [*batches[-1:], hop.assemble(part)]
         watcher.assembled(batches[-1])

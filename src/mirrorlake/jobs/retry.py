@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
@@ -56,7 +58,7 @@ def keep_running(
     while True:
         life = SignsOfLife(watcher)
         series = Retrying(
-            retry=retry_if_exception(lambda error, life=life: _passes(error) and not life.seen),
+            retry=retry_if_exception(partial(_may_retry, life)),
             wait=wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S), stop=stop_after_delay(GIVE_UP_S),
             before_sleep=lambda state: watcher.retrying(_error(state), state.next_action.sleep),
             sleep=sleep, reraise=True,
@@ -70,12 +72,16 @@ def keep_running(
             sleep(FIRST_WAIT_S)
 
 
+def _may_retry(life: SignsOfLife, error: BaseException) -> bool:
+    return _passes(error) and not life.seen
+
+
 def _passes(error: BaseException) -> bool:
     return isinstance(error, RetryableError) and error.code not in FINAL
 
 
 def _error(state: RetryCallState) -> RetryableError:
-    return state.outcome.exception()
+    return cast(RetryableError, state.outcome.exception())
 
 
 def _in_our_errors(attempt: Callable[[Watcher], None], watcher: Watcher) -> None:

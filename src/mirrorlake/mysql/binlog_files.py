@@ -134,7 +134,7 @@ class FileSource:
 def _read_at(fd: int, offset: int, n_bytes: int) -> tuple[np.ndarray, int]:
     """A new buffer with up to n_bytes from ``offset``, and how many there were."""
     buf, filled = np.empty(n_bytes + SLACK_BYTES, np.uint8), 0
-    view = memoryview(buf)
+    view = buf.data
     while filled < n_bytes and (n := os.preadv(fd, [view[filled:n_bytes]], offset + filled)):
         filled += n
     return buf, filled

@@ -52,6 +52,7 @@ class DumpStream:
 
     def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
         self._login = login
+        self._low = self._high = 0
         self._connection = ServerConnection(login, receive_buffer_bytes=RECEIVE_BUFFER_BYTES)
         try:
             if self._connection.identity != expected_identity:
@@ -67,7 +68,8 @@ class DumpStream:
     def read(self) -> tuple[np.ndarray, EventIndex]:
         """At least one event, artificial ones included; waits for it."""
         while True:
-            events, self._low, status = index_packets(self._buf, self._low, self._high)
+            events, low, status = index_packets(self._buf, self._low, self._high)
+            self._low = low
             if len(events):
                 return self._buf, events
             if status == SPECIAL_PACKET:
@@ -94,7 +96,7 @@ class DumpStream:
 
     def _new_buffer(self, n_bytes: int, kept: np.ndarray | tuple = ()) -> None:
         self._buf = np.empty(n_bytes + SLACK_BYTES, np.uint8)
-        self._view = memoryview(self._buf)[:n_bytes]
+        self._view = self._buf.data[:n_bytes]
         self._buf[: len(kept)] = kept
         self._low, self._high = 0, len(kept)
 
@@ -161,7 +163,7 @@ class DumpStream:
         length = int.from_bytes(head[10:14], "little")
         buf = np.empty(length + SLACK_BYTES, np.uint8)
         buf[:HEADER_BYTES] = np.frombuffer(head, np.uint8, offset=1)
-        view, filled, part_bytes = memoryview(buf), HEADER_BYTES, _MAX_PACKET
+        view, filled, part_bytes = buf.data, HEADER_BYTES, _MAX_PACKET
         rest_bytes = _MAX_PACKET - len(head)
         while True:
             if filled + rest_bytes > length:

@@ -164,7 +164,7 @@ def parse_query(body: bytes) -> Query:
     reader.take(1)
     statement = reader.take(len(body) - 13 - status_bytes - database_bytes - 1)
     raw_charset = found.get(StatusVar.CHARSET)
-    charset = tuple(int.from_bytes(raw_charset[k : k + 2], "little") for k in (0, 2, 4)) if raw_charset else None
+    charset = _collations(raw_charset) if raw_charset else None
     time_zone = found.get(StatusVar.TIME_ZONE)
     return Query(
         thread_id=thread_id,
@@ -215,6 +215,11 @@ def _skip_names(reader: ByteReader) -> None:
     for _ in range(0 if count == UPDATED_DB_NAMES_OVERFLOW else count):
         while reader.uint(1):
             pass
+
+
+def _collations(raw: bytes) -> tuple[int, int, int]:
+    client, connection, server = (int.from_bytes(raw[k : k + 2], "little") for k in (0, 2, 4))
+    return client, connection, server
 
 
 def _integer(raw: bytes | None) -> int | None:

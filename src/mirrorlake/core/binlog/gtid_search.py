@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mirrorlake.core.binlog.events import (
-    MariadbGtid,
     parse_gtid_list,
     parse_mariadb_gtid,
     parse_mysql_gtid,
@@ -17,7 +18,10 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 
 _GTID_TYPES = (EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
-_PARSE_LIST = {EventType.PREVIOUS_GTIDS: parse_previous_gtids, EventType.MARIADB_GTID_LIST: parse_gtid_list}
+_PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
+    EventType.PREVIOUS_GTIDS: parse_previous_gtids,
+    EventType.MARIADB_GTID_LIST: parse_gtid_list,
+}
 
 
 def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
@@ -36,8 +40,8 @@ def first_missing(block: EventBlock, gtids: GtidSet) -> int | None:
 
 def _single(block: EventBlock, i: int) -> GtidSet:
     if block.events.event_type[i] == EventType.MARIADB_GTID:
-        gtid: MariadbGtid = parse_mariadb_gtid(block.body(i), int(block.events.server_id[i]))
-        return MariadbGtidSet({gtid.domain: (gtid.server, gtid.sequence)})
+        last = parse_mariadb_gtid(block.body(i), int(block.events.server_id[i]))
+        return MariadbGtidSet({last.domain: (last.server, last.sequence)})
     parse = parse_tagged_gtid if block.events.event_type[i] == EventType.GTID_TAGGED else parse_mysql_gtid
     gtid = parse(block.body(i))
     return MysqlGtidSet({gtid.source: [(gtid.number, gtid.number + 1)]})

@@ -88,7 +88,7 @@ class LogReader:
 
     def _note_gtids(self, block: EventBlock, groups: Groups) -> None:
         """GTIDs of an open group count from its start on: they are only ever saved with a later boundary."""
-        for i in np.flatnonzero(np.isin(block.events.event_type, (_PREVIOUS_GTIDS, _GTID_LIST))):
+        for i in np.flatnonzero(np.isin(block.events.event_type, (_PREVIOUS_GTIDS, _GTID_LIST))).tolist():
             parse = parse_gtid_list if block.events.event_type[i] == _GTID_LIST else parse_previous_gtids
             known = parse(block.body(i))
             if known and not self._gtids:
@@ -114,16 +114,16 @@ class LogReader:
             opens = groups.lsn == groups.tx_lsn
             late = opens & (block.events.timestamp > int(self._until.timestamp())) & (block.events.timestamp > 0)
             return int(np.argmax(late)) if late.any() else None
-        return self._after_gtids(block, groups)
+        return self._after_gtids(block, groups, self._until)
 
-    def _after_gtids(self, block: EventBlock, groups: Groups) -> int | None:
+    def _after_gtids(self, block: EventBlock, groups: Groups, until: GtidSet) -> int | None:
         seen = self._gtids.copy()
         starts_between_groups = groups.lsn[0] == groups.tx_lsn[0]
-        if starts_between_groups and seen.contains(self._until):
+        if starts_between_groups and seen.contains(until):
             return 0
         for first, stop in _group_ranges(groups):
             add_gtids(seen, block.part(first, stop), groups.part(first, stop))
-            if groups.is_boundary[stop - 1] and seen.contains(self._until):
+            if groups.is_boundary[stop - 1] and seen.contains(until):
                 return stop
         return None
 

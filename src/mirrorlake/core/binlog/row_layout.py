@@ -203,9 +203,9 @@ class RowLayouts:
 
     def _freeze(self) -> None:
         slots = np.array(self._slots, np.int64).reshape(-1, 9)
-        self.slots = Slots(
-            *(slots[:, k].copy() for k in range(9)), headers=np.frombuffer(self._headers + bytes(8), np.uint8)
-        )
+        headers = np.frombuffer(self._headers + bytes(8), np.uint8)
+        columns = [slots[:, k].copy() for k in range(9)]
+        self.slots = Slots._make([*columns, headers])
         texts = self._labels.texts
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
         self._tables = Tables(

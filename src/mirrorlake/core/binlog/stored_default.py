@@ -169,7 +169,8 @@ def _uuid_or_inet(column: Column, default: Default, wire_type: int, metadata: in
     if column.type.name == "uuid":
         data = bytes.fromhex(default.text.replace("-", ""))
     else:
-        data = {"inet6": ipaddress.IPv6Address, "inet4": ipaddress.IPv4Address}[column.type.name](default.text).packed
+        parse = ipaddress.IPv4Address if column.type.name == "inet4" else ipaddress.IPv6Address
+        data = parse(default.text).packed
     if len(data) != (4 if column.type.name == "inet4" else 16):
         raise NotKnown
     data = data.rstrip(b"\0")

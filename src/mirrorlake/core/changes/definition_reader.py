@@ -89,7 +89,7 @@ class DefinitionReader:
         return self._versions[log_file]
 
     def _replayed(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
-        for i in np.flatnonzero((events.event_type == QUERY) & (events.tx_lsn > self.ddl_lsn)):
+        for i in np.flatnonzero((events.event_type == QUERY) & (events.tx_lsn > self.ddl_lsn)).tolist():
             query = parse_query(events.body(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue

@@ -61,15 +61,14 @@ def truncate_table(parsed: TruncateTable, before: Before) -> list[DefinitionChan
 
 
 def exchange_partition(name: TableName, clause: ExchangePartition, before: Before) -> list[DefinitionChange]:
-    sides = {name: before.known(name), clause.table: before.known(clause.table)}
-    partitioned = sides[name]
-    if isinstance(partitioned, TableSchema) and isinstance(sides[clause.table], TableSchema):
-        if partitioned.partitioning is not None:
-            return [
-                _exchanged(mine, other, clause, partitioned, sides[mine], mine == name)
-                for mine, other in ((name, clause.table), (clause.table, name))
-            ]
+    partitioned, plain = before.known(name), before.known(clause.table)
+    if isinstance(partitioned, TableSchema) and isinstance(plain, TableSchema) and partitioned.partitioning is not None:
+        return [
+            _exchanged(name, clause.table, clause, partitioned, partitioned, True),
+            _exchanged(clause.table, name, clause, partitioned, plain, False),
+        ]
     reason = f"EXCHANGE PARTITION of {name.database}.{name.table} with {clause.table.database}.{clause.table.table}"
+    sides = {name: partitioned, clause.table: plain}
     return [refuse(mine, _RESYNC, reason) for mine, known in sides.items() if isinstance(known, TableSchema)]
 
 

@@ -84,7 +84,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def step_to_plain(step: Step | tuple) -> list:
-    return [_NAMES[type(step)], to_plain(step)] if type(step) in _NAMES else list(step)
+    return list(step) if isinstance(step, tuple) else [_NAMES[type(step)], to_plain(step)]
 
 
 def step_from_plain(plain: list) -> Step | tuple:

@@ -225,6 +225,7 @@ def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
 
 def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None) -> pa.Array:
     n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
+    out: np.ndarray
     is_invalid = _is_invalid(header, kind)
     header[is_invalid] = 0
     if invalid is not None:

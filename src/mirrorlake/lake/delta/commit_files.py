@@ -59,7 +59,7 @@ def read_entries(log: Path) -> Iterator[HistoryEntry]:
 def _read_entry(file: Path, version: int) -> HistoryEntry:
     with file.open(encoding="utf-8") as lines:
         actions = (json.loads(line) for line in lines if '"commitInfo"' in line)
-        info = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+        info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
     at = datetime.fromtimestamp(info.get("inCommitTimestamp", file.stat().st_mtime * 1000) / 1000)
     found = info.get("operation"), info.get("operationParameters") or {}, info.get("userMetadata")
     return HistoryEntry(version, at, *found)

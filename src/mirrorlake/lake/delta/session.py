@@ -147,13 +147,13 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
-    conf.setAll(LOCAL_SETTINGS.items())
+    conf.setAll(list(LOCAL_SETTINGS.items()))
     conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), _delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", COLLECTOR]
     conf.set("spark.driver.extraJavaOptions", " ".join([*java_options, BRIEF_RUN] if brief else java_options))
     conf.set("spark.sql.warehouse.dir", (scratch / "warehouse").as_uri())
-    conf.setAll(settings.items())
+    conf.setAll(list(settings.items()))
     context = _start(conf, log_file)
     context.setLogLevel("ERROR")
     return SparkSession.builder.getOrCreate()

@@ -173,8 +173,10 @@ class _Statement:
         after = None if is_same else self._streaming(change, entry.mirror_id, entry.code, entry.reason)
         return Outcome(after, work, entry, is_rename=change.action == "rename")
 
-    def _streaming(self, change: DefinitionChange, identity: str, *told: str | None) -> TableEntry:
-        return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema, *told)
+    def _streaming(
+        self, change: DefinitionChange, identity: str, code: str | None = None, reason: str | None = None
+    ) -> TableEntry:
+        return TableEntry(self.lsn, change.database, change.table, STREAMING, identity, change.schema, code, reason)
 
     def _refused(self, change: DefinitionChange, refusal: tuple[str, str], entry: TableEntry | None) -> Outcome:
         kept = (entry.mirror_id, entry.schema) if entry else (None, change.schema)
@@ -185,8 +187,8 @@ def _work(change: DefinitionChange, entry: TableEntry, refuses_invalid: bool) ->
     remove = next((step for step in change.steps if isinstance(step, Remove)), None)
     if remove:
         rows = rows_in(remove.partitioning, remove.names, entry.schema)
-        checks = (Check(rows.unclear, "a row may be in one partition or another"),) if rows.unclear else ()
-        return Work(entry.mirror_id, (Delete(rows.where),), checks)
+        unclear = (Check(rows.unclear, "a row may be in one partition or another"),) if rows.unclear else ()
+        return Work(entry.mirror_id, (Delete(rows.where),), unclear)
     steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
     return Work(entry.mirror_id, steps, checks) if steps or checks else None
 

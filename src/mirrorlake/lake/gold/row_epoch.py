@@ -127,7 +127,8 @@ class RowEpochs:
 
     def _steps_of_others(self, epoch: Epoch, others: list[_Work]) -> list[EpochTable | TableEntry]:
         """Waits until every one is there. Raises RetryableError ``apply-groups``."""
-        waiting, found, signs = others, [], SignsOfGroups(self._group)
+        found: list[EpochTable | TableEntry] = []
+        waiting, signs = others, SignsOfGroups(self._group)
         while waiting:
             ended = self._ended(epoch, waiting)
             found += ended.values()
@@ -140,7 +141,7 @@ class RowEpochs:
 
     def _ended(self, epoch: Epoch, waiting: list[_Work]) -> dict[str, EpochTable | TableEntry]:
         """By mirror, its step or its refusal, where another group has made one."""
-        ended = {}
+        ended: dict[str, EpochTable | TableEntry] = {}
         for changes, entry in waiting:
             step = _step_of(self.session(), self._lake, epoch, entry)
             if step is not None:
@@ -148,8 +149,9 @@ class RowEpochs:
         if len(ended) < len(waiting):
             register = TableRegister.read(self._lake, before=epoch.number + 1)
             found = [register.get(changes.name) for changes, _ in waiting]
-            refused = [known for known in found if known and known.state == REFUSED and known.epoch == epoch.number]
-            ended = {known.mirror_id: known for known in refused} | ended
+            for known in found:
+                if known and known.state == REFUSED and known.epoch == epoch.number:
+                    ended.setdefault(known.mirror_id, known)
         return ended
 
 
