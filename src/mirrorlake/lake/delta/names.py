@@ -94,6 +94,11 @@ def create_table_statement(
     return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{clustering}{options}"
 
 
+def small_commits(*read_by: str) -> dict[str, str]:
+    """Properties of a table whose commits are small. read_by: the columns that statistics are kept of."""
+    return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
+
+
 def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
     remove_unborn(table)
     spark.sql(create_table_statement(table, columns, properties))

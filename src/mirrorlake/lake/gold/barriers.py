@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -62,7 +63,7 @@ def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[st
     rows = lake.spark.table(lake.names.silver_table_schemas)
     rows = rows.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND answer <= {answers}")
     rows = rows.where(named(only)) if only else rows
-    return _barriers(rows.orderBy(F.desc("answer")))
+    return _barriers(rows)
 
 
 def answered(lake: Lake, number: int) -> Barrier | None:
@@ -72,9 +73,10 @@ def answered(lake: Lake, number: int) -> Barrier | None:
 
 
 def _barriers(rows: DataFrame) -> list[Barrier]:
-    """rows: of one table and statement the first one counts."""
+    """rows: of one table and statement that of the newest answer counts."""
     found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
-    for row in rows.where(F.col("action").isin(*ACTIONS)).collect():
+    told = rows.where(F.col("action").isin(*ACTIONS)).collect()
+    for row in sorted(told, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
         changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
     return [Barrier(lsn, tuple(changes[name] for name in sorted(changes))) for lsn, changes in sorted(found.items())]

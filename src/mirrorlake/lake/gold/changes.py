@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -121,7 +122,7 @@ class ChangeReader:
             F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary"),
         )
         found, seen = [], 0
-        for row in chunks.orderBy("chunk").collect():
+        for row in sorted(chunks.collect(), key=attrgetter("chunk")):
             seen += row.n
             if seen >= max_changes and row.boundary is not None:
                 found.append(row.boundary)

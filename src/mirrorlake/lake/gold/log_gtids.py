@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from pyspark.sql import functions as F
 
@@ -81,4 +82,4 @@ def _groups(lake: Lake, lsn_from: int, lsn_to: int | None) -> list[tuple[str, in
     events = lake.spark.table(lake.names.bronze_events).where(f"lsn > {lsn_from} AND gtid IS NOT NULL")
     events = events if lsn_to is None else events.where(f"lsn <= {lsn_to}")
     ends = events.groupBy("tx_lsn").agg(F.first("gtid").alias("gtid"), F.max("lsn").alias("lsn"))
-    return [(row.gtid, row.lsn) for row in ends.orderBy("lsn").collect()]
+    return [(row.gtid, row.lsn) for row in sorted(ends.collect(), key=attrgetter("lsn"))]

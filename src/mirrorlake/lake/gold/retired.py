@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from operator import attrgetter
 
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.register import TableEntry
@@ -11,8 +12,8 @@ from mirrorlake.lake.gold.register import TableEntry
 
 def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
     """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
-    register = lake.spark.table(lake.names.control_tables).orderBy("lsn", "epoch")
-    ended = _ends(TableEntry.from_row(row) for row in register.collect())
+    register = lake.spark.table(lake.names.control_tables).collect()
+    ended = _ends(TableEntry.from_row(row) for row in sorted(register, key=attrgetter("lsn", "epoch")))
     executed = lake.spark.table(lake.names.control_barriers).where("phase = 'executed'")
     old = executed.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")
     long_ago = {row.lsn for row in old.select("lsn").collect()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, quote
+from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, quote, small_commits
 from mirrorlake.lake.delta.types import spark_type
 
 TABLES_COLUMNS = """
@@ -40,10 +40,10 @@ LSN_COLUMN = "_lsn"
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.control_tables, TABLES_COLUMNS)
-    create_table(spark, names.control_epochs, EPOCHS_COLUMNS)
-    create_table(spark, names.control_barriers, BARRIERS_COLUMNS)
-    create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS)
+    create_table(spark, names.control_tables, TABLES_COLUMNS, small_commits("lsn", "epoch"))
+    create_table(spark, names.control_epochs, EPOCHS_COLUMNS, small_commits("epoch"))
+    create_table(spark, names.control_barriers, BARRIERS_COLUMNS, small_commits("lsn"))
+    create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS, small_commits("lsn"))
 
 
 def mirror_types(schema: TableSchema) -> dict[str, str]:

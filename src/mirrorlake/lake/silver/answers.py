@@ -27,7 +27,7 @@ class GivenAnswer:
 
 def read_given(lake: Lake) -> list[GivenAnswer]:
     """All of them, in order."""
-    rows = lake.spark.table(lake.names.control_answers).orderBy("number").toArrow().to_pylist()
+    rows = lake.spark.table(lake.names.control_answers).toArrow().sort_by("number").to_pylist()
     return [
         GivenAnswer(Answer(*map(row.get, ("number", "lsn", "database", "table", "text"))), row["given_by"], row["at"])
         for row in rows

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -203,7 +204,7 @@ class AssembleHop:
             F.expr("min(lsn) FILTER (WHERE lsn = tx_lsn) AS start"), F.expr("sum(end_log_pos - log_pos) AS n_bytes")
         )
         found: list[tuple[int, int]] = []
-        for row in chunks.orderBy("chunk").collect():
+        for row in sorted(chunks.collect(), key=attrgetter("chunk")):
             if row.start is not None:
                 found.append((row.start, row.n_bytes))
             elif found:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.events import parse_format_description
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
@@ -37,9 +36,9 @@ PlacedChange = tuple[int, DefinitionChange]
 
 def recorded(lake: Lake, where: str = "true") -> list[PlacedChange]:
     """What the rows say, in log order; of a statement's rows about one table those of the newest answer."""
-    rows = lake.spark.table(lake.names.silver_table_schemas).where(where).orderBy("lsn", F.desc("answer"))
+    rows = lake.spark.table(lake.names.silver_table_schemas).where(where).collect()
     found, seen, newest = [], set(), dict[tuple, int]()
-    for row in rows.collect():
+    for row in sorted(rows, key=lambda row: (row.lsn, -row.answer)):
         key = (row.lsn, row.database, row.table)
         if row.action != SEEN:
             if (*key, row.action) in seen or newest.setdefault(key, row.answer) > row.answer:

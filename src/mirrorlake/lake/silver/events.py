@@ -39,7 +39,8 @@ def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataF
 
 def collect(events: DataFrame) -> list[pa.RecordBatch]:
     """``BRONZE_COLUMNS``, in log order."""
-    return events.orderBy(*ORDER).select(*BRONZE_COLUMNS).toArrow().to_batches()
+    found = events.select(*BRONZE_COLUMNS, "place").toArrow()
+    return found.sort_by([(name, "ascending") for name in ORDER]).select(list(BRONZE_COLUMNS)).to_batches()
 
 
 def definition_events(events: DataFrame) -> DataFrame:

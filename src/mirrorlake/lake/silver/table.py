@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import LakeNames, create_table
+from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
 
 CHANGE_COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, ordinal INT, op STRING, gtid STRING, commit_ts TIMESTAMP, database STRING, table STRING,
@@ -34,5 +34,5 @@ ANSWER_COLUMNS = """
 
 def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.silver_changes, CHANGE_COLUMNS, CHANGE_PROPERTIES)
-    create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS)
-    create_table(spark, names.control_answers, ANSWER_COLUMNS)
+    create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS, small_commits("lsn"))
+    create_table(spark, names.control_answers, ANSWER_COLUMNS, small_commits("number"))
