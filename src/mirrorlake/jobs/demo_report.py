@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from itertools import islice
 from typing import Any, TextIO
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from mirrorlake.jobs.output import show_table
 from mirrorlake.jobs.sql import Catalog
 from mirrorlake.jobs.view import refusal_lines
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableRegister
 
 FOLLOWED = ("shop", "orders")
@@ -55,8 +56,8 @@ def _history(lake: Lake, out: TextIO) -> None:
     print("\nThe newest commits of the mirror of shop.orders; each carries how far the mirror is:", file=out)
     mirror = lake.names.mirror(TableRegister.read(lake).get(FOLLOWED).mirror_id)
     rows = []
-    for commit in lake.spark.sql(f"DESCRIBE HISTORY {mirror} LIMIT 8").collect():
-        note = json.loads(commit.userMetadata or '{"lsn": null, "payload": {}}')
+    for commit in islice(read_commits(lake.spark, mirror), 8):
+        note = commit.note or {"lsn": None, "payload": {}}
         rows.append((commit.version, commit.operation, note["lsn"], note["payload"].get("epoch")))
     show_table(("version", "operation", "lsn", "epoch"), rows, out)
 

@@ -12,15 +12,14 @@ import shutil
 import time
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.lake.delta.names import LakeNames, literal, table_exists
+from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import CONFLICT
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
 _DAYS = re.compile(r"interval (\d+) days")
-_RECENT = 100  # commits that are looked at; more of others since our last one count as unchanged
 
 
 def compact(spark: SparkSession, table: str, retention_days: int) -> str:
@@ -76,13 +75,8 @@ def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
 
 
 def _has_new_commits(spark: SparkSession, table: str) -> bool:
-    try:
-        history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_RECENT}").select("operation", "userMetadata").collect()
-    except AnalysisException:
-        if table_exists(spark, table):
-            raise
-        return False  # a mirror that somebody dropped
-    for entry in history:
+    """Of ours, since the last VACUUM. A mirror that somebody has dropped has none."""
+    for entry in read_history(spark, table):
         if entry.operation == "VACUUM END":
             return False
         if '"mirrorlake"' in (entry.userMetadata or ""):

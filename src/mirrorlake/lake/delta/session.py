@@ -40,6 +40,8 @@ LOCAL_SETTINGS = {
     # 1,000 queries that a UI would show. A lake of some hundred mirrors must not fill the heap with them.
     "spark.databricks.delta.delta.log.cacheSize": "150",
     "spark.sql.ui.retainedExecutions": "20",
+    # What a Python worker is handed at once; it holds several times as much while it decodes (Spark: 64 MB).
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
