@@ -3,9 +3,11 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from pyspark.errors import ParseException
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta import progress as progress_module
@@ -20,7 +22,7 @@ from mirrorlake.lake.delta.progress import (
     run_ddl,
     run_statement,
 )
-from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.delta.session import OWN, private_session, settings_for_few_rows
 
 PAYLOAD = {"source": "mysql:1", "hop": "ingest"}
 APP = "mirror/mysql:1/0/t1"
@@ -339,6 +341,19 @@ def test_a_failing_statement_leaves_progress_rows_and_settings(spark, filled, sq
     assert settings_left(session) == []
     session.sql(f"INSERT INTO {filled} VALUES (3, 'c')")
     assert contents(spark, filled) == [*before, (3, "c")]
+
+
+def test_settings_of_a_statement_end_with_it(spark, filled):
+    session, name = private_session(spark), "spark.sql.shuffle.partitions"
+    for sql in (STATEMENTS["merge"], "no luck"):
+        session.conf.set(name, 3)
+        with suppress(ParseException):
+            run_statement(session, filled, sql.format(table=filled), app_id=APP, lsn=7, payload=PAYLOAD,
+                          settings=settings_for_few_rows(session))  # fmt: skip
+        assert session.conf.get(name) == "3"
+    assert settings_for_few_rows(session)[name] == "1"
+    session.conf.set(OWN, "")
+    assert settings_for_few_rows(session) == {}
 
 
 def test_of_two_processes_at_the_same_step_one_is_refused(spark, filled, tmp_path):
