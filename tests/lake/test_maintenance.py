@@ -84,6 +84,9 @@ def test_a_conflict_is_left_for_next_time(spark, names, monkeypatch):
                 raise RuntimeError("[DELTA_CONCURRENT_DELETE_READ] another commit was quicker")
             return spark.sql(statement)
 
+        def __getattr__(self, name):
+            return getattr(spark, name)
+
     table = names.bronze_events
     create_table(spark, table, "lsn BIGINT")
     append_from(spark, table, spark.range(1).toDF("lsn"), expected=None, new_lsn=1, payload={})
