@@ -46,9 +46,9 @@ def changing(server, seed: int) -> Iterator[None]:
         with server.connect(database="shop") as connection, connection.cursor() as cursor:
             while not is_over.wait(0.01):
                 row, other = rng.randrange(2 * ROWS), rng.randrange(2 * ROWS)
-                cursor.execute("INSERT IGNORE INTO orders (id, customer, amount) VALUES (%s, 8, 1)", row)
+                cursor.execute("INSERT IGNORE INTO orders (id, customer, amount) VALUES (%s, 8, 1)", (row,))
                 cursor.execute("UPDATE orders SET amount = amount + 1 WHERE id BETWEEN %s AND %s", (other, other + 5))
-                cursor.execute("DELETE FROM orders WHERE id = %s", rng.randrange(2 * ROWS))
+                cursor.execute("DELETE FROM orders WHERE id = %s", (rng.randrange(2 * ROWS),))
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -101,19 +101,19 @@ def test_the_statements_of_gh_ost(mysql, spark, lake_dir):
                 f" WHERE id >= {start} AND id < {start + 500}"
             )
             cursor.execute("UPDATE orders SET amount = amount + 1 WHERE id BETWEEN %s AND %s", (start, start + 9))
-            cursor.execute("DELETE FROM orders WHERE id = %s", start + 11)
+            cursor.execute("DELETE FROM orders WHERE id = %s", (start + 11,))
             cursor.execute(
                 f"REPLACE INTO _orders_gho ({shared}) SELECT {shared} FROM orders WHERE id BETWEEN %s AND %s",
                 (start, start + 9),
             )
-            cursor.execute("DELETE FROM _orders_gho WHERE id = %s", start + 11)
-            cursor.execute("REPLACE INTO _orders_ghc (id, hint, value) VALUES (2, 'copy', %s)", start)
+            cursor.execute("DELETE FROM _orders_gho WHERE id = %s", (start + 11,))
+            cursor.execute("REPLACE INTO _orders_ghc (id, hint, value) VALUES (2, 'copy', %s)", (start,))
             if start == 1000:
                 all_hops(run)
         cursor.execute("CREATE TABLE _orders_del (id INT AUTO_INCREMENT PRIMARY KEY) COMMENT 'ghost-cut-over-sentry'")
         cursor.execute("DROP TABLE _orders_del")
         cursor.execute("RENAME TABLE orders TO _orders_del, _orders_gho TO orders")
-        cursor.execute("INSERT INTO orders VALUES (%s, 'paid', 1, 2.125)", 3 * ROWS)
+        cursor.execute("INSERT INTO orders VALUES (%s, 'paid', 1, 2.125)", (3 * ROWS,))
         check_one_table(run, mysql)
         cursor.execute("DROP TABLE _orders_ghc, _orders_del")
         check_one_table(run, mysql)
