@@ -22,7 +22,6 @@ from mirrorlake.core.changes.copies import COPIES, net_copies, place
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
-from mirrorlake.lake.delta.session import settings_for_few_rows
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge import literal_range
 from mirrorlake.lake.gold.net_effect import Sizes, arrow_type
@@ -75,8 +74,7 @@ def write_copies(
     net.rows.createOrReplaceTempView(view)
     try:
         statement = merge_copies_statement(mirror, quote(view), types, _range(net.local, types))
-        settings = settings_for_few_rows(session) if net.local is not None else {}
-        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload, settings=settings)
+        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
     finally:
         session.catalog.dropTempView(view)
 
