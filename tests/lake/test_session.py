@@ -1,8 +1,11 @@
+import ast
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
@@ -84,3 +87,18 @@ def test_a_mirror_can_be_clustered_by_a_key_of_any_name(spark, tmp_path):
     properties = {"delta.columnMapping.mode": "name"}
     spark.sql(create_table_statement(mirror, "`a b` INT, `c``d` STRING", properties, ["a b", "c`d"]))
     assert spark.sql(f"DESCRIBE DETAIL {mirror}").first().clusteringColumns == ["`a b`", "`c``d`"]
+
+
+def test_what_the_workers_process_imports_starts_no_thread(tmp_path):
+    code = "import os; from mirrorlake.lake.delta.python_workers import preload; preload(); "
+    code += "print(os.listdir('/proc/self/task'))"
+    assert len(ast.literal_eval(run_python(code, tmp_path).stdout)) == 1
+
+
+def test_spark_forks_its_workers_from_that_process(spark):
+    def parent(batches):
+        command = Path(f"/proc/{os.getppid()}/cmdline").read_text()
+        yield from (pa.RecordBatch.from_pydict({"command": [command] * len(batch)}) for batch in batches)
+
+    (row,) = spark.range(1).coalesce(1).mapInArrow(parent, "command STRING").collect()
+    assert "mirrorlake.lake.delta.python_workers" in row.command

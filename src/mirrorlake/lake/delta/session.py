@@ -42,6 +42,7 @@ LOCAL_SETTINGS = {
     "spark.sql.ui.retainedExecutions": "20",
     # What a Python worker is handed at once; it holds several times as much while it decodes (Spark: 64 MB).
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
