@@ -26,7 +26,7 @@ from mirrorlake.mysql.binlog_files import FileSource
 
 _Commit = TypeVar("_Commit")
 
-KEEP_BYTES = 64 << 20
+KEEP_BYTES = 32 << 20
 """Batches up to this size are handed from hop to hop in memory, once the commit before has returned."""
 
 

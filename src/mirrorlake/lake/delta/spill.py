@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-KEEP_BYTES = 64 << 20
+KEEP_BYTES = 32 << 20
 
 
 class SpilledBatches:

@@ -98,7 +98,8 @@ class ChangeReader:
             first_invalid = F.min(F.when(F.col("invalid") > 0, F.col("lsn")))
             counted = grouped.agg(F.count("*"), F.min("lsn"), F.sum("invalid"), first_invalid)
             return [_Counts(*row) for row in counted.collect()]
-        found = self._slice(lsn_from, lsn_to, (*ROW_OPS, "REFUSED"))
+        counted_columns = self._table.select([*_SUMMARY_KEYS, "lsn", "invalid"])
+        found = counted_columns.filter(self._is_inside(lsn_from, lsn_to, (*ROW_OPS, "REFUSED")))
         invalid_lsn = pc.if_else(pc.greater(found["invalid"], 0), found["lsn"], None)
         grouped = found.append_column("invalid_lsn", invalid_lsn).group_by(_SUMMARY_KEYS)
         sums = [("lsn", "count"), ("lsn", "min"), ("invalid", "sum"), ("invalid_lsn", "min")]
@@ -133,9 +134,9 @@ class ChangeReader:
         """Row changes of one table (``CHANGE_COLUMNS``) where they are at hand, else None."""
         if self._table is None:
             return None
-        local = self._slice(lsn_from, lsn_to, ROW_OPS)
-        mine = pc.and_(pc.equal(local["database"], name[0]), pc.equal(local["table"], name[1]))
-        return local.filter(mine).select(list(CHANGE_COLUMNS)).combine_chunks().to_batches()
+        mine = pc.and_(pc.equal(self._table["database"], name[0]), pc.equal(self._table["table"], name[1]))
+        wanted = pc.and_(mine, self._is_inside(lsn_from, lsn_to, ROW_OPS))
+        return self._table.select(list(CHANGE_COLUMNS)).filter(wanted).combine_chunks().to_batches()
 
     def stored(self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int) -> DataFrame:
         """The same from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty object."""
@@ -145,10 +146,11 @@ class ChangeReader:
         sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
 
-    def _slice(self, lsn_from: int, lsn_to: int, ops: tuple[str, ...]) -> pa.Table:
+    def _is_inside(self, lsn_from: int, lsn_to: int, ops: tuple[str, ...]) -> pa.ChunkedArray:
+        """A mask of the rows in memory."""
         table = self._table
         inside = pc.and_(pc.greater(table["lsn"], lsn_from), pc.less_equal(table["lsn"], lsn_to))
-        return table.filter(pc.and_(inside, pc.is_in(table["op"], pa.array(ops))))
+        return pc.and_(inside, pc.is_in(table["op"], pa.array(ops)))
 
     def _rows(self, lsn_from: int, lsn_to: int) -> DataFrame:
         changes = self._lake.spark.table(self._lake.names.silver_changes)
