@@ -20,7 +20,8 @@ from rich.table import Table
 from bench.process_tree import PeakMemory, Stopwatch
 from mirrorlake.config import Options
 from mirrorlake.jobs.open import create_lake, open_source
-from mirrorlake.jobs.replicate import Watcher, run_all, run_apply, run_assemble, run_ingest
+from mirrorlake.jobs.replicate import run_all, run_apply, run_assemble, run_ingest
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 
 

@@ -15,7 +15,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.errors import RefusedError, RetryableError, UsageError
-from mirrorlake.jobs.replicate import Watcher, run_apply
+from mirrorlake.jobs.replicate import run_apply
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.apply_group import ApplyGroup
 from mirrorlake.lake.gold.register import REFUSED

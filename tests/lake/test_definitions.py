@@ -8,7 +8,8 @@ import mirrorlake
 from mirrorlake.config import Options
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.jobs.open import create_lake, open_source
-from mirrorlake.jobs.replicate import Watcher, run_ingest
+from mirrorlake.jobs.replicate import run_ingest
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.silver.definitions import DefinitionLog
 
 LOGS = Path(mirrorlake.__file__).parent / "demo_data" / "mariadb"

@@ -2,12 +2,12 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta import progress as progress_module
@@ -23,6 +23,7 @@ from mirrorlake.lake.delta.progress import (
     run_statement,
 )
 from mirrorlake.lake.delta.session import OWN, private_session, settings_for_few_rows
+from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
 
 PAYLOAD = {"source": "mysql:1", "hop": "ingest"}
 APP = "mirror/mysql:1/0/t1"
@@ -395,3 +396,25 @@ def test_ddl_carries_the_note_and_moves_progress_only_with_an_lsn(spark, table):
         run_ddl(session, f"ALTER TABLE {table} ADD COLUMN most INT", PAYLOAD, lsn=10)
     assert read_progress(spark, table).lsn == 9
     assert settings_left(session) == []
+
+
+def test_a_snapshot_that_was_prepared_leaves_fewer_jobs_to_the_next_commit(spark, table):
+    def jobs_of_an_append(expected, last):
+        group = f"append {last}"
+        spark.sparkContext.setJobGroup(group, group)
+        progress = append(spark, table, expected, last)
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        return progress, len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+    first, _ = jobs_of_an_append(None, 1)
+    second, unprepared = jobs_of_an_append(first, 2)
+    wait(SnapshotsAhead(spark).prepare(table))
+    third, prepared = jobs_of_an_append(second, 3)
+    assert third.sequence == 3
+    assert prepared < unprepared
+
+
+def test_preparing_a_table_that_is_gone_does_nothing(spark, table):
+    (gone,) = SnapshotsAhead(spark).prepare(f"{table[:-1]}_gone`")
+    assert isinstance(gone.exception(), AnalysisException)
+    append(spark, table, None, 1)

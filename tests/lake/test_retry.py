@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException, PythonException
 from mirrorlake.errors import InternalError, RefusedError, RetryableError
 from mirrorlake.jobs import retry
 from mirrorlake.jobs.failures import as_ours
-from mirrorlake.jobs.replicate import Watcher
 from mirrorlake.jobs.retry import keep_running
+from mirrorlake.jobs.watcher import Watcher
 
 LOST = RetryableError("server-lost", "the connection broke")
 

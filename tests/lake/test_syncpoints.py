@@ -12,9 +12,10 @@ from mirrorlake.cli import app
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
-from mirrorlake.jobs.replicate import Watcher, run_all
+from mirrorlake.jobs.replicate import run_all
 from mirrorlake.jobs.sql import Catalog
 from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.log_gtids import end_of, gtids_at

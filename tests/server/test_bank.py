@@ -11,8 +11,8 @@ from mirrorlake.config import Options
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.replicate import Watcher
 from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold import syncpoints
 from tests.support.bank import TOTAL, Bank
 from tests.support.live import Running, is_alive_for

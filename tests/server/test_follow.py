@@ -13,7 +13,7 @@ from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.register import TableRegister
 from tests.support.canonical import mirror_rows, source_rows

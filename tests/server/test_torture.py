@@ -14,7 +14,7 @@ import pytest
 from mirrorlake.config import Options
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold import syncpoints
 from tests.server.test_live import changes_in_silver, mirrors, sources
 from tests.support.logged_changes import count_logged_changes

@@ -16,7 +16,8 @@ from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.jobs.open import create_lake, open_source
-from mirrorlake.jobs.replicate import IngestJob, Watcher, run_apply
+from mirrorlake.jobs.replicate import IngestJob, run_apply
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES

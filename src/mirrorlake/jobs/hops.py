@@ -11,8 +11,9 @@ from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import create_lake, open_lake, open_source
 from mirrorlake.jobs.preflight import check_source
-from mirrorlake.jobs.replicate import Watcher, run_all, run_apply, run_assemble, run_ingest
+from mirrorlake.jobs.replicate import run_all, run_apply, run_assemble, run_ingest
 from mirrorlake.jobs.retry import keep_running
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.names import UNITY
 
 

@@ -17,8 +17,9 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import create_tables, open_lake
-from mirrorlake.jobs.replicate import Watcher, apply_hop, run_assemble
+from mirrorlake.jobs.replicate import apply_hop, run_assemble
 from mirrorlake.jobs.syncpoints import make_syncpoint
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.copy import copy_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY, LakeNames

@@ -11,15 +11,15 @@ from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_start, parse_until
-from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.same_log import check_not_behind, check_same_log
+from mirrorlake.jobs.watcher import PreparesNext, Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
-from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
 from mirrorlake.mysql.binlog_files import FileSource
@@ -28,23 +28,6 @@ _Commit = TypeVar("_Commit")
 
 KEEP_BYTES = 32 << 20
 """Batches up to this size are handed from hop to hop in memory, once the commit before has returned."""
-
-
-class Watcher:
-    """Is told of every commit. wants_extents: also, before the work, how much log lies ahead."""
-
-    wants_extents = False
-
-    def ahead(self, extent: LogExtent) -> None: ...
-    def ingested(self, batch: IngestedBatch) -> None: ...
-    def assembled(self, batch: AssembledBatch) -> None: ...
-    def applied(self, done: AppliedEpoch) -> None: ...
-    def took(self, point: Syncpoint) -> None: ...
-    def idle(self) -> None:
-        """There is nothing to do until something new comes."""
-
-    def retrying(self, error: RetryableError, wait_s: float) -> None:
-        """A job that follows its source was stopped and begins again."""
 
 
 class IngestJob:
@@ -124,7 +107,7 @@ class PeriodicSyncpoints:
 
 
 def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
-    job = IngestJob(lake, source, options)
+    job, watcher = IngestJob(lake, source, options), _preparing(lake, options, watcher)
 
     def step() -> bool:
         return _tell(job.step(watcher), watcher.ingested)
@@ -134,6 +117,7 @@ def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watc
 
 def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20)
+    watcher = _preparing(lake, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
@@ -157,7 +141,7 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     if not group.leads:
         _run_share(lake, group, options, watcher)
         return
-    hop = apply_hop(lake, options, group)
+    hop, watcher = apply_hop(lake, options, group), _preparing(lake, options, watcher)
     applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
@@ -194,7 +178,7 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     """All three hops in turn. A small batch goes on from memory; the lake is the truth, memory a cache."""
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
-    gold = apply_hop(lake, options)
+    gold, watcher = apply_hop(lake, options), _preparing(lake, options, watcher)
     applied = PeriodicSyncpoints(lake, gold, options, watcher)
     is_first = True
 
@@ -219,6 +203,11 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
 
     _repeat(step, ingest_job.is_done, options, watcher)
     gold.flush()
+
+
+def _preparing(lake: Lake, options: Options, watcher: Watcher) -> Watcher:
+    """A run that ends soon has no next commit to prepare."""
+    return PreparesNext(watcher, lake) if options.follow else watcher
 
 
 def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:

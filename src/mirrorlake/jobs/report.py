@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.jobs import hops
-from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.silver.assemble import AssembledBatch

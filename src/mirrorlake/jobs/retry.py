@@ -11,40 +11,37 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 
 from mirrorlake.errors import RetryableError
 from mirrorlake.jobs.failures import as_ours
-from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.watcher import HandsOn, Watcher
 
 FIRST_WAIT_S, LONGEST_WAIT_S, GIVE_UP_S = 1, 60, 600
 FINAL = ("spark-ended",)
 """Retryable, but only by a new process."""
 
 
-class SignsOfLife(Watcher):
-    """Hands everything on; remembers whether the job got as far as to look for work."""
+class SignsOfLife(HandsOn):
+    """Remembers whether the job got as far as to look for work."""
 
-    def __init__(self, watcher: Watcher):
-        self._watcher, self.seen, self.wants_extents = watcher, False, watcher.wants_extents
-
-    def ahead(self, extent) -> None:
-        self._watcher.ahead(extent)
+    seen = False
 
     def ingested(self, batch) -> None:
-        self._alive(self._watcher.ingested, batch)
+        self.seen = True
+        super().ingested(batch)
 
     def assembled(self, batch) -> None:
-        self._alive(self._watcher.assembled, batch)
+        self.seen = True
+        super().assembled(batch)
 
     def applied(self, done) -> None:
-        self._alive(self._watcher.applied, done)
+        self.seen = True
+        super().applied(done)
 
     def took(self, point) -> None:
-        self._alive(self._watcher.took, point)
+        self.seen = True
+        super().took(point)
 
     def idle(self) -> None:
-        self._alive(self._watcher.idle)
-
-    def _alive(self, tell: Callable, *what) -> None:
         self.seen = True
-        tell(*what)
+        super().idle()
 
 
 def keep_running(

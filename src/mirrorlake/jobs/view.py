@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 from mirrorlake.errors import REFUSALS, RetryableError
 from mirrorlake.jobs.log_extent import LogExtent, place_of
-from mirrorlake.jobs.replicate import Watcher
+from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.gold.register import TableEntry

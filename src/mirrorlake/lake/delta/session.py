@@ -116,7 +116,12 @@ def private_session(spark: SparkSession) -> SparkSession:
 
 def settings_for_few_rows(session: SparkSession) -> dict[str, str]:
     """``FEW_ROWS`` in a session of our own; elsewhere what the platform has chosen stays."""
-    return FEW_ROWS if session.conf.get(OWN, None) else {}
+    return FEW_ROWS if is_own(session) else {}
+
+
+def is_own(session: SparkSession) -> bool:
+    """Whether ``open_session`` has started the engine, and not the platform."""
+    return bool(session.conf.get(OWN, None))
 
 
 def is_connect(spark: SparkSession) -> bool:
