@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=Path, default=Path(".cache/bench-logs/mariadb"))
     parser.add_argument(
-        "--rounds", type=int, default=2, help="all hops are shown for the last one, their sum for the first, too"
+        "--rounds", type=int, default=3, help="all hops are shown for the last one, their sum for the first, too"
     )
     parser.add_argument("--kinds", default="bulk,oltp")
     arguments = parser.parse_args()

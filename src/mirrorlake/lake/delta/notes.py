@@ -71,6 +71,11 @@ def newest_version(spark: SparkSession, table: str) -> int | None:
     return newest.version if newest else None
 
 
+def is_as_created(spark: SparkSession, table: str) -> bool:
+    """Whether nothing was ever committed to it, so that no query is needed to know that it is empty."""
+    return newest_version(spark, table) == 0
+
+
 def read_history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
     """A table's history as it is, newest first; nothing for an absent table."""
     log = log_folder(spark, table)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
@@ -77,6 +78,8 @@ class TableRegister:
     @classmethod
     def read(cls, lake: Lake, *, up_to: int | None = None, before: int | None = None) -> TableRegister:
         """up_to: as the register was when the mirrors held everything up to this lsn. before: ... an epoch."""
+        if is_as_created(lake.spark, lake.names.control_tables):
+            return cls()
         rows = lake.spark.table(lake.names.control_tables)
         rows = rows.where(f"lsn <= {up_to}") if up_to is not None else rows
         rows = rows.where(f"epoch < {before}") if before is not None else rows

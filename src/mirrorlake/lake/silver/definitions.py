@@ -19,6 +19,7 @@ from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.silver.table import DEFINITION_COLUMNS
 
@@ -36,6 +37,8 @@ PlacedChange = tuple[int, DefinitionChange]
 
 def recorded(lake: Lake, where: str = "true") -> list[PlacedChange]:
     """What the rows say, in log order; of a statement's rows about one table those of the newest answer."""
+    if is_as_created(lake.spark, lake.names.silver_table_schemas):
+        return []
     rows = lake.spark.table(lake.names.silver_table_schemas).where(where).collect()
     found, seen, newest = [], set(), dict[tuple, int]()
     for row in sorted(rows, key=lambda row: (row.lsn, -row.answer)):

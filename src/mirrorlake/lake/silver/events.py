@@ -55,17 +55,16 @@ def definition_events(events: DataFrame) -> DataFrame:
         events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
-    queries = events.where(
-        f"event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
-        f" AND substring(raw, {end} - 6, 7) <> {commit}"
+    is_query = (
+        f"(event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
+        f" AND substring(raw, {end} - 6, 7) <> {commit})"
     )
-    maps = events.where("event_type = 19").withColumn("body", F.expr(f"xxhash64(substring(raw, 20, {end} - 19))"))
-    firsts = (
-        maps.groupBy("log_file", "body")
-        .agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
-        .select("event.*")
+    same = F.expr(f"IF(event_type = 19, xxhash64(substring(raw, 20, {end} - 19)), xxhash64(lsn, raw))")
+    chosen = events.where(f"event_type = 19 OR {is_query}")  # in one pass: the log is read from Parquet once
+    firsts = chosen.groupBy("log_file", "event_type", same).agg(
+        F.min_by(F.struct(*events.columns), "lsn").alias("event")
     )
-    return queries.unionAll(firsts)
+    return firsts.select("event.*")
 
 
 def _moved(lake: Lake, bronze: DataFrame, moves: list) -> DataFrame:
