@@ -18,17 +18,18 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 
 _GTID_TYPES = (EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
-_PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
+PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
     EventType.PREVIOUS_GTIDS: parse_previous_gtids,
     EventType.MARIADB_GTID_LIST: parse_gtid_list,
 }
+"""Of the events that list the transactions of all earlier files."""
 
 
 def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
     """The transactions of all earlier files, as the first events of a file list them; None: this file has no list."""
     for i, event_type in enumerate(first_block.events.event_type.tolist()):
-        if event_type in _PARSE_LIST:
-            return _PARSE_LIST[event_type](first_block.body(i))
+        if event_type in PARSE_LIST:
+            return PARSE_LIST[event_type](first_block.body(i))
     return None
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.event_batch import event_batch
-from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids, parse_rotate
+from mirrorlake.core.binlog.events import parse_rotate
 from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.gtid_search import PARSE_LIST
 from mirrorlake.core.binlog.transactions import Groups, GroupState, add_gtids, assign_groups
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until
 
-_STOP, _ROTATE, _PREVIOUS_GTIDS, _GTID_LIST = 3, 4, 35, 163
+_STOP, _ROTATE = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,8 @@ class LogReader:
 
     def _note_gtids(self, block: EventBlock, groups: Groups) -> None:
         """GTIDs of an open group count from its start on: they are only ever saved with a later boundary."""
-        for i in np.flatnonzero(np.isin(block.events.event_type, (_PREVIOUS_GTIDS, _GTID_LIST))).tolist():
-            parse = parse_gtid_list if block.events.event_type[i] == _GTID_LIST else parse_previous_gtids
-            known = parse(block.body(i))
+        for i in np.flatnonzero(np.isin(block.events.event_type, list(PARSE_LIST))).tolist():
+            known = PARSE_LIST[block.events.event_type[i]](block.body(i))
             if known and not self._gtids:
                 self._gtids = known.copy()
         add_gtids(self._gtids, block, groups)

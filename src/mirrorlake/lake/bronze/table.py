@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import LakeNames, create_table
+from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
 
 COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, log_file STRING, log_pos BIGINT, end_log_pos BIGINT, event_type SMALLINT,
@@ -12,8 +12,7 @@ COLUMNS = """
 """
 PROPERTIES = {
     "delta.enableDeletionVectors": "false",  # max(lsn) is answered from statistics only without them
-    "delta.dataSkippingStatsColumns": "lsn,tx_lsn,log_file,log_pos,event_type",
-    "delta.checkpointInterval": "50",
+    **small_commits("lsn", "tx_lsn", "log_file", "log_pos", "event_type"),
 }
 
 

@@ -95,7 +95,7 @@ def create_table_statement(
 
 
 def small_commits(*read_by: str) -> dict[str, str]:
-    """Properties of a table whose commits are small. read_by: the columns that statistics are kept of."""
+    """Properties of a table whose commits are many and small. read_by: the columns that statistics are kept of."""
     return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
 
 

@@ -6,31 +6,25 @@ has ended there, the syncpoint can be taken by any process at any time.
 
 from __future__ import annotations
 
-import time
-
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.notes import newest_version
+from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.epoch import DONE
 from mirrorlake.lake.gold.log_gtids import end_of
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
-LOOK_EVERY_S = 5.0
-"""How often a process that follows looks for new requests."""
-
 
 class SyncpointRequests:
     def __init__(self, lake: Lake):
-        self._lake, self._looked_at = lake, float("-inf")
-        self._version: int | None = 0  # of the table; 0 created it
+        self._lake, self._news = lake, TableNews(lake, lake.names.control_syncpoints)
         self._asked: list[Syncpoint] = []
         self._ends: dict[str, int] = {}
 
     def answer(self, applied_lsn: int) -> None:
         """Take the syncpoints that gold has come to; those that it went past are missed."""
-        if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
-            self._look()
+        if self._news.has_come():
+            self._asked = syncpoints.waiting(self._lake)
         for asked in list(self._asked):
             end = self._end(asked)
             if end is not None and end <= applied_lsn:
@@ -39,12 +33,6 @@ class SyncpointRequests:
                 else:
                     syncpoints.miss(self._lake, asked)
                 self._asked.remove(asked)
-
-    def _look(self) -> None:
-        newest = newest_version(self._lake.spark, self._lake.names.control_syncpoints)
-        if newest != self._version:
-            self._asked, self._version = syncpoints.waiting(self._lake), newest
-        self._looked_at = time.monotonic()
 
     def next_end(self, applied_lsn: int, fence: int) -> int:
         """Where the next epoch has to end at the latest."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import append_from, read_progress, renew
 from mirrorlake.lake.silver.table import ANSWER_COLUMNS
 
@@ -36,19 +35,6 @@ def read_given(lake: Lake) -> list[GivenAnswer]:
 
 def read_answers(lake: Lake) -> list[Answer]:
     return [given.answer for given in read_given(lake)]
-
-
-class AnswerLog:
-    """The answers as they are known to a process that looks again and again; only a new version is read."""
-
-    def __init__(self, lake: Lake):
-        self._lake, self._answers, self._version = lake, list[Answer](), 0  # the version that created the table
-
-    def look(self) -> list[Answer]:
-        newest = newest_version(self._lake.spark, self._lake.names.control_answers)
-        if newest != self._version:
-            self._answers, self._version = read_answers(self._lake), newest
-        return self._answers
 
 
 def give(lake: Lake, answer: Answer) -> None:

@@ -14,7 +14,6 @@ changes of one table from there on, in the same steps. It moves no lsn, but the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
@@ -32,8 +31,9 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
+from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import amend, brought
-from mirrorlake.lake.silver.answers import AnswerLog
+from mirrorlake.lake.silver.answers import read_answers
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
@@ -41,8 +41,6 @@ from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 HOP = "assemble"
 PREPARED = "prepared"
 """In a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
-LOOK_EVERY_S = 5.0
-"""How often a process that follows looks for new answers."""
 CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
@@ -89,8 +87,8 @@ class AssembleHop:
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
         self._prepared: dict[str, int] = self._recorded.payload.get(PREPARED, {}) if self._recorded else {}
-        self._answer_log = AnswerLog(lake)
-        self._answers, self._looked_at = self._answer_log.look(), time.monotonic()
+        self._news, self._answers = TableNews(lake, lake.names.control_answers), list[Answer]()
+        self._look()
         self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
         self._definitions = self._read_definitions()
 
@@ -101,10 +99,13 @@ class AssembleHop:
 
     def take_answers(self) -> Iterator[AssembledBatch]:
         """Commit what the operator's new answers bring, one by one."""
-        if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
-            self._answers, self._looked_at = self._answer_log.look(), time.monotonic()
+        self._look()
         while self._n_answers < len(self._answers):
             yield self._take(self._answers[: self._n_answers + 1])
+
+    def _look(self) -> None:
+        if self._news.has_come():
+            self._answers = read_answers(self._lake)
 
     def _take(self, answers: list[Answer]) -> AssembledBatch:
         """The last of them."""

@@ -17,8 +17,7 @@ CHANGE_COLUMNS = """
 """
 CHANGE_PROPERTIES = {
     "delta.enableDeletionVectors": "false",
-    "delta.dataSkippingStatsColumns": "lsn,tx_lsn,op,database,table",
-    "delta.checkpointInterval": "50",
+    **small_commits("lsn", "tx_lsn", "op", "database", "table"),
 }
 
 DEFINITION_COLUMNS = """

@@ -1,0 +1,26 @@
+"""Whether a small control table, which others write to, has anything new."""
+
+from __future__ import annotations
+
+import time
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.notes import newest_version
+
+LOOK_EVERY_S = 5.0
+"""How often a process that follows looks."""
+
+
+class TableNews:
+    """As created, a table is empty: its first version is no news."""
+
+    def __init__(self, lake: Lake, table: str):
+        self._lake, self._table, self._version, self._looked_at = lake, table, 0, float("-inf")
+
+    def has_come(self) -> bool:
+        """Is there a version that was not there when last asked? Looks at most every ``LOOK_EVERY_S``."""
+        if time.monotonic() - self._looked_at < LOOK_EVERY_S:
+            return False
+        self._looked_at, known = time.monotonic(), self._version
+        self._version = newest_version(self._lake.spark, self._table)
+        return self._version != known
