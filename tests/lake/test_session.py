@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, table_exists
-from mirrorlake.lake.delta.session import Capabilities, open_session, private_session
+from mirrorlake.lake.delta.session import CLASS_ARCHIVE, Capabilities, open_session, private_session
 
 WORK = """
 from mirrorlake.errors import MirrorlakeError
@@ -102,3 +102,19 @@ def test_spark_forks_its_workers_from_that_process(spark):
 
     (row,) = spark.range(1).coalesce(1).mapInArrow(parent, "command STRING").collect()
     assert "mirrorlake.lake.delta.python_workers" in row.command
+
+
+def test_java_maps_the_archive_of_classes(spark):
+    archive = Path(sys.prefix) / CLASS_ARCHIVE
+    if not archive.exists():
+        pytest.skip("this Java made no archive")
+    pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    assert str(archive) in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_an_archive_of_another_java_is_left_aside(tmp_path):
+    archive = tmp_path / "other.jsa"
+    archive.write_bytes(b"of another Java")
+    code = f"from mirrorlake.lake.delta import session; session.CLASS_ARCHIVE = {str(archive)!r}"
+    done = run_python(code + WORK, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
