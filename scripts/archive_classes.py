@@ -38,6 +38,8 @@ def archive(file: Path) -> None:
     gateway.shutdown()
     gateway.proc.stdin.close()
     gateway.proc.wait()
+    if not unfinished.exists():
+        raise SystemExit("Java has written no archive")
     unfinished.rename(file)
 
 

@@ -123,7 +123,8 @@ if ! compgen -G "$venv/delta-jars/io.delta_delta-spark_*-$delta.jar" >/dev/null;
 fi
 say "archiving Java's classes for a faster start (200 MB)"
 rm -f $venv/java-classes.jsa
-JAVA_HOME=$PWD/$venv/java quietly $venv/bin/python scripts/archive_classes.py $venv/java-classes.jsa ||
+# A Java from a wheel has no archive of its own classes, on which this one would build.
+JAVA_HOME=$PWD/$venv/java $venv/bin/python scripts/archive_classes.py $venv/java-classes.jsa >"$log" 2>&1 ||
   say "this Java makes no archive; all works without"
 fingerprint >$stamp
 say "done"
