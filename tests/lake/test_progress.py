@@ -10,8 +10,10 @@ import pytest
 from pyspark.errors import AnalysisException, ParseException
 
 from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.watcher import PreparesNext, Watcher
 from mirrorlake.lake.delta import progress as progress_module
 from mirrorlake.lake.delta.commit_files import log_folder, read_entries
+from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames, create_table, quote
 from mirrorlake.lake.delta.progress import (
     Progress,
@@ -24,6 +26,8 @@ from mirrorlake.lake.delta.progress import (
 )
 from mirrorlake.lake.delta.session import OWN, private_session, settings_for_few_rows
 from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
+from mirrorlake.lake.gold.apply import AppliedEpoch
+from mirrorlake.lake.gold.epoch import Epoch, EpochTable
 
 PAYLOAD = {"source": "mysql:1", "hop": "ingest"}
 APP = "mirror/mysql:1/0/t1"
@@ -412,6 +416,12 @@ def test_a_snapshot_that_was_prepared_leaves_fewer_jobs_to_the_next_commit(spark
     third, prepared = jobs_of_an_append(second, 3)
     assert third.sequence == 3
     assert prepared < unprepared
+
+
+def test_a_table_that_has_no_mirror_is_not_prepared(spark):
+    lake = Lake(spark, LakeNames("uc:main.shop"), "mysql:1", "mysql")
+    ddl = Epoch(1, "ddl", -1, 4, (EpochTable("shop", "orders", None),))
+    PreparesNext(Watcher(), lake).applied(AppliedEpoch(ddl, 0))
 
 
 def test_preparing_a_table_that_is_gone_does_nothing(spark, table):

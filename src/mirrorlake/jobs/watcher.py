@@ -77,6 +77,6 @@ class PreparesNext(HandsOn):
         super().assembled(batch)
 
     def applied(self, done: AppliedEpoch) -> None:
-        mirrors = (self._names.mirror(table.mirror_id) for table in done.epoch.tables)
+        mirrors = (self._names.mirror(table.mirror_id) for table in done.epoch.tables if table.mirror_id)
         self._snapshots.prepare(self._names.control_epochs, *mirrors)
         super().applied(done)
