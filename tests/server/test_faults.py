@@ -209,6 +209,49 @@ def test_another_replica_with_our_server_id_costs_a_retry(server, proxy, monkeyp
     assert follower.files() == on_disk(server)
 
 
+def packet(payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "little") + b"\1" + payload
+
+
+def read_failed(text: str) -> bytes:
+    return packet(b"\xff" + (1236).to_bytes(2, "little") + b"#HY000" + text.encode())
+
+
+def event_head(n_bytes: int) -> bytes:
+    """The 0 before an event and its header, which says that it has so many bytes."""
+    return b"\0" + bytes(4) + b"\2" + bytes(4) + n_bytes.to_bytes(4, "little") + bytes(6)
+
+
+FIRST_OF_TWO = b"\xff\xff\xff\1"
+NO_PACKETS = {
+    "no event": (packet(b"\7"), "log-event", "a packet that is neither an event nor an error"),
+    "end": (packet(b"\xfe" + bytes(4)), "server-lost", "the server ended the stream"),
+    "short": (packet(event_head(19)[:-1]), "log-event", "a packet that is neither an event nor an error"),
+    "other length": (packet(event_head(21)), "log-event", "an event's length field is not the length of its packet"),
+    "large, shorter": (FIRST_OF_TWO + event_head(19), "log-event", "is not the length of its packets"),
+    "large, longer": (FIRST_OF_TWO + event_head((1 << 24) + 9) + bytes(0xFFFFFF - 20) + packet(b"x"), "log-event",
+                      "is not the length of its packets"),
+    "closed": (read_failed("Binary log is not open"), "binlog-off", "Binary log is not open"),
+    "too large": (read_failed("log event entry exceeded max_allowed_packet"), "log-event", "max_allowed_packet"),
+    "purged": (read_failed("Could not find first log file name"), "server-log-purged", "Could not find first log file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("instead", "code", "message"), NO_PACKETS.values(), ids=NO_PACKETS)
+def test_a_packet_that_is_no_event_is_named_and_what_came_before_it_is_kept(server, proxy, instead, code, message):
+    write_every_form(server)
+    follower = Follower(proxy, server)
+    follower.attempt()
+    ends = packet_ends(bytes(proxy.streams[-1]))
+    follower, proxy.cut_stream_after, proxy.sent_at_cut = Follower(proxy, server), ends[len(ends) // 2], instead
+    with pytest.raises((RefusedError, RetryableError), match=message) as error:
+        follower.attempt()
+    assert error.value.code == code
+    assert follower.resume is not None
+    follower.attempt()
+    assert follower.files() == on_disk(server)
+
+
 # --- the server's log
 
 

@@ -17,8 +17,8 @@ _CHUNK_BYTES = 1 << 16
 
 class Proxy:
     """cut_stream_after, stall_stream_after: bytes of the log stream that still pass on the next connection that asks
-    for one; then it is cut, or stays open and silent. Each holds for one connection. is_down: nobody gets through.
-    streams: what each dump connection has brought, in order.
+    for one; then it is cut, or stays open and silent. Each holds for one connection. sent_at_cut: what comes in place
+    of the rest. is_down: nobody gets through. streams: what each dump connection has brought, in order.
     """
 
     host = "127.0.0.1"
@@ -27,6 +27,7 @@ class Proxy:
         self.target = host, port
         self.cut_stream_after: int | None = None
         self.stall_stream_after: int | None = None
+        self.sent_at_cut = b""
         self.is_down = False
         self.streams: list[bytearray] = []
         self._open: set[socket.socket] = set()
@@ -110,6 +111,7 @@ class _Connection:
             self._stream += passed
             self._client.sendall(passed)
             if len(passed) < len(data) and self._cut_after is not None:
+                self._client.sendall(self._proxy.sent_at_cut)
                 return
 
 

@@ -126,6 +126,30 @@ def test_mariadb_encrypted_file_is_refused(tmp_path):
     assert "encrypted" in refusal_of(lambda: FileSource(tmp_path)).message
 
 
+@pytest.mark.parametrize("event_type", [2, 33, 164])
+def test_a_file_that_begins_with_another_event_is_refused(tmp_path, event_type):
+    path = write_logs(tmp_path, Log("mysql", [DDL]))[0]
+    data = bytearray(path.read_bytes())
+    data[8] = event_type
+    path.write_bytes(data)
+    refused = refusal_of(lambda: FileSource(tmp_path))
+    assert (refused.code, refused.position) == ("log-event", f"{path.name}:4")
+    assert refused.message == "the file does not begin with FORMAT_DESCRIPTION"
+
+
+def test_a_file_named_like_a_log_that_is_none_is_refused(tmp_path):
+    (tmp_path / "binlog.000001").write_bytes(b"#!/bin/sh\n")
+    refused = refusal_of(lambda: FileSource(tmp_path))
+    assert refused.code == "log-event" and "binlog.000001 is named like a binlog file" in refused.message
+
+
+def test_a_file_that_cannot_be_read_is_missing(tmp_path):
+    path = write_logs(tmp_path, Log("mysql", [DDL]))[0]
+    source = FileSource(tmp_path)
+    path.unlink()
+    assert refusal_of(source.current).code == "log-missing"
+
+
 def test_missing_file_between_two_is_a_gap(tmp_path):
     paths = write_logs(tmp_path, log("mysql"))
     paths[1].unlink()

@@ -192,6 +192,14 @@ def test_an_event_that_is_not_known_is_refused(tmp_path, flavor, event_type):
     assert error.code == "log-event"
 
 
+@pytest.mark.parametrize(("flavor", "event_type"), [("mysql", 2), ("mysql", 33), ("mariadb", 2), ("mariadb", 162)])
+def test_an_event_that_is_shorter_than_its_fields_is_refused_at_its_place(tmp_path, flavor, event_type):
+    place = source_of(tmp_path, Log(flavor, [insert(1)], end="open")).current()
+    error = refusal(source_of(tmp_path, Log(flavor, [insert(1), RawEvent(event_type, bytes(3))])))
+    assert (error.code, error.position) == ("log-event", str(place))
+    assert error.message == f"an event of type {event_type} is shorter than its fields"
+
+
 @FLAVORS
 def test_an_unknown_event_that_says_it_may_be_ignored_is_read_over(tmp_path, flavor):
     chunks, _ = read(source_of(tmp_path, Log(flavor, [insert(1), RawEvent(99, bytes(30), flags=0x80), insert(2)])))

@@ -14,7 +14,14 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from tests.support.binlog_events import frame, query
 from tests.support.binlog_spec import Query
-from tests.support.compressed_events import as_payload
+from tests.support.compressed_events import (
+    QUERY_COMPRESSED,
+    TRANSACTION_PAYLOAD,
+    as_mariadb_compressed,
+    as_payload,
+    deflated,
+    payload_body,
+)
 from tests.support.table_map_encoding import table_map_body
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("j", ColumnType("json"))), ("id",))
@@ -26,8 +33,13 @@ TABLE_ID = (7).to_bytes(6, "little")
 def assembled(*inner: tuple[int, bytes]) -> list[tuple]:
     """(op, table, refusal) of what a transaction of these events gives."""
     bodies = [(2, query(Query("BEGIN"), "mysql"), 0), *((kind, body, 0) for kind, body in inner), (16, bytes(8), 0)]
-    kind, body, flags = as_payload(bodies, 0, 1)
-    raw = frame(kind, body, timestamp=0, server_id=1, start=4, flags=flags, checksum=True)
+    kind, body, _ = as_payload(bodies, 0, 1)
+    return opened(kind, body)
+
+
+def opened(kind: int, body: bytes) -> list[tuple]:
+    """The same for an event."""
+    raw = frame(kind, body, timestamp=0, server_id=1, start=4, flags=0, checksum=True)
     row = (9, 9, kind, AT, "a:1", True, "binlog.000001", 4, raw)
     batch = pa.RecordBatch.from_arrays([pa.array([cell]) for cell in row], list(BRONZE_COLUMNS))
     silver = pa.Table.from_batches(Assembler("mysql").assemble([batch])).to_pylist()
@@ -49,3 +61,51 @@ def test_what_is_not_decoded_refuses_its_table(inner, refusal):
 def test_what_no_transaction_holds_is_refused():
     with pytest.raises(RefusedError, match="holds an event of type 33"):
         assembled((33, bytes(42)))
+
+
+XID = frame(16, bytes(8), timestamp=0, server_id=1, start=None, flags=0, checksum=False)
+LONG = XID[:9] + (2 << 30).to_bytes(4, "little") + XID[13:]
+BODY = payload_body(XID)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (payload_body(XID, 255) + b"\0", "its lengths do not add up"),
+        (BODY[:-1], "its lengths do not add up"),
+        (BODY.replace(b"\x02\x01\x00", b"\x02\x01\x07"), "compression algorithm 7 is not known"),
+        (BODY[:-9] + bytes(9), "its payload cannot be inflated"),
+        (BODY.replace(b"\x03\x01\x1b", b"\x03\x01\x1a"), "its payload has another length than stated"),
+        (BODY.replace(b"\x03\x01\x1b", b"\x03\x01\x1c"), "its payload has another length than stated"),
+        (payload_body(XID[:-1]), "a compressed transaction is not whole"),
+        (payload_body(LONG), "holds an event longer than 1 GiB"),
+        (payload_body(XID[:9] + bytes(4) + XID[13:]), "an event's length field is shorter than its header"),
+    ],
+)
+def test_a_damaged_payload_is_refused_at_its_place(body, why):
+    with pytest.raises(RefusedError, match=why) as error:
+        opened(TRANSACTION_PAYLOAD, body)
+    assert (error.value.code, error.value.position) == ("log-event", "binlog.000001:4")
+
+
+TEXT = query(Query("CREATE TABLE t (a INT, b INT, c INT, d INT)", database="d"), "mysql")
+_, PACKED, _ = as_mariadb_compressed((2, TEXT, 0))
+AT_TEXT = len(PACKED) - len(deflated(b"CREATE TABLE t (a INT, b INT, c INT, d INT)"))
+
+
+@pytest.mark.parametrize(
+    ("packed", "why"),
+    [
+        (b"\x01" + PACKED[AT_TEXT + 1 :], "its compression header has no meaning"),
+        (b"\x84\xff\xff\xff\xff" + PACKED[AT_TEXT + 2 :], "4294967295 bytes when inflated"),
+        (PACKED[AT_TEXT : AT_TEXT + 2] + bytes(9), "it cannot be inflated"),
+        (PACKED[AT_TEXT:] + b"\0", "it has another length than stated"),
+        (PACKED[AT_TEXT:-1], "it has another length than stated"),
+        (b"\x81\x05" + PACKED[AT_TEXT + 2 :], "it has another length than stated"),
+        (b"", "compressed event"),
+    ],
+)
+def test_a_damaged_compressed_event_is_refused_at_its_place(packed, why):
+    with pytest.raises(RefusedError, match=why) as error:
+        opened(QUERY_COMPRESSED, PACKED[:AT_TEXT] + packed)
+    assert (error.value.code, error.value.position) == ("log-event", "binlog.000001:4")
