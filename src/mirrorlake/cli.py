@@ -74,7 +74,7 @@ Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="cur
 Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
 Invalid = Annotated[
     str | None,
-    typer.Option("--invalid-values", metavar="POLICY", help="dates and texts that no mirror can hold: null or refuse"),
+    typer.Option("--invalid-values", metavar="POLICY", help="dates and texts no mirror can hold: null, text or refuse"),
 ]
 Ignored = Annotated[
     str | None,

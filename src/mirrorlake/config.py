@@ -13,7 +13,7 @@ from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.errors import UsageError
 
 InvalidValues = Annotated[
-    Literal["null", "refuse"],
+    Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
 IgnoredDdl = Annotated[
@@ -28,7 +28,7 @@ class Options(BaseModel):
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
     ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
     until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped. group: ``2/4``, of ``apply``.
-    invalid_values: what becomes of values that no mirror can hold as they are: NULL, or the table is refused;
+    invalid_values: what becomes of values that no mirror can hold as they are: NULL, text, or the table is refused;
     invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
     ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
     password_secret: ``scope/key`` of a Databricks secret scope.
@@ -81,9 +81,9 @@ class Options(BaseModel):
         names = () if is_tool_log(table) else (table, *shadowed(table))
         return any(_fits(pattern, database, name) for pattern in self.tables for name in names)
 
-    def refuses_invalid(self, database: str, table: str) -> bool:
-        """Is this table refused when it gets a value that its mirror cannot hold?"""
-        return _of(self.invalid_values_of, self.invalid_values, database, table) == "refuse"
+    def policy_for_invalid(self, database: str, table: str) -> str:
+        """What becomes of this table's values that no mirror can hold as they are."""
+        return _of(self.invalid_values_of, self.invalid_values, database, table)
 
     def ignores(self, database: str, table: str, kind: str) -> bool:
         """Does this kind of DDL leave the mirror of the table as it is?"""

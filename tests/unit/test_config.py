@@ -9,26 +9,26 @@ from mirrorlake.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("text", "given", "refuses"),
+    ("text", "given", "policies"),
     [
-        ("{}", {}, []),
-        ("invalid_values: null", {}, []),  # without quotes: YAML's own null
-        ("invalid_values: refuse", {}, ["crm.users", "shop.logs", "shop.orders"]),
-        ("invalid_values: refuse", {"invalid_values": "null"}, []),
-        ("invalid_values_of: {'shop.*': refuse}", {}, ["shop.logs", "shop.orders"]),
-        ("invalid_values_of: {shop.logs: null, 'shop.*': refuse}", {}, ["shop.orders"]),
-        ("invalid_values_of: {'shop.*': 'null'}", {"invalid_values": "refuse"}, ["crm.users"]),
+        ("{}", {}, ["null", "null", "null"]),
+        ("invalid_values: null", {}, ["null", "null", "null"]),  # without quotes: YAML's own null
+        ("invalid_values: refuse", {}, ["refuse", "refuse", "refuse"]),
+        ("invalid_values: refuse", {"invalid_values": "text"}, ["text", "text", "text"]),
+        ("invalid_values_of: {'shop.*': refuse}", {}, ["null", "refuse", "refuse"]),
+        ("invalid_values_of: {shop.logs: null, 'shop.*': text}", {}, ["null", "null", "text"]),
+        ("invalid_values_of: {'shop.*': 'null'}", {"invalid_values": "refuse"}, ["refuse", "null", "null"]),
     ],
 )
-def test_the_first_pattern_that_fits_says_whether_invalid_values_refuse_a_table(tmp_path, text, given, refuses):
+def test_the_first_pattern_that_fits_says_what_becomes_of_invalid_values(tmp_path, text, given, policies):
     (tmp_path / "config.yml").write_text(text)
     options = load_options(tmp_path / "config.yml", {"lake": "l", **given})
     tables = (("crm", "users"), ("shop", "logs"), ("shop", "orders"))
-    assert [".".join(table) for table in tables if options.refuses_invalid(*table)] == refuses
+    assert [options.policy_for_invalid(*table) for table in tables] == policies
 
 
 def test_another_word_for_invalid_values_is_a_usage_error():
-    with pytest.raises(UsageError, match="^usage: option invalid_values: Input should be 'null' or 'refuse'$"):
+    with pytest.raises(UsageError, match="^usage: option invalid_values: Input should be 'null', 'text' or 'refuse'$"):
         load_options(None, {"lake": "l", "invalid_values": "zero"})
 
 

@@ -133,7 +133,7 @@ def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyH
 
 
 def _rules(options: Options) -> TableRules:
-    return TableRules(options.wants, options.refuses_invalid, options.ignores)
+    return TableRules(options.wants, options.policy_for_invalid, options.ignores)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:

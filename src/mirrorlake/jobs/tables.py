@@ -32,7 +32,7 @@ def _described(lake: Lake, entry: TableEntry, applied_lsn: int) -> dict[str, Any
         "path": lake.names.mirror_path(entry.mirror_id) if entry.mirror_id else None,
         "state": entry.state,
         "applied_lsn": _applied(entry, applied_lsn),
-        "columns": [_column(column) for column in entry.schema.columns] if entry.schema else [],
+        "columns": [_column(column, entry.schema.as_text) for column in entry.schema.columns] if entry.schema else [],
     }
     return described | ({"code": entry.code, "reason": entry.reason} if entry.code else {})
 
@@ -44,9 +44,9 @@ def _applied(entry: TableEntry, applied_lsn: int) -> int | None:
     return entry.lsn - 1 if entry.state == REFUSED else max(applied_lsn, entry.lsn)
 
 
-def _column(column: Column) -> dict[str, str | None]:
+def _column(column: Column, as_text: bool) -> dict[str, str | None]:
     try:
-        mirrored = spark_type(column.type)
+        mirrored = spark_type(column.type, as_text=as_text)
     except RefusedError:
         mirrored = None
     return {"name": column.name, "source_type": column.type.sql(), "spark_type": mirrored}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mirrorlake.core.position import pack_lsn
@@ -15,6 +17,7 @@ from mirrorlake.lake.gold.table_rules import TableRules
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
 OTHER = TableSchema("d", "t", (Column("id", ColumnType("date"), False),), ("id",))
 INVALID = ("invalid-value", "a row at 000003:400 has a value that its mirror cannot hold")
+MISMATCH = ("definition-mismatch", "the row events have other columns than the mirror")
 ROW_IMAGE = (pack_lsn(0, 3, 500), "row-image: a reason")
 
 
@@ -25,11 +28,13 @@ def changes(table="t", schema=T, refused=None, first_invalid=None) -> TableChang
     )
 
 
-def taken(found: TableChanges, *, planned=(), refuses=True, state=STREAMING) -> tuple[list[str], list[tuple]]:
+def taken(
+    found: TableChanges, *, planned=(), policy="refuse", state=STREAMING, schema=T
+) -> tuple[list[str], list[tuple]]:
     """Tables that are worked on; (lsn, code, reason) of each that is refused."""
-    register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", T)])
+    register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", schema)])
     definitions = {schema.schema_id: schema for schema in (T, OTHER)}
-    rules = TableRules(is_wanted=lambda _, table: table != "left_out", refuses_invalid=lambda *_: refuses)
+    rules = TableRules(is_wanted=lambda _, table: table != "left_out", invalid_values=lambda *_: policy)
     decisions = Decisions(lambda: definitions, rules)
     work, refused = decisions.take([found], register, planned)
     return [entry.table for _, entry in work], [(entry.lsn, entry.code, entry.reason) for entry in refused]
@@ -39,12 +44,14 @@ def taken(found: TableChanges, *, planned=(), refuses=True, state=STREAMING) -> 
     ("found", "given", "work", "refused"),
     [
         (changes(), {}, ["t"], []),
-        (changes(first_invalid=pack_lsn(0, 3, 400)), {"refuses": False}, ["t"], []),
+        (changes(first_invalid=pack_lsn(0, 3, 400)), {"policy": "null"}, ["t"], []),
+        (changes(first_invalid=pack_lsn(0, 3, 400)), {"schema": replace(T, as_text=True)}, ["t"], []),
         (changes(first_invalid=pack_lsn(0, 3, 400)), {}, [], [INVALID]),
         (changes(first_invalid=pack_lsn(0, 3, 400), refused=ROW_IMAGE), {}, [], [INVALID]),
         # the plan was made by a run that took NULL: its commit may be there
         (changes(first_invalid=pack_lsn(0, 3, 400)), {"planned": {("d", "t")}}, ["t"], []),
-        (changes(schema=OTHER), {}, [], [("definition-mismatch", "the row events have other columns than the mirror")]),
+        (changes(schema=OTHER), {}, [], [MISMATCH]),
+        (changes(schema=OTHER), {"schema": replace(T, as_text=True)}, [], [MISMATCH]),
         (changes("new"), {}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
         (changes(), {"state": DROPPED}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
         (changes("left_out"), {}, [], []),

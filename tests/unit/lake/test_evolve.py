@@ -162,7 +162,7 @@ def test_what_null_becomes_outside_strict_mode():
 )  # fmt: skip
 def test_a_new_column_with_an_invalid_date_in_rows_that_exist_stops_a_table_that_refuses_those(column, is_invalid):
     sql = f"alter table t add c {column}"
-    refuses = TableRules(refuses_invalid=lambda *_: True)
+    refuses = TableRules(invalid_values=lambda *_: "refuse")
     [accepted], [refusing] = (Replay(*SHOP).run(sql, rules=rules) for rules in (RULES, refuses))
     reason = "rows that exist get a date that no calendar has in column c"
     assert refusing.work.checks == ((Check("true", reason, "invalid-value"),) if is_invalid else ())

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import LSN
-from mirrorlake.core.values.variant_columns import decode_images
+from mirrorlake.core.values.variant_columns import Asked, arrow_type, decode_images
 
 COPIES = "_copies"
 """How many copies of the row come; below 0: how many go."""
@@ -29,12 +29,12 @@ def place(i: int) -> str:
     return f"_{i}"
 
 
-def copies_schema(types: Iterable[pa.DataType]) -> pa.Schema:
-    columns = {place(i): kind for i, kind in enumerate(types)}
+def copies_schema(types: Iterable[Asked]) -> pa.Schema:
+    columns = {place(i): arrow_type(asked) for i, asked in enumerate(types)}
     return pa.schema({**columns, LSN: pa.int64(), COPIES: pa.int64()})
 
 
-def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType]) -> pa.Table:
+def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked]) -> pa.Table:
     """Each row of which more copies come than go, or the other way round, once; ``_lsn`` is its last change's.
 
     batches: ``CHANGE_COLUMNS`` of one table, in any order. Returns columns of ``copies_schema``.
@@ -48,7 +48,7 @@ def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType
     return pa.table([*rows, changed[f"{LSN}_max"], changed[f"{COPIES}_sum"]], schema=schema)
 
 
-def _counted_images(changes: pa.RecordBatch, columns: dict[str, pa.DataType]) -> pa.Table:
+def _counted_images(changes: pa.RecordBatch, columns: dict[str, Asked]) -> pa.Table:
     op = changes.column("op")
     come = pc.indices_nonzero(pc.not_equal(op, "DELETE")).to_numpy().astype(np.int64)
     go = pc.indices_nonzero(pc.not_equal(op, "INSERT")).to_numpy().astype(np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.values.variant_columns import decode_images, decode_keys, require_valid_keys
+from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_images, decode_keys, require_valid_keys
 
 LSN, REMOVED = "_lsn", "_removed"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
@@ -32,12 +32,12 @@ _ROW, _PLACE = "_row", "_place"
 _ORDER = ("tx_lsn", "ordinal", REMOVED)
 
 
-def image_schema(columns: dict[str, pa.DataType]) -> pa.Schema:
-    return pa.schema({**columns, **MARKS})
+def image_schema(columns: dict[str, Asked]) -> pa.Schema:
+    return pa.schema({**arrow_types(columns), **MARKS})
 
 
 def net_effect(
-    batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType], key: Sequence[str]
+    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """The last image of each key, in batches of ``image_schema``; a removed key has NULL in all other columns.
 
@@ -55,7 +55,7 @@ def net_effect(
         first += len(keyed)
 
 
-def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType], key: Sequence[str]) -> pa.RecordBatch:
+def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequence[str]) -> pa.RecordBatch:
     """The net effect of INSERTs alone: nothing took a key away, so no key is there twice."""
     rows = pc.indices_nonzero(pc.equal(batch.column("op"), "INSERT")).to_numpy().astype(np.int64)
     marks = [batch.column("lsn").take(pa.array(rows)), pa.repeat(False, len(rows))]
@@ -65,7 +65,7 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, pa.DataType], key: S
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
-def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, pa.DataType]) -> pa.Table:
+def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, Asked]) -> pa.Table:
     """Key, order and row of each image of a batch; puts first."""
     op = changes.column("op")
     is_update = pc.equal(op, "UPDATE").to_numpy(zero_copy_only=False)
@@ -82,7 +82,7 @@ def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, pa.DataType]) ->
     return pa.Table.from_arrays([*arrays, *order, removed, pa.array(rows)], names=[*key_types, *_ORDER, _ROW])
 
 
-def _keys(images: pa.StructArray, rows: np.ndarray, key_types: dict[str, pa.DataType]) -> list[pa.Array]:
+def _keys(images: pa.StructArray, rows: np.ndarray, key_types: dict[str, Asked]) -> list[pa.Array]:
     arrays = decode_keys(images, key_types, rows)
     return [
         pc.add(array, pa.scalar(0, array.type)) if pa.types.is_floating(array.type) else array  # -0.0 is 0.0
@@ -115,7 +115,7 @@ def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
 
 
 def _decoded(
-    changes: pa.RecordBatch, images: pa.Table, columns: dict[str, pa.DataType], key: Sequence[str]
+    changes: pa.RecordBatch, images: pa.Table, columns: dict[str, Asked], key: Sequence[str]
 ) -> pa.RecordBatch:
     """The whole rows of some images of a batch."""
     rows, removed = images[_ROW].to_numpy(), images[REMOVED].to_numpy()

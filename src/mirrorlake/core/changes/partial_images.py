@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import MARKS
 from mirrorlake.core.memory import kernel
-from mirrorlake.core.values.variant_columns import decode_keys, locate_fields, read_fields
+from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError
 
 TOLD = "_told"
@@ -35,14 +35,13 @@ def base_column(i: int) -> str:
     return f"_base{i}"
 
 
-def partial_schema(columns: dict[str, pa.DataType], key: Sequence[str]) -> pa.Schema:
-    bases = {base_column(i): columns[name] for i, name in enumerate(key)}
-    return pa.schema({**columns, **MARKS, TOLD: pa.string(), **bases})
+def partial_schema(columns: dict[str, Asked], key: Sequence[str]) -> pa.Schema:
+    types = arrow_types(columns)
+    bases = {base_column(i): types[name] for i, name in enumerate(key)}
+    return pa.schema({**types, **MARKS, TOLD: pa.string(), **bases})
 
 
-def partial_net_effect(
-    batches: Iterable[pa.RecordBatch], columns: dict[str, pa.DataType], key: Sequence[str]
-) -> pa.Table:
+def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str]) -> pa.Table:
     """The last image of each key in ``partial_schema``; a removed key has NULL in all other columns.
 
     batches: ``CHANGE_COLUMNS`` of one table, in any order.
@@ -72,7 +71,7 @@ def partial_net_effect(
     kept, gone = last[last >= 0], removed_by[last == _GONE]
     put = _put_rows(batch, columns, puts, kept, previous, base, old_keys, removes)
     keys = {name: array.take(pa.array(_places(removes, gone))) for name, array in zip(key, old_keys, strict=True)}
-    absent = [keys.get(name, pa.nulls(len(gone), kind)) for name, kind in columns.items()]
+    absent = [keys.get(name, pa.nulls(len(gone), kind)) for name, kind in arrow_types(columns).items()]
     rest = [pa.nulls(len(gone), field.type) for field in list(schema)[len(columns) + len(MARKS) :]]
     lsn = [batch.column("lsn").take(pa.array(rows)) for rows in (kept, gone)]
     parts = [
@@ -136,12 +135,14 @@ def _resolve(pos, put_of, previous, base, kept, found, base_of):
 
 
 def _put_rows(
-    batch: pa.RecordBatch, columns: dict[str, pa.DataType], puts: np.ndarray, kept: np.ndarray, previous: np.ndarray,
+    batch: pa.RecordBatch, columns: dict[str, Asked], puts: np.ndarray, kept: np.ndarray, previous: np.ndarray,
     base: np.ndarray, old_keys: list[pa.Array], removes: np.ndarray,
 ) -> list[pa.Array]:  # fmt: skip
     """The table's columns, ``TOLD`` and the bases of the rows that some puts left."""
     if not len(kept):
-        return [pa.nulls(0, kind) for kind in (*columns.values(), pa.string(), *(key.type for key in old_keys))]
+        return [
+            pa.nulls(0, kind) for kind in (*arrow_types(columns).values(), pa.string(), *(key.type for key in old_keys))
+        ]
     buf, pos = locate_fields(batch.column("after"), list(columns), puts)
     found, base_of = np.empty((len(columns), len(kept)), np.int64), np.empty(len(kept), np.int64)
     _resolve(pos, _inverse(puts, len(batch)), previous, base, kept, found, base_of)

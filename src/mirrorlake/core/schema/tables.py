@@ -101,7 +101,8 @@ class TableSchema:
     where only the whole row tells it from others, if anything does.
 
     default_charset and what follows: what only DDL tells and later DDL needs, and triggers. They say nothing about how
-    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named.
+    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. as_text: of a
+    mirror's definition: it holds values that may be invalid as text.
     """
 
     database: str
@@ -118,6 +119,7 @@ class TableSchema:
     is_versioned: bool = field(default=False, compare=False)
     periods: tuple[Period, ...] = field(default=(), compare=False)
     update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
+    as_text: bool = field(default=False, compare=False)
 
     def position(self, column: str) -> int | None:
         """Index of a column by name, as the servers compare names: without regard to case."""

@@ -14,6 +14,9 @@ TEXTS = ("tinytext", "text", "mediumtext", "longtext")
 BLOBS = ("tinyblob", "blob", "mediumblob", "longblob")
 STRINGS = ("char", "varchar", *TEXTS)  # hold characters; the binary twin of each is below
 LABELLED = ("enum", "set")
+DATED = ("date", "datetime", "timestamp")
+MAY_BE_INVALID = (*DATED, *STRINGS)
+"""Types with values that have no meaning: dates that no calendar has, bytes that are no text."""
 TEMPORALS_WITH_FRACTION = ("datetime", "timestamp", "time")
 BINARY_TWIN = {"char": "binary", "varchar": "varbinary", **dict(zip(TEXTS, BLOBS, strict=True))}
 

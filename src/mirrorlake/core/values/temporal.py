@@ -18,7 +18,7 @@ from mirrorlake.core.values.numeric import load_big_endian, peek_u24
 from mirrorlake.core.values.variant import put_long, put_string_header, put_word
 
 _DATE, _TIMESTAMP, _TIMESTAMP_NTZ = variant.DATE, variant.TIMESTAMP, variant.TIMESTAMP_NTZ
-_DAY_US = 86_400_000_000
+DAY_US = 86_400_000_000
 
 
 def fraction_bytes(digits: int) -> int:
@@ -36,6 +36,20 @@ def days_from_civil(year, month, day):
     shifted_month = month - 3 if month > 2 else month + 9
     day_of_year = (153 * shifted_month + 2) // 5 + day - 1
     return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+@kernel
+def civil_from_days(days):
+    """(year, month, day): the inverse of ``days_from_civil``."""
+    shifted = days + 719468
+    era = shifted // 146097
+    day_of_era = shifted - era * 146097
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * day_of_year + 2) // 153
+    month = shifted_month + 3 if shifted_month < 10 else shifted_month - 9
+    year = year_of_era + era * 400 + (1 if month <= 2 else 0)
+    return year, month, day_of_year - (153 * shifted_month + 2) // 5 + 1
 
 
 @kernel
@@ -91,7 +105,7 @@ def _put_datetime_parts(p, year, month, day, hour, minute, second, fraction_us, 
         return np.int64(-1), o
     if is_date(year, month, day):
         time_us = (hour * 3600 + minute * 60 + second) * 1000000 + fraction_us
-        return p, put_long(o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * _DAY_US + time_us))
+        return p, put_long(o, _TIMESTAMP_NTZ, np.uint64(days_from_civil(year, month, day) * DAY_US + time_us))
     behind_date = write_byte(write_date(o + 1, year, month, day), 32)
     return p, _close_text(o, write_clock(behind_date, hour, minute, second, fraction_us, digits))
 

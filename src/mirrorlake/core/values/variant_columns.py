@@ -7,16 +7,29 @@ the primitive null, or the object has no such field), and return the number of v
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.values.shown_text import Shown, read_shown
 from mirrorlake.core.values.variant import BINARY, decode_metadata
 from mirrorlake.errors import InternalError, RefusedError
 
+Asked: TypeAlias = pa.DataType | Shown
+"""What a column is asked as: values of a type, or texts."""
 _SHORT_STRING = 1
+
+
+def arrow_type(asked: Asked) -> pa.DataType:
+    """Of the arrays that are made."""
+    return pa.string() if isinstance(asked, Shown) else asked
+
+
+def arrow_types(columns: Mapping[str, Asked]) -> dict[str, pa.DataType]:
+    return {name: arrow_type(asked) for name, asked in columns.items()}
 
 
 @kernel
@@ -146,7 +159,7 @@ def _copy_texts(buf, starts, ends, out):
 
 def decode_images(
     images: pa.StructArray,
-    columns: dict[str, pa.DataType],
+    columns: dict[str, Asked],
     rows: np.ndarray | None = None,
     invalid: Counter[str] | None = None,
 ) -> list[pa.Array]:
@@ -154,7 +167,8 @@ def decode_images(
 
     images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. A value that has
     no meaning (a string where a date or time is asked: a date that no calendar has; bytes where text is asked: not of
-    its character set) becomes NULL and adds to ``invalid``, by column.
+    its character set) becomes NULL and adds to ``invalid``, by column. Where ``Shown`` is asked it becomes a text, and
+    bytes add to ``invalid``: another value may have the same text.
     Raises InternalError when a value has another type than its column.
     """
     rows = np.arange(len(images)) if rows is None else rows
@@ -164,10 +178,10 @@ def decode_images(
     return read_fields(buf, pos, columns, invalid)
 
 
-def decode_keys(images: pa.StructArray, key_types: dict[str, pa.DataType], rows: np.ndarray) -> list[pa.Array]:
+def decode_keys(images: pa.StructArray, key_types: dict[str, Asked], rows: np.ndarray) -> list[pa.Array]:
     """``decode_images`` for the columns by which rows are told apart.
 
-    Raises RefusedError ``invalid-key`` for a value that has no meaning: it would be told from no other.
+    Raises RefusedError ``invalid-key`` for a value that adds to ``invalid``: it might be told from no other.
     """
     invalid: Counter[str] = Counter()
     arrays = decode_images(images, key_types, rows, invalid)
@@ -199,7 +213,7 @@ def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) ->
 
 
 def read_fields(
-    buf: np.ndarray, pos: np.ndarray, columns: dict[str, pa.DataType], invalid: Counter[str] | None = None
+    buf: np.ndarray, pos: np.ndarray, columns: dict[str, Asked], invalid: Counter[str] | None = None
 ) -> list[pa.Array]:
     """The fields at ``pos``, one array of each asked type; NULL where it is -1. invalid: see ``decode_images``."""
     return [_column(buf, pos[c], name, kind, invalid) for c, (name, kind) in enumerate(columns.items())]
@@ -223,13 +237,26 @@ def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
     return (header == BINARY << 2) & pa.types.is_string(kind)
 
 
-def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, invalid: Counter[str] | None) -> pa.Array:
-    n, header = len(pos), np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
-    out: np.ndarray
+def _column(buf: np.ndarray, pos: np.ndarray, name: str, asked: Asked, invalid: Counter[str] | None) -> pa.Array:
+    header = np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
+    kind = arrow_type(asked)
     is_invalid = _is_invalid(header, kind)
-    header[is_invalid] = 0
     if invalid is not None:
         invalid[name] += int(is_invalid.sum())
+    if isinstance(asked, Shown):
+        wrong, array = read_shown(buf, pos, header, asked.digits)
+    else:
+        header[is_invalid] = 0
+        wrong, array = _read(buf, pos, header, kind)
+    if wrong:
+        raise InternalError("internal", f"{wrong} values of column {name} are not {kind}")
+    return array
+
+
+def _read(buf: np.ndarray, pos: np.ndarray, header: np.ndarray, kind: pa.DataType) -> tuple[int, pa.Array]:
+    """(how many values have another type, the values)"""
+    n = len(pos)
+    out: np.ndarray
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         starts, ends = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
         wrong = _read_lengths(buf, pos, header, pa.types.is_string(kind), starts, ends)
@@ -248,6 +275,4 @@ def _column(buf: np.ndarray, pos: np.ndarray, name: str, kind: pa.DataType, inva
         out = np.zeros(n, np.int64)
         wrong = _read_integers(buf, pos, header, out)
         buffers = [pa.py_buffer(out.astype(f"i{kind.bit_width // 8}"))]
-    if wrong:
-        raise InternalError("internal", f"{wrong} values of column {name} are not {kind}")
-    return pa.Array.from_buffers(kind, n, [pa.array(header != 0).buffers()[1], *buffers])
+    return wrong, pa.Array.from_buffers(kind, n, [pa.array(header != 0).buffers()[1], *buffers])

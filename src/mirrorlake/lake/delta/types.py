@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mirrorlake.core.schema.types import BLOBS, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
+from mirrorlake.core.schema.types import BLOBS, DATED, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
 from mirrorlake.errors import RefusedError
 
 UNSIGNED_BIGINT = "decimal(20,0)"  # 2^64 - 1 has 20 digits
@@ -28,12 +28,16 @@ _OTHERS = {
 }
 
 
-def spark_type(column_type: ColumnType) -> str:
+def spark_type(column_type: ColumnType, *, as_text: bool = False) -> str:
     """The Spark type, in DDL spelling, that holds every value of a MySQL column.
+
+    as_text: also dates that no calendar has.
 
     Raises: RefusedError("column-type") for a type that has no mirror.
     """
     name = column_type.name
+    if as_text and name in DATED:
+        return "string"
     if name in _INTEGERS:
         return _INTEGERS[name][column_type.unsigned]
     if name == "decimal":

@@ -42,11 +42,12 @@ def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
     if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
         raise NotDerivable(unknown)
     try:
-        sql = f"CAST({spark_expression(text, old).sql} AS bigint)"
+        computed = spark_expression(text, old)
+        sql = f"CAST({computed.sql} AS bigint)"
         found = conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode)
     except NotDerivable:
         raise NotDerivable(unknown) from None
-    if found.fails:
+    if found.fails or computed.impossible:
         raise NotDerivable(unknown)
     return found.sql.replace("{}", sql)
 

@@ -70,7 +70,7 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
             raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
         found = convert(old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
-        found = replace(found, fails=_any(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
+        found = replace(found, fails=any_of(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
     return _without_nulls(found, new) if old.nullable and not new.nullable and not mode.is_strict else found
 
 
@@ -95,11 +95,11 @@ def _without_nulls(found: Conversion, new: Column) -> Conversion:
         _ZEROS.get(family(new.type)) if new.type.name != "time" else literal(time_zero(new.type.fraction_digits or 0))
     )
     if zero is None:
-        return replace(found, fails=_any(found.fails, "{} IS NULL"))
+        return replace(found, fails=any_of(found.fails, "{} IS NULL"))
     return replace(found, sql=f"coalesce({found.sql}, {zero})")
 
 
-def _any(*conditions: str | None) -> str | None:
+def any_of(*conditions: str | None) -> str | None:
     return " OR ".join(f"({condition})" for condition in conditions if condition) or None
 
 
@@ -107,7 +107,7 @@ def _checked(sql: str, new: Column, mode: ServerMode, *always: str | None) -> Co
     """A strict server has made sure that the value fits; for others it must be looked at. always: also for strict."""
     fails = None if mode.is_strict else f"{{}} IS NOT NULL AND try_cast({sql} AS {spark_type(new.type)}) IS NULL"
     negative = f"({sql}) < 0" if new.type.unsigned and not mode.is_strict else None
-    return Conversion(sql, _any(fails, negative, *always))
+    return Conversion(sql, any_of(fails, negative, *always))
 
 
 def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -116,7 +116,7 @@ def _to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
         low, high = _integer_range(new.type) or (0, 0)
         is_inexact = "{} > 9007199254740992" if high >= 2**63 else None  # Spark takes a double's shortest digits for it
         return Conversion(
-            rounded, _any(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
+            rounded, any_of(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
         )
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
@@ -146,7 +146,7 @@ def _to_float(old: Column, new: Column, mode: ServerMode) -> Conversion:
 
 
 def _to_bit(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return Conversion("{}", _any("{} < 0", None if mode.is_strict else f"{{}} >= {2 ** (new.type.length or 1)}"))
+    return Conversion("{}", any_of("{} < 0", None if mode.is_strict else f"{{}} >= {2 ** (new.type.length or 1)}"))
 
 
 def _digits(old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -160,7 +160,7 @@ def _to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
     charset, before = new.type.charset, old.type.charset
     is_lossless = mode.is_strict or charset == before or before in _CONTAINED.get(charset or "", ())
     found = _into_text("{}", new, mode, old)
-    return found if is_lossless else replace(found, fails=_any(found.fails, r"{} RLIKE '[^\\x00-\\x7F]'"))
+    return found if is_lossless else replace(found, fails=any_of(found.fails, r"{} RLIKE '[^\\x00-\\x7F]'"))
 
 
 def _into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
@@ -180,7 +180,7 @@ def _text_to_number(old: Column, new: Column, mode: ServerMode) -> Conversion:
     kind = spark_type(new.type)
     return Conversion(
         f"CAST({{}} AS {kind})",
-        _any(f"NOT {{}} RLIKE {digits}", f"{{}} IS NOT NULL AND try_cast({{}} AS {kind}) IS NULL", _outside(new)),
+        any_of(f"NOT {{}} RLIKE {digits}", f"{{}} IS NOT NULL AND try_cast({{}} AS {kind}) IS NULL", _outside(new)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.evolve import left_out
 from mirrorlake.lake.gold.register import (
@@ -18,7 +19,6 @@ from mirrorlake.lake.gold.register import (
     TableEntry,
     TableRegister,
 )
-from mirrorlake.lake.gold.table import mirror_types
 from mirrorlake.lake.gold.table_rules import TableRules
 
 
@@ -59,24 +59,29 @@ class Decisions:
 
     def _refusal(self, entry: TableEntry, changes: TableChanges, is_planned: bool) -> tuple[str, str] | None:
         """Code and reason why none of the changes is applied."""
-        difference = self._difference(entry, changes)
+        mirrored = entry.schema
+        assert mirrored, "a table that is streaming has a mirror"
+        difference = self._difference(mirrored, changes)
         if difference:
             return "definition-mismatch", difference
-        if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name):
+        if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name, mirrored):
             _, number, offset = unpack_lsn(changes.first_invalid)
             return INVALID_VALUE, f"a row at {number:06d}:{offset} has a value that its mirror cannot hold"
         return None
 
-    def _difference(self, entry: TableEntry, changes: TableChanges) -> str | None:
+    def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
         """What of the changes' table maps the mirror does not match."""
         if not changes.schema_ids <= self._definitions.keys():
             self._definitions = self.read_definitions()
-        mirrored = entry.schema
-        assert mirrored, "a table that is streaming has a mirror"
         for schema_id in sorted(changes.schema_ids):
             seen = self._definitions[schema_id]
-            if mirror_types(seen) != mirror_types(mirrored):
+            if _types(seen) != _types(mirrored):
                 return "the row events have other columns than the mirror"
             if seen.primary_key != mirrored.primary_key:
                 return "the row events have another primary key than the mirror"
         return None
+
+
+def _types(schema: TableSchema) -> dict[str, str]:
+    """Of the columns, whether the mirror has them as text or not."""
+    return {column.name: spark_type(column.type) for column in schema.columns}

@@ -16,7 +16,7 @@ from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.lake.gold.conversions import NotDerivable
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
-from mirrorlake.lake.gold.mirror_steps import Check, Create, Delete, ExchangeRows, Stop, Work
+from mirrorlake.lake.gold.mirror_steps import UNCLEAR, Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition_rows import rows_in
 from mirrorlake.lake.gold.register import (
     DROPPED,
@@ -107,7 +107,8 @@ class _Statement:
         refusal = why_not_mirrored(change.schema)
         if refusal:
             return self._refused(change, refusal, None)
-        identity = mirror_id(change.database, change.table, self.lsn)
+        change = _held(change, as_text=self.rules.creates_as_text(change.database, change.table))
+        identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
 
     def _refuse(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
@@ -147,6 +148,9 @@ class _Statement:
         if other is None or other.state != STREAMING or not self.rules.is_wanted(*other.name):
             reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
             return self._refused(change, (NEEDS_RESYNC, reason), entry)
+        if entry.schema.as_text != other.schema.as_text:
+            reason = f"rows came from {step.other_database}.{step.other_table}, whose invalid values are kept otherwise"
+            return self._refused(change, (NEEDS_RESYNC, reason), entry)
         partitioned = entry if step.is_partitioned else other
         try:
             rows = rows_in(step.partitioning, (step.name,), partitioned.schema)
@@ -155,18 +159,16 @@ class _Statement:
         names = tuple(
             (mine.name, theirs.name) for mine, theirs in zip(entry.schema.columns, other.schema.columns, strict=True)
         )
-        if rows.unclear:
-            reason = f"which rows are in a partition by {step.partitioning.method}"
-            return self._refused(change, (NEEDS_RESYNC, reason), entry)
-        exchange = ExchangeRows(other.mirror_id, names, rows.where, step.is_partitioned)
+        exchange = ExchangeRows(other.mirror_id, names, rows.where, rows.unclear, step.is_partitioned)
         return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
         refusal = why_not_mirrored(change.schema)
         if refusal:
             return self._refused(change, refusal, entry)
+        change = _held(change, as_text=entry.schema.as_text)
         try:
-            work = _work(change, entry, self.rules.refuses_invalid(change.database, change.table))
+            work = _work(change, entry, self.rules.refuses_invalid(change.database, change.table, entry.schema))
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
@@ -187,10 +189,15 @@ def _work(change: DefinitionChange, entry: TableEntry, refuses_invalid: bool) ->
     remove = next((step for step in change.steps if isinstance(step, Remove)), None)
     if remove:
         rows = rows_in(remove.partitioning, remove.names, entry.schema)
-        unclear = (Check(rows.unclear, "a row may be in one partition or another"),) if rows.unclear else ()
+        unclear = (Check(rows.unclear, UNCLEAR),) if rows.unclear else ()
         return Work(entry.mirror_id, (Delete(rows.where),), unclear)
     steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
     return Work(entry.mirror_id, steps, checks) if steps or checks else None
+
+
+def _held(change: DefinitionChange, *, as_text: bool) -> DefinitionChange:
+    """With the definition that the mirror has then."""
+    return replace(change, schema=replace(change.schema, as_text=as_text))
 
 
 def _shows(new: TableSchema, old: TableSchema) -> bool:

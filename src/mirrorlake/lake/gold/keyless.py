@@ -19,13 +19,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.copies import COPIES, net_copies, place
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge import literal_range
-from mirrorlake.lake.gold.net_effect import Sizes, arrow_type
-from mirrorlake.lake.gold.table import LSN_COLUMN
+from mirrorlake.lake.gold.net_effect import Sizes, asked_types
+from mirrorlake.lake.gold.table import LSN_COLUMN, mirror_types
 
 DIVERGED = ("mirror-diverged", "the log takes away a row that the mirror does not have as often")
 _MARKS = f"{LSN_COLUMN} BIGINT, {COPIES} BIGINT"
@@ -43,18 +45,18 @@ class NetCopies:
 
 def net_copies_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    types: dict[str, str], sizes: Sizes,
+    schema: TableSchema, sizes: Sizes,
 ) -> NetCopies:  # fmt: skip
-    """types: Spark types of the table's columns, in DDL spelling."""
-    arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
+    """schema: of the mirror."""
+    types, asked = mirror_types(schema), asked_types(schema)
     ddl = ", ".join([*(f"{place(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
         rows = reader.stored(session, changes.name, lsn_from, lsn_to)
         if changes.n_changes > sizes.local:
-            return _by_workers(rows, changes, arrow_types, types, ddl)
+            return _by_workers(rows, changes, asked, types, ddl)
         batches = rows.toArrow().to_batches()
-    local = net_copies(batches, arrow_types)
+    local = net_copies(batches, asked)
     return NetCopies(session.createDataFrame(local, ddl), local, not len(_that_go(local)))
 
 
@@ -105,11 +107,11 @@ def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, arrow_types: dict[str, pa.DataType], types: dict[str, str], ddl: str
+    rows: DataFrame, changes: TableChanges, asked: dict[str, Asked], types: dict[str, str], ddl: str
 ) -> NetCopies:
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from net_copies([batch], arrow_types).to_batches()
+            yield from net_copies([batch], asked).to_batches()
 
     counted = rows.mapInArrow(count, ddl)
     if changes.only_inserts:

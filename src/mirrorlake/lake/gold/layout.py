@@ -13,6 +13,7 @@ from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.column_values import computed_value, value_of
 from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
@@ -43,7 +44,7 @@ class _Place:
 def new_layout(
     old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool
 ) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them.
+    """The steps, and the checks before them. old: of the mirror, which holds what may be invalid as text or does not.
 
     Where it is not known what the server did to rows, the check is that there are none; the same where rows get dates
     that no calendar has, and the table refuses those.
@@ -96,29 +97,35 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
 
 
 def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
+    checks: tuple[Check, ...] = ()
     try:
-        return _kept(column, step, mode) if isinstance(step, Keep) else _added(column, step, mode, old)
+        if isinstance(step, Keep):
+            sql, checks = _kept(column, step.old, mode, old)
+        else:
+            sql = _added(column, step, mode, old)
     except NotDerivable as stop:
-        name, kind = (step.old.name, spark_type(step.old.type)) if isinstance(step, Keep) else (None, None)
-        return _Place(column.name, spark_type(column.type), name, kind, "NULL", (Check("true", str(stop)),))
+        sql, checks = "NULL", (Check("true", str(stop)),)
+    kind = spark_type(column.type, as_text=old.as_text)
+    if not isinstance(step, Keep):
+        return _Place(column.name, kind, None, None, sql, checks)
+    return _Place(column.name, kind, step.old.name, spark_type(step.old.type, as_text=old.as_text), sql, checks)
 
 
-def _kept(column: Column, step: Keep, mode: ServerMode) -> _Place:
-    found: Conversion = conversion(step.old, column, mode)
-    name, old_type = quote(step.old.name), spark_type(step.old.type)
+def _kept(column: Column, before: Column, mode: ServerMode, old: TableSchema) -> tuple[str, tuple[Check, ...]]:
+    found: Conversion = (text_conversion if old.as_text else conversion)(before, column, mode)
+    name = quote(before.name)
     checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
-    sql = found.sql.replace("{}", name)
-    return _Place(column.name, spark_type(column.type), step.old.name, old_type, sql, checks)
+    return found.sql.replace("{}", name), checks
 
 
-def _added(column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:
+def _added(column: Column, step: Add, mode: ServerMode, old: TableSchema) -> str:
     if column.generated is not None:
-        sql = computed_value(column, old, mode)
-    elif step.needs_empty:
+        return computed_value(column, old, mode)
+    if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
-    else:
-        sql = "NULL" if step.value is None else value_of(step.value, column, mode)
-    return _Place(column.name, spark_type(column.type), None, None, sql)
+    if step.value is None:
+        return "NULL"
+    return (text_of if old.as_text else value_of)(step.value, column, mode)
 
 
 def _clauses(before: list[str], places: list[_Place]) -> list[str]:

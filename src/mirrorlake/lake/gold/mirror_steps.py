@@ -22,6 +22,7 @@ from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
 
 HOP = "apply/ddl"
+UNCLEAR = "a row may be in one partition or another"
 _IMPOSSIBLE_VALUES = (
     "CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE",
     "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
@@ -56,7 +57,8 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRows:
-    """in_partition: of the partitioned mirror's rows. columns: this mirror's names and theirs, place by place.
+    """in_partition, unclear: of the partitioned mirror's rows; see ``PartitionRows``. columns: this mirror's names and
+    theirs, place by place.
 
     is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
     partitioned mirror's rows inside the partition.
@@ -65,6 +67,7 @@ class ExchangeRows:
     other_id: str
     columns: tuple[tuple[str, str], ...]
     in_partition: str
+    unclear: str | None
     is_partitioned: bool
 
 
@@ -161,7 +164,15 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
             return Stop(check.code, check.reason)
     step = work.steps[0] if work.steps else None
-    if isinstance(step, ExchangeRows) and step.is_partitioned:
+    if not isinstance(step, ExchangeRows):
+        return None
+    partitioned = work.mirror_id if step.is_partitioned else step.other_id
+    if (
+        step.unclear
+        and session.sql(f"SELECT 1 FROM {_pinned(lake, partitioned, pinned)} WHERE {step.unclear} LIMIT 1").collect()
+    ):
+        return Stop(NEEDS_RESYNC, UNCLEAR)
+    if step.is_partitioned:
         strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
         if session.sql(strangers).collect():
             return Stop(NEEDS_RESYNC, "rows came into a partition that they are not of (WITHOUT VALIDATION)")
@@ -191,14 +202,18 @@ def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[s
     if not step.is_partitioned:
         return f"{_theirs(lake, step, pinned)} WHERE {step.in_partition}"
     kept = _selected(tuple((name, quote(name)) for name, _ in step.columns))
-    own = f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
+    own = _pinned(lake, mirror_id, pinned)
     return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
 
 
 def _theirs(lake: Lake, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
     """The other mirror's rows under this one's names."""
     taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
-    return f"SELECT {taken} FROM {lake.names.mirror(step.other_id)} VERSION AS OF {pinned[step.other_id]}"
+    return f"SELECT {taken} FROM {_pinned(lake, step.other_id, pinned)}"
+
+
+def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> str:
+    return f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
 
 
 def _selected(columns: Sequence[tuple[str, str]]) -> str:

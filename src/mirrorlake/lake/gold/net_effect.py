@@ -19,11 +19,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
 from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.types import MAY_BE_INVALID
+from mirrorlake.core.values.shown_text import Shown
+from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.delta.spill import SpilledBatches
+from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import NO_IMAGE, ChangeReader, TableChanges
 from mirrorlake.lake.gold.complete import completed
+from mirrorlake.lake.gold.table import mirror_types
 
+_FLOATING = (pa.float32(), pa.float64())
 _MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"
 
 
@@ -47,33 +54,30 @@ class NetEffect:
 
 def net_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    types: dict[str, str], key: tuple[str, ...], sizes: Sizes, mirror: str,
+    schema: TableSchema, sizes: Sizes, mirror: str,
 ) -> NetEffect:  # fmt: skip
-    """types: Spark types of the table's columns, in DDL spelling. mirror: the table that the net effect is for."""
-    arrow_types = {column: arrow_type(kind) for column, kind in types.items()}
+    """schema: of the mirror, a table, that the net effect is for."""
+    types, key, asked = mirror_types(schema), schema.primary_key, asked_types(schema)
     ddl = ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
     partial_ddl = _partial_ddl(ddl, types, key)
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
         rows = reader.stored(session, changes.name, lsn_from, lsn_to)
         if changes.n_changes > sizes.local and changes.has_partial:
-            return NetEffect(
-                completed(session, _by_one_worker(rows, arrow_types, partial_ddl, key), mirror, types, key)
-            )
+            return NetEffect(completed(session, _by_one_worker(rows, asked, partial_ddl, key), mirror, types, key))
         if changes.n_changes > sizes.local:
-            return NetEffect(_by_workers(rows, changes, arrow_types, ddl, key, sizes))
+            return NetEffect(_by_workers(rows, changes, asked, ddl, key, sizes))
         batches = rows.toArrow().to_batches()
     if changes.has_partial:
-        local = partial_net_effect(batches, arrow_types, key)
+        local = partial_net_effect(batches, asked, key)
         partial = session.createDataFrame(local, partial_ddl)
         return NetEffect(completed(session, partial, mirror, types, key), local)
-    schema = image_schema(arrow_types)
-    local = pa.Table.from_batches(net_effect(batches, arrow_types, key), schema)
+    local = pa.Table.from_batches(net_effect(batches, asked, key), image_schema(asked))
     return NetEffect(session.createDataFrame(local, ddl), local, is_at_hand=True)
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, types: dict[str, pa.DataType], ddl: str, key: tuple[str, ...], sizes: Sizes
+    rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: str, key: tuple[str, ...], sizes: Sizes
 ) -> DataFrame:
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -96,7 +100,7 @@ def _partial_ddl(ddl: str, types: dict[str, str], key: tuple[str, ...]) -> str:
     return ", ".join([ddl, f"{TOLD} STRING", *bases])
 
 
-def _by_one_worker(rows: DataFrame, types: dict[str, pa.DataType], ddl: str, key: tuple[str, ...]) -> DataFrame:
+def _by_one_worker(rows: DataFrame, types: dict[str, Asked], ddl: str, key: tuple[str, ...]) -> DataFrame:
     """A row's columns may come from a change under another key."""
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -130,19 +134,29 @@ def _key_hash(side: str, key: list[str]) -> str:
     return f"xxhash64({', '.join(['0', *values])})"
 
 
-def _can_part(name: str, kind: pa.DataType) -> bool:
+def _can_part(name: str, asked: Asked) -> bool:
     """Can a path name the column, and have equal values one text? (-0.0 is 0.0.) Where in doubt, no: others part."""
-    return re.fullmatch(r"[\w $-]+", name) is not None and not pa.types.is_floating(kind)
+    return re.fullmatch(r"[\w $-]+", name) is not None and asked not in _FLOATING
 
 
-def arrow_type(spark_type: str) -> pa.DataType:
-    """The Arrow type of a mirror column's Spark type (DDL spelling)."""
+def asked_types(schema: TableSchema) -> dict[str, Asked]:
+    """What the columns of a mirror are read as."""
+    return {
+        column.name: Shown(column.type.fraction_digits or 0)
+        if schema.as_text and column.type.name in MAY_BE_INVALID
+        else arrow_type(spark_type(column.type))
+        for column in schema.columns
+    }
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """kind: a mirror column's Spark type, in DDL spelling."""
     simple = {
         "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(),
         "double": pa.float64(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
         "timestamp_ntz": pa.timestamp("us"), "string": pa.string(), "binary": pa.binary(),
     }  # fmt: skip
-    if spark_type in simple:
-        return simple[spark_type]
-    precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")
+    if kind in simple:
+        return simple[kind]
+    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
     return pa.decimal128(int(precision), int(scale))

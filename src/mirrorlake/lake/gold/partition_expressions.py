@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.date_text import meant
 
 _DAY_NUMBER_OF_EPOCH = 719528  # TO_DAYS('1970-01-01')
 _OF_A_DATE = {
@@ -23,15 +25,24 @@ _OF_A_DATE = {
     "YEAR": "year({})", "MONTH": "month({})", "DAY": "day({})", "DAYOFMONTH": "day({})", "QUARTER": "quarter({})",
     "DAYOFYEAR": "dayofyear({})", "DAYOFWEEK": "dayofweek({})", "WEEKDAY": "weekday({})",
 }  # fmt: skip
+_OF_A_TEXT = {
+    "YEAR": "CAST(substring({}, 1, 4) AS int)", "MONTH": "CAST(substring({}, 6, 2) AS int)",
+    **dict.fromkeys(("DAY", "DAYOFMONTH"), "CAST(substring({}, 9, 2) AS int)"),
+    "QUARTER": "((CAST(substring({}, 6, 2) AS int) + 2) DIV 3)",
+}  # fmt: skip
+"""Of a date that the mirror holds as text: the server takes these of any date, of the calendar or not."""
 _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkExpression:
-    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value."""
+    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value.
+    impossible: true where a date that is held as text is neither the zero date nor one of the calendar.
+    """
 
     sql: str
     unclear: str | None = None
+    impossible: str | None = None
 
 
 def spark_expression(text: str, schema: TableSchema) -> SparkExpression:
@@ -41,16 +52,18 @@ def spark_expression(text: str, schema: TableSchema) -> SparkExpression:
         sql = reader.read()
     except (LexError, ParseError):
         raise NotDerivable(f"which rows are in a partition by {text}") from None
-    return SparkExpression(sql, " OR ".join(f"{name} IS NULL" for name in reader.dates) or None)
+    unclear = " OR ".join(f"{name} IS NULL" for name in reader.dates) or None
+    return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None)
 
 
 class _Reader:
-    """dates: the date columns met so far."""
+    """dates: the date columns met so far. impossible: of those that are text, what is true for other dates."""
 
     def __init__(self, text: str, schema: TableSchema):
         self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
         self._schema = schema
         self.dates: list[str] = []
+        self.impossible: list[str] = []
 
     def read(self) -> str:
         sql = self._sum()
@@ -95,17 +108,30 @@ class _Reader:
             self._tokens.expect(",")
             return self._closed(f"({first} % {self._sum()})")
         if name in _OF_A_DATE:
-            return self._closed(_OF_A_DATE[name].format(self._date()))
+            return self._closed(self._of_a_date(name))
         if name == "UNIX_TIMESTAMP":
-            self.dates.append(self._column(("timestamp",)))
-            return self._closed(f"unix_seconds({self.dates[-1]})")
+            return self._closed(self._unix_timestamp())
         raise self._tokens.unexpected()
 
-    def _date(self) -> str:
+    def _of_a_date(self, function: str) -> str:
         if self._tokens.peek().kind is Kind.STRING:
-            return f"CAST({literal(self._tokens.string())} AS date)"
-        self.dates.append(self._column(_DATES))
-        return f"CAST({self.dates[-1]} AS date)"
+            return _OF_A_DATE[function].format(f"CAST({literal(self._tokens.string())} AS date)")
+        column = self._column(_DATES)
+        if not self._schema.as_text:
+            self.dates.append(column)
+            return _OF_A_DATE[function].format(f"CAST({column} AS date)")
+        if function in _OF_A_TEXT:
+            return _OF_A_TEXT[function].format(column)
+        date = meant(f"substring({column}, 1, 10)", ColumnType("date"))
+        self.impossible.append(f"{column} NOT LIKE '0000-00-00%' AND {date} IS NULL")
+        return _OF_A_DATE[function].format(date)
+
+    def _unix_timestamp(self) -> str:
+        column = self._column(("timestamp",))
+        if not self._schema.as_text:
+            self.dates.append(column)
+            return f"unix_seconds({column})"
+        return f"IF({column} LIKE '0000-%', 0, unix_seconds({meant(column, ColumnType('timestamp'))}))"
 
     def _closed(self, sql: str) -> str:
         self._tokens.expect(")")

@@ -6,14 +6,16 @@ columns of text, which compare and hash by a collation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.partitions import Partition, Partitioning
-from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.schema.types import INTEGERS
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import DATED, INTEGERS
+from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.gold.conversions import NotDerivable, family
-from mirrorlake.lake.gold.partition_expressions import spark_expression
+from mirrorlake.lake.gold.date_text import date_literal
+from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
 from mirrorlake.lake.gold.partition_hashes import key_hash
 
 MAXVALUE = "MAXVALUE"
@@ -27,6 +29,14 @@ class PartitionRows:
 
     where: str | None
     unclear: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What is compared with bounds. limit: a bound's SQL text -> Spark's, in the form that the value has."""
+
+    sql: str
+    limit: Callable[[str], str]
 
 
 def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchema) -> PartitionRows:
@@ -47,20 +57,21 @@ def _any_of(conditions: Sequence[str]) -> str:
 
 def _range(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     value = spark_expression(partitioning.expression or "", schema)
-    return PartitionRows(_any_of([_between(partitioning.partitions, i, [value.sql], schema) for i in wanted]))
+    rows = [_between(partitioning.partitions, i, [_computed(value, schema)]) for i in wanted]
+    return PartitionRows(_any_of(rows), value.impossible)
 
 
 def _range_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     values = _column_values(partitioning, schema)
-    return PartitionRows(_any_of([_between(partitioning.partitions, i, values, schema) for i in wanted]))
+    return PartitionRows(_any_of([_between(partitioning.partitions, i, values) for i in wanted]))
 
 
-def _between(partitions: Sequence[Partition], i: int, values: list[str], schema: TableSchema) -> str:
-    below = _less(values, partitions[i], schema)
-    return f"{below} AND NOT {_less(values, partitions[i - 1], schema)}" if i else below
+def _between(partitions: Sequence[Partition], i: int, values: list[_Value]) -> str:
+    below = _less(values, partitions[i])
+    return f"{below} AND NOT {_less(values, partitions[i - 1])}" if i else below
 
 
-def _less(values: list[str], partition: Partition, schema: TableSchema) -> str:
+def _less(values: list[_Value], partition: Partition) -> str:
     """Column by column; NULL is less than anything, MAXVALUE more."""
     if partition.kind != "less than":
         raise NotDerivable("which rows are in a partition without a bound")
@@ -69,40 +80,40 @@ def _less(values: list[str], partition: Partition, schema: TableSchema) -> str:
         if bound.upper() == MAXVALUE:
             condition = "true"
         else:
-            limit = spark_expression(bound, schema).sql
-            condition = f"({value} IS NULL OR {value} < {limit} OR ({value} = {limit} AND {condition}))"
+            sql, limit = value.sql, value.limit(bound)
+            condition = f"({sql} IS NULL OR {sql} < {limit} OR ({sql} = {limit} AND {condition}))"
     return condition
 
 
 def _list(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     value = spark_expression(partitioning.expression or "", schema)
-    return PartitionRows(_in_lists(partitioning, wanted, [value.sql], schema), value.unclear)
+    return PartitionRows(_in_lists(partitioning, wanted, [_computed(value, schema)]), _unclear(value))
 
 
 def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     values = _column_values(partitioning, schema)
-    dates = [c for c in partitioning.columns if family(_column(c, schema).type) in ("date", "datetime")]
+    dates = [c for c in partitioning.columns if family(_column(c, schema).type) in DATED and not schema.as_text]
     unclear = " OR ".join(f"{spark_expression(f'`{name}`', schema).sql} IS NULL" for name in dates) or None
-    return PartitionRows(_in_lists(partitioning, wanted, values, schema), unclear)
+    return PartitionRows(_in_lists(partitioning, wanted, values), unclear)
 
 
-def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[str], schema: TableSchema) -> str:
+def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> str:
     conditions = []
     for i in wanted:
         partition = partitioning.partitions[i]
         if partition.kind == "default":
-            others = [_listed(p, values, schema) for p in partitioning.partitions if p.kind == "in"]
+            others = [_listed(p, values) for p in partitioning.partitions if p.kind == "in"]
             conditions.append(f"NOT {_any_of(others)}" if others else "true")
         else:
-            conditions.append(_listed(partition, values, schema))
+            conditions.append(_listed(partition, values))
     return _any_of(conditions)
 
 
-def _listed(partition: Partition, values: list[str], schema: TableSchema) -> str:
+def _listed(partition: Partition, values: list[_Value]) -> str:
     rows = []
     for bound in partition.bounds:
-        limits = [spark_expression(text, schema).sql for text in bound.values]
-        rows.append(" AND ".join(f"{value} <=> {limit}" for value, limit in zip(values, limits, strict=True)))
+        pairs = zip(values, bound.values, strict=True)
+        rows.append(" AND ".join(f"{value.sql} <=> {value.limit(text)}" for value, text in pairs))
     return _any_of(rows)
 
 
@@ -110,13 +121,13 @@ def _hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) ->
     value = spark_expression(partitioning.expression or "", schema)
     n = len(partitioning.partitions)
     number = f"coalesce(abs(CAST({value.sql} AS bigint) % {n}), {_NULL_HASH % n})"
-    return PartitionRows(_among(wanted, number), value.unclear)
+    return PartitionRows(_among(wanted, number), _unclear(value))
 
 
 def _linear_hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     value = spark_expression(partitioning.expression or "", schema)
     number = f"coalesce(CAST({value.sql} AS bigint), 0)"  # of what the server hashes for NULL all lower bits are 0
-    return PartitionRows(_among(wanted, _linear(number, len(partitioning.partitions))), value.unclear)
+    return PartitionRows(_among(wanted, _linear(number, len(partitioning.partitions))), _unclear(value))
 
 
 def _key(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
@@ -146,14 +157,39 @@ def _among(wanted: list[int], number: str) -> str:
     return f"({number} IN ({', '.join(map(str, wanted))}))"
 
 
-def _column_values(partitioning: Partitioning, schema: TableSchema) -> list[str]:
-    for name in partitioning.columns:
-        if family(_column(name, schema).type) not in _COMPARABLE:
-            raise NotDerivable(f"which rows are in a partition by column {name}")
-    return [spark_expression(f"`{name}`", schema).sql for name in partitioning.columns]
+def _unclear(value: SparkExpression) -> str | None:
+    return " OR ".join(filter(None, (value.unclear, value.impossible))) or None
 
 
-def _column(name: str, schema: TableSchema):
+def _computed(value: SparkExpression, schema: TableSchema) -> _Value:
+    return _Value(value.sql, lambda bound: spark_expression(bound, schema).sql)
+
+
+def _column_values(partitioning: Partitioning, schema: TableSchema) -> list[_Value]:
+    columns = [_column(name, schema) for name in partitioning.columns]
+    for column in columns:
+        if family(column.type) not in _COMPARABLE:
+            raise NotDerivable(f"which rows are in a partition by column {column.name}")
+    return [
+        _date_text(column) if schema.as_text and column.type.name in DATED
+        else _computed(spark_expression(quote(column.name), schema), schema)
+        for column in columns
+    ]  # fmt: skip
+
+
+def _date_text(column: Column) -> _Value:
+    """Dates as texts compare as the server compares dates, of the calendar or not."""
+
+    def limit(bound: str) -> str:
+        found = "NULL" if bound.upper() == "NULL" else date_literal(bound.strip("'\""), column.type)
+        if found is None:
+            raise NotDerivable(f"which rows are in a partition by column {column.name} up to {bound}")
+        return found
+
+    return _Value(quote(column.name), limit)
+
+
+def _column(name: str, schema: TableSchema) -> Column:
     at = schema.position(name)
     if at is None:
         raise NotDerivable(f"which rows are in a partition by column {name}")

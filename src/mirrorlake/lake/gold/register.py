@@ -126,7 +126,9 @@ class TableRegister:
                 self._entries[entry.name] = entry
 
 
-def mirror_id(database: str, table: str, lsn: int) -> str:
-    """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE."""
+def mirror_id(schema: TableSchema, lsn: int) -> str:
+    """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE. So is one
+    that holds text: a CREATE that was not recorded may be repeated with other options."""
+    database, table = schema.database, schema.table
     legible = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")
-    return f"{legible[:80]}__{lsn:x}"
+    return f"{legible[:80]}__{lsn:x}" + ("__text" if schema.as_text else "")

@@ -110,16 +110,18 @@ class RowEpochs:
     def _apply(
         self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
     ) -> StepCommit:
-        lake, session, types, key = self._lake, self.session(), mirror_types(entry.schema), entry.schema.primary_key
+        lake, session, schema = self._lake, self.session(), entry.schema
+        types, key = mirror_types(schema), schema.primary_key
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
+        invalid = _n_nulls(changes, entry)
         payload = lake.payload(
-            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=changes.n_invalid
+            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=invalid
         )
         if not key:
-            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, types, self._sizes)
+            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes)
             return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
         mirror = lake.names.mirror(entry.mirror_id)
-        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, types, key, self._sizes, mirror)
+        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
         is_new = changes.only_inserts and entry.code != DDL_IGNORED
         if is_new or (planned and planned.version == 0):
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
@@ -157,10 +159,15 @@ class RowEpochs:
 
 def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
     return tuple(
-        (".".join(changes.name), changes.n_invalid)
-        for (changes, _), step in zip(work, steps, strict=True)
-        if changes.n_invalid and isinstance(step, EpochTable)
+        (".".join(changes.name), n)
+        for (changes, entry), step in zip(work, steps, strict=True)
+        if (n := _n_nulls(changes, entry)) and isinstance(step, EpochTable)
     )
+
+
+def _n_nulls(changes: TableChanges, entry: TableEntry) -> int:
+    """How many invalid values are NULL in the mirror."""
+    return 0 if entry.schema.as_text else changes.n_invalid
 
 
 def _has_lost_race(error: Exception) -> bool:

@@ -47,8 +47,8 @@ def create(spark: SparkSession, names: LakeNames) -> None:
 
 
 def mirror_types(schema: TableSchema) -> dict[str, str]:
-    """Spark type, in DDL spelling, of each of the source's columns."""
-    return {column.name: spark_type(column.type) for column in schema.columns}
+    """Spark type, in DDL spelling, of each of the source's columns. schema: the mirror's."""
+    return {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
 
 
 def create_mirror_statement(mirror: str, schema: TableSchema) -> str:

@@ -1,0 +1,41 @@
+"""Dates and times that a mirror holds as the text that the server shows, a TIMESTAMP's in UTC, in Spark SQL."""
+
+from __future__ import annotations
+
+import re
+
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.delta.names import literal
+from mirrorlake.lake.delta.types import spark_type
+
+_LITERAL = re.compile(r"(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:[.](\d{1,6}))?)?")
+
+
+def shown(sql: str, kind: ColumnType) -> str:
+    """A DATE, TIMESTAMP_NTZ or TIMESTAMP as a column of this type shows it."""
+    return f"date_format({sql}, {literal(_text('yyyy-MM-dd', 'HH:mm:ss', _digits(kind) * 'S', kind))})"
+
+
+def meant(text: str, kind: ColumnType) -> str:
+    """What a column's text shows; NULL where no calendar has it. (Spark has a year 0, and counts other days in it.)"""
+    return f"IF({text} LIKE '0000-%', NULL, try_cast({text} AS {spark_type(kind)}))"
+
+
+def zero_date(kind: ColumnType) -> str:
+    return literal(_text("0000-00-00", "00:00:00", _digits(kind) * "0", kind))
+
+
+def date_literal(text: str, kind: ColumnType) -> str | None:
+    """A literal of DDL as a DATE or DATETIME column shows it; None where it takes the server to read it."""
+    found = _LITERAL.fullmatch(text)
+    if not found or kind.name == "date" and found[2] or len(found[3] or "") > _digits(kind):
+        return None
+    return literal(_text(found[1], found[2] or "00:00:00", (found[3] or "").ljust(_digits(kind), "0"), kind))
+
+
+def _digits(kind: ColumnType) -> int:
+    return kind.fraction_digits or 0
+
+
+def _text(date: str, clock: str, fraction: str, kind: ColumnType) -> str:
+    return date if kind.name == "date" else f"{date} {clock}" + ("." + fraction if fraction else "")
