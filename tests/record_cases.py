@@ -38,6 +38,11 @@ def case_names(flavor: str | None = None) -> list[str]:
     return [name for name in names if not (CASES / name / "source.sql").read_text().startswith(tuple(others))]
 
 
+def holds_text(name: str) -> bool:
+    """Whether gold is to have its invalid values as text: ``-- invalid values: text`` in the first line."""
+    return (CASES / name / "source.sql").read_text().startswith("-- invalid values: text\n")
+
+
 def case_database(name: str) -> str:
     return "case_" + name.replace("-", "_")
 
@@ -99,7 +104,9 @@ class _Session:
     def tables(self) -> dict[str, list[str]]:
         """The rows of every table that must be mirrored."""
         kept = set(source_tables(self.connection, self.database)) - set(refused_tables(self.name))
-        return {table: sorted(source_rows(self.connection, self.database, table)) for table in sorted(kept)}
+        shown = holds_text(self.name)
+        rows = {table: source_rows(self.connection, self.database, table, dates_as_text=shown) for table in kept}
+        return {table: sorted(rows[table]) for table in sorted(rows)}
 
 
 def _is_definition(text: str) -> bool:

@@ -65,8 +65,8 @@ REFUSALS: dict[str, str] = {
     "definition-mismatch": "The log's table map and the known definition differ; copy the table again.",
     "ddl-unsupported": "This statement is not replayed yet; copy the table again after it.",
     "needs-resync": "What the statement did to rows that exist does not follow from the log; copy the table again after it.",
-    "invalid-key": "Correct the key values in the source (a zero date, bytes that are no text), then copy the table again.",
-    "invalid-value": "Correct the values in the source and copy the table again; or mirror it with --invalid-values null.",
+    "invalid-key": "Correct the key values in the source, then copy the table again; dates may be mirrored with --invalid-values text.",
+    "invalid-value": "Correct the values in the source and copy the table again; or mirror it with --invalid-values null or text.",
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; copy the table.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",

@@ -12,7 +12,7 @@ import pytest
 
 from mirrorlake.errors import REFUSALS
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING
-from tests.record_cases import CASES, LOGS, case_database, case_names, refused_tables
+from tests.record_cases import CASES, LOGS, case_database, case_names, holds_text, refused_tables
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS
 
@@ -24,7 +24,8 @@ def lake(request, spark, tmp_path_factory, is_long):
     run = LakeRun(spark, LOGS / request.param, tmp_path_factory.mktemp("cases") / "lake")
     run.ingest()
     run.assemble()
-    run.apply(tables=tuple(f"{case_database(name)}.*" for name in cases))
+    as_text = {f"{case_database(name)}.*": "text" for name in cases if holds_text(name)}
+    run.apply(tables=tuple(f"{case_database(name)}.*" for name in cases), invalid_values_of=as_text)
     gold = run.gold()
     return cases, {entry.name: (entry, gold.get(entry.name)) for entry in run.register}
 

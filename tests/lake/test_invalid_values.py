@@ -1,4 +1,4 @@
-"""Values that no mirror can hold: NULL and counted, or their table is refused, as the options say."""
+"""Values that no mirror can hold: NULL and counted, or text, or their table is refused, as the options say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.log_extent import place_of
+from mirrorlake.jobs.replicate import apply_hop
 from mirrorlake.jobs.report import Report, report_apply
 from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.net_effect import Sizes
+from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
@@ -77,3 +81,38 @@ def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark,
     assert entry.reason == f"a row at {file:06d}:{offset} has a value that its mirror cannot hold"
     report_apply(run.options(), spark)
     assert run.register.get(("shop", "orders")) == entry
+
+
+def test_a_mirror_holds_text_or_dates_as_its_create_was_applied_whatever_the_options_are_later(spark, tmp_path):
+    run = LakeRun.up_to_silver(spark, LOG, tmp_path)
+    next(apply_hop(run.lake, run.options(invalid_values_of={"shop.o*": "text"})).apply())  # no end of it is recorded
+    report = report_apply(run.options(invalid_values="refuse", invalid_values_of={"shop.visits": "text"}), spark)
+    assert [(each.hop, each.refused, each.invalid) for each in report.rows if each.hop.startswith("apply")] == [
+        ("apply ddl", "", ""), ("apply rows", "", ""), ("apply ddl", "", ""), ("apply rows", "", "shop.visits: 1"),
+    ]  # fmt: skip
+    shown = [row(3, "0000-00-00"), row(1, "2024-01-10"), row(2, "2024-01-10")]
+    assert run.gold() == lines("visits") | {
+        ("shop", "orders"): [canonical_row(each) for each in shown],
+        ("shop", "offers"): [canonical_row({"id": 1, "ended": "0000-00-00"})],
+    }
+    assert [entry.mirror_id.endswith("__text") for entry in run.register] == [True, True, False]
+
+
+def test_dates_are_keys_as_text_and_workers_show_them_too(spark, tmp_path):
+    column = Column("day", ColumnType("date"), False)
+    days = TableSchema("shop", "days", (column, Column("n", ColumnType("int"), True)), ("day",))
+    zero, partial, valid = ({"day": day, "n": 1} for day in (ZERO, (2024, 2, 0), DAY))
+    log = Log(
+        "mysql",
+        [
+            Ddl("CREATE TABLE days (day DATE PRIMARY KEY, n INT)", "shop"),
+            Transaction([Insert(days, [zero, partial, valid])]),
+            Transaction([Update(days, [(zero, zero | {"n": 2}), (valid, valid | {"day": (2024, 2, 30)})])]),
+            Transaction([Delete(days, [partial])]),
+        ],
+    )
+    run = LakeRun.up_to_silver(spark, log, tmp_path)
+    rules, sizes = TableRules(invalid_values=lambda *_: "text"), Sizes(local=0, per_task=2)
+    assert [each.refused for each in ApplyHop(run.lake, rules, epoch_changes=3, sizes=sizes).apply()] == [(), (), ()]
+    rows = [{"day": "0000-00-00", "n": 2}, {"day": "2024-02-30", "n": 1}]
+    assert run.gold() == {("shop", "days"): [canonical_row(each) for each in rows]}

@@ -9,6 +9,8 @@ A canonical row is one line of JSON: column name -> text, names sorted, None for
     DATETIME, TIMESTAMP     2024-02-29 23:59:59.000000, TIMESTAMP in UTC
     binary, BLOB, GEOMETRY  lower-case hex
     text, ENUM, SET, TIME   itself
+
+Of a mirror that holds invalid values as text dates are texts, as the server shows them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import pymysql
 _SELECTED = {
     "float": "{} + 0e0",  # the server prints a FLOAT with six digits; as a double it prints all that there are
     "time": "CAST({} AS CHAR)",  # the driver would make a duration of it
+    "shown date": "CAST({} AS CHAR)",
     "vector": "CAST({} AS BINARY)",  # the driver would take it for text
 }
 _DATED = ("date", "datetime", "timestamp")
@@ -70,7 +73,7 @@ def canonical_row(row: Mapping[str, object]) -> str:
     return json.dumps({name: canonical_value(row[name]) for name in sorted(row)}, ensure_ascii=False)
 
 
-def source_rows(connection: pymysql.Connection, database: str, table: str) -> list[str]:
+def source_rows(connection: pymysql.Connection, database: str, table: str, *, dates_as_text: bool = False) -> list[str]:
     """The canonical rows of a table on the source. Sets the session's time zone to UTC."""
     with connection.cursor() as cursor:
         cursor.execute("SET time_zone = '+00:00'")
@@ -80,6 +83,8 @@ def source_rows(connection: pymysql.Connection, database: str, table: str) -> li
             (database, table),
         )
         types = {name: data_type.lower() for name, data_type in cursor.fetchall()}
+        if dates_as_text:
+            types = {name: "shown date" if kind in _DATED else kind for name, kind in types.items()}
         cursor.execute(f"SELECT {', '.join(map(_selected, types, types.values()))} FROM {_quoted(database, table)}")
         return [canonical_row(dict(zip(types, _decoded(types, row), strict=True))) for row in cursor]
 

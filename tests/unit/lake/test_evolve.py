@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
@@ -167,6 +169,78 @@ def test_a_new_column_with_an_invalid_date_in_rows_that_exist_stops_a_table_that
     reason = "rows that exist get a date that no calendar has in column c"
     assert refusing.work.checks == ((Check("true", reason, "invalid-value"),) if is_invalid else ())
     assert (accepted.work.steps, accepted.work.checks) == (refusing.work.steps, ())
+
+
+DATED = (
+    "create database d charset utf8mb4",
+    "create table t (id int primary key, d date, at datetime(2), s timestamp null, v varchar(9))",
+    "create table p (id int, d date, primary key (id, d)) partition by range columns (d) ("
+    "partition x values less than ('2020-01-01'), partition y values less than maxvalue)",
+    "create table q (id int, d date, primary key (id, d))",
+)
+AS_TEXT = TableRules(invalid_values=lambda *_: "text")
+OUTCOMES_AS_TEXT = {
+    "create table n like t": [("compared", "n streaming d__n__5__text", "CREATE")],
+    "alter table t add e date": [
+        ("compared", "t streaming d__t__2__text", "ADD COLUMNS (`e` string AFTER `v`)")
+    ],
+    "alter table t modify d text": [("definition", "t streaming d__t__2__text")],
+    "alter table t modify d varchar(5)": [
+        ("rebuilt", "t streaming d__t__2__text", "d = CAST(substring(`d`, 1, 5) AS string)")
+    ],
+    "alter table t modify v varchar(20), modify d date not null": [("definition", "t streaming d__t__2__text")],
+    "alter table t modify v date": [
+        ("rebuilt", "t streaming d__t__2__text", "v = CAST(NULL AS string)", "unless true")
+    ],
+    "alter table t modify d int": [("rebuilt", "t streaming d__t__2__text", "d = CAST(NULL AS int)", "unless true")],
+    "alter table t modify v varbinary(9)": [
+        ("rebuilt", "t streaming d__t__2__text", "v = CAST(substring(encode(`v`, 'UTF-8'), 1, 9) AS binary)",
+         "unless (`v` RLIKE '^0x([0-9A-F]{2})+$')")
+    ],
+    "alter table t add e date not null, add f datetime(1) default '2020-00-10', drop v": [
+        ("rebuilt", "t streaming d__t__2__text", "e = CAST('0000-00-00' AS string), f = CAST('2020-00-10 00:00:00.0'"
+         " AS string)")
+    ],
+    "alter table p truncate partition x": [
+        ("destructive", None, "DELETE (((`d` IS NULL OR `d` < '2020-01-01' OR (`d` = '2020-01-01' AND false))))")
+    ],
+    "rename table t to n": [("registered", "n streaming d__t__2__text"), ("registered", "t dropped -")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", OUTCOMES_AS_TEXT)
+def test_outcome_on_a_mirror_that_holds_text_whatever_the_option_is_later(sql):
+    for rules in (AS_TEXT, TableRules(invalid_values=lambda *_: "refuse")):
+        replay = Replay(*DATED[:1])
+        for created in DATED[1:]:
+            replay.run(created, rules=AS_TEXT)
+        expected = OUTCOMES_AS_TEXT[sql]
+        if rules is not AS_TEXT and sql.startswith("create"):
+            expected = [("compared", "n streaming d__n__5", "CREATE")]
+        assert [_changed_only(brief(outcome)) for outcome in replay.run(sql, rules=rules)] == expected
+
+
+def test_a_mirror_that_holds_dates_goes_on_with_dates_when_the_option_is_text():
+    replay = Replay(*DATED)
+    [added] = replay.run("alter table t add e date not null, add f date default '2020-00-10'", rules=AS_TEXT)
+    columns = "ADD COLUMNS (`e` date AFTER `v`, `f` date AFTER `e`)"
+    assert brief(added) == ("compared", "t streaming d__t__2", columns)
+
+
+def test_rows_are_not_exchanged_between_mirrors_that_hold_dates_and_text():
+    replay = Replay(*DATED[:3])
+    replay.run(DATED[3], rules=AS_TEXT)
+    reason = "rows came from d.{}, which holds invalid values in another way"
+    found = replay.run("alter table p exchange partition x with table q", rules=AS_TEXT)
+    assert [(outcome.entry.table, outcome.entry.code, outcome.entry.reason) for outcome in found] == [
+        ("p", "needs-resync", reason.format("q")), ("q", "needs-resync", reason.format("p")),
+    ]  # fmt: skip
+
+
+def _changed_only(found: tuple) -> tuple:
+    """Without the columns that an overwrite takes over as they are."""
+    kept = re.compile(r"\b(\w+) = CAST\(`\1` AS \w+\)(, )?")
+    return tuple(part and kept.sub("", part).removesuffix(", ") for part in found)
 
 
 def test_a_statement_that_refuses_a_refused_table_or_alters_a_dropped_one_has_no_outcome():

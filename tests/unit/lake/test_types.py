@@ -51,6 +51,14 @@ def test_every_mirrored_type_has_a_spark_type():
     assert all(spark_type(ColumnType(name, **sized.get(name, {}))) for name in MIRRORED)
 
 
+def test_dates_that_may_be_invalid_are_text_when_asked_for_and_nothing_else_changes():
+    sized = {"decimal": {"precision": 10, "scale": 0}, "bit": {"length": 8}}
+    types = [ColumnType(name, **sized.get(name, {})) for name in sorted(MIRRORED)]
+    as_text = {kind.name: spark_type(kind, as_text=True) for kind in types}
+    dates = {"date": "string", "datetime": "string", "timestamp": "string"}
+    assert as_text == {kind.name: spark_type(kind) for kind in types} | dates
+
+
 def test_a_type_without_a_mirror_is_refused_by_name():
     with pytest.raises(RefusedError, match="type 20") as refused:
         spark_type(ColumnType("type 20"))

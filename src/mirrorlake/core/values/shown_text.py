@@ -21,6 +21,7 @@ from mirrorlake.core.values.temporal import DAY_US, civil_from_days
 
 _BINARY, _STRING, _DATE = variant.BINARY << 2, variant.STRING << 2, variant.DATE << 2
 _TIMESTAMP, _TIMESTAMP_NTZ = variant.TIMESTAMP << 2, variant.TIMESTAMP_NTZ << 2
+_FRACTION_DIGITS = 6  # all are written, whatever number is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def read_shown(buf: np.ndarray, pos: np.ndarray, header: np.ndarray, digits: int
     """(how many values have another type, the texts). pos, header: as in ``variant_columns``."""
     ends = np.zeros(len(pos) + 1, np.int64)
     wrong = _measure(buf, pos, header, digits, ends)
-    out = np.empty(int(ends[-1]), np.uint8)
+    out = np.empty(int(ends[-1]) + _FRACTION_DIGITS, np.uint8)
     _write(buf, buf.ctypes.data, pos, header, digits, out.ctypes.data)
     buffers = [pa.array(header != 0).buffers()[1], pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(out)]
     return wrong, pa.Array.from_buffers(pa.string(), len(pos), buffers)

@@ -173,7 +173,7 @@ def decode_images(
     """
     rows = np.arange(len(images)) if rows is None else rows
     if not len(rows):
-        return [pa.array([], kind) for kind in columns.values()]
+        return [pa.array([], kind) for kind in arrow_types(columns).values()]
     buf, pos = locate_fields(images, list(columns), rows)
     return read_fields(buf, pos, columns, invalid)
 

@@ -149,7 +149,7 @@ class _Statement:
             reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
             return self._refused(change, (NEEDS_RESYNC, reason), entry)
         if entry.schema.as_text != other.schema.as_text:
-            reason = f"rows came from {step.other_database}.{step.other_table}, whose invalid values are kept otherwise"
+            reason = f"rows came from {'.'.join(other.name)}, which holds invalid values in another way"
             return self._refused(change, (NEEDS_RESYNC, reason), entry)
         partitioned = entry if step.is_partitioned else other
         try:

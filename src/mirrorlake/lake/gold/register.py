@@ -102,7 +102,8 @@ class TableRegister:
         return any(other and other.state != DROPPED for other in beside)
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
-        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds.
+        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds; of those that were
+        recorded before all do, for options may have been others then.
 
         of: the mirror whose refusal a group tells the first one, a commit of its own.
         """
@@ -113,11 +114,11 @@ class TableRegister:
         rows = lake.spark.createDataFrame(
             pa.Table.from_pylist([e.to_row() for e in newest.values()], schema=_ROW_SCHEMA), TABLES_COLUMNS
         )
-        append_once(
+        done = append_once(
             lake.spark, lake.names.control_tables, rows, app_id=lake.app_id(f"{HOP}/{of}" if of else HOP), lsn=epoch,
             payload=lake.payload(HOP, epoch=epoch),
         )  # fmt: skip
-        self.put(entries)
+        self.put(entries if done else TableRegister.read(lake, before=epoch + 1))
 
     def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:
