@@ -107,8 +107,12 @@ def test_dates_are_keys_as_text_and_workers_show_them_too(spark, tmp_path):
         [
             Ddl("CREATE TABLE days (day DATE PRIMARY KEY, n INT)", "shop"),
             Transaction([Insert(days, [zero, partial, valid])]),
-            Transaction([Update(days, [(zero, zero | {"n": 2}), (valid, valid | {"day": (2024, 2, 30)})])]),
-            Transaction([Delete(days, [partial])]),
+            Transaction(
+                [
+                    Update(days, [(zero, zero | {"n": 2}), (valid, valid | {"day": (2024, 2, 30)})]),
+                    Delete(days, [partial]),
+                ]
+            ),
         ],
     )
     run = LakeRun.up_to_silver(spark, log, tmp_path)
