@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema import ddl_statements as ddl
+from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.ddl_definition import Dialect
 from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
 from mirrorlake.core.schema.engines import why_engine_loses_rows
@@ -150,7 +151,8 @@ def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
             return Add(column.name, needs_empty="rows that exist get the time of the statement")
         return Add(column.name, Default(NOW, moment.now))
     if default.kind == "expression":
-        return Add(column.name, needs_empty="rows that exist get what an expression gives")
+        value = constant(default.text)
+        return Add(column.name, value, None if value else "rows that exist get what an expression gives")
     return Add(column.name, default)
 
 

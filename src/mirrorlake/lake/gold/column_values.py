@@ -8,7 +8,7 @@ from datetime import datetime
 
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
-from mirrorlake.core.schema.types import STRINGS, ColumnType
+from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversions import NotDerivable, conversion, family
@@ -34,7 +34,8 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> str:
 
 
 def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
-    """What rows that exist get in a new generated column: sums and products of integers. old: the table before it.
+    """What rows that exist get in a new generated column: sums and products of integers and decimals. old: the table
+    before it.
 
     Raises NotDerivable.
     """
@@ -42,9 +43,9 @@ def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
     if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
         raise NotDerivable(unknown)
     try:
-        computed = spark_expression(text, old)
-        sql = f"CAST({computed.sql} AS bigint)"
-        found = conversion(Column(column.name, ColumnType("bigint")), replace(column, generated=None), mode)
+        computed = spark_expression(text, old, with_decimals=True)
+        sql = f"CAST({computed.sql} AS {spark_type(computed.type)})"
+        found = conversion(Column(column.name, computed.type), replace(column, generated=None), mode)
     except NotDerivable:
         raise NotDerivable(unknown) from None
     if found.fails or computed.impossible:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -23,7 +23,9 @@ from mirrorlake.lake.gold.widening import widens_in_place
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one."""
+    """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one. invalid:
+    true for a row that gets a date which no calendar has, and NULL here.
+    """
 
     name: str
     type: str
@@ -31,6 +33,7 @@ class _Place:
     old_type: str | None
     sql: str
     checks: tuple[Check, ...] = ()
+    invalid: str | None = None
 
     @property
     def is_in_place(self) -> bool:
@@ -54,7 +57,8 @@ def new_layout(
     places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
     checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
     if refuses_invalid:
-        checks += tuple(_checks_of_invalid(columns, places))
+        reason = "rows that exist get a date that no calendar has in column {}"
+        checks += tuple(Check(p.invalid, reason.format(p.name), INVALID_VALUE) for p in places if p.invalid)
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
@@ -74,15 +78,6 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
             yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
 
 
-def _checks_of_invalid(columns: Sequence[Keep | Add], places: Sequence[_Place]) -> Iterator[Check]:
-    """A value that is NULL in the mirror only."""
-    for step, place in zip(columns, places, strict=True):
-        if isinstance(step, Add) and step.value is not None and place.sql == "NULL" and not place.checks:
-            yield Check(
-                "true", f"rows that exist get a date that no calendar has in column {place.name}", INVALID_VALUE
-            )
-
-
 def _names(expression: str, column: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression.casefold()) is not None
 
@@ -97,35 +92,36 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
 
 
 def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
-    checks: tuple[Check, ...] = ()
+    place = _Place(column.name, spark_type(column.type, as_text=old.as_text), None, None, "NULL")
+    if isinstance(step, Keep):
+        place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
     try:
-        if isinstance(step, Keep):
-            sql, checks = _kept(column, step.old, mode, old)
-        else:
-            sql = _added(column, step, mode, old)
+        return (
+            _kept(place, column, step.old, mode, old)
+            if isinstance(step, Keep)
+            else _added(place, column, step, mode, old)
+        )
     except NotDerivable as stop:
-        sql, checks = "NULL", (Check("true", str(stop)),)
-    kind = spark_type(column.type, as_text=old.as_text)
-    if not isinstance(step, Keep):
-        return _Place(column.name, kind, None, None, sql, checks)
-    return _Place(column.name, kind, step.old.name, spark_type(step.old.type, as_text=old.as_text), sql, checks)
+        return replace(place, checks=(Check("true", str(stop)),))
 
 
-def _kept(column: Column, before: Column, mode: ServerMode, old: TableSchema) -> tuple[str, tuple[Check, ...]]:
+def _kept(place: _Place, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _Place:
     found: Conversion = (text_conversion if old.as_text else conversion)(before, column, mode)
     name = quote(before.name)
     checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
-    return found.sql.replace("{}", name), checks
+    invalid = found.invalid and found.invalid.replace("{}", name)
+    return replace(place, sql=found.sql.replace("{}", name), checks=checks, invalid=invalid)
 
 
-def _added(column: Column, step: Add, mode: ServerMode, old: TableSchema) -> str:
+def _added(place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:
     if column.generated is not None:
-        return computed_value(column, old, mode)
+        return replace(place, sql=computed_value(column, old, mode))
     if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
     if step.value is None:
-        return "NULL"
-    return (text_of if old.as_text else value_of)(step.value, column, mode)
+        return place
+    sql = (text_of if old.as_text else value_of)(step.value, column, mode)
+    return replace(place, sql=sql, invalid="true" if sql == "NULL" else None)
 
 
 def _clauses(before: list[str], places: list[_Place]) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.conversions import NotDerivable, family
 from mirrorlake.lake.gold.date_text import meant
@@ -31,39 +31,56 @@ _OF_A_TEXT = {
     "QUARTER": "((CAST(substring({}, 6, 2) AS int) + 2) DIV 3)",
 }  # fmt: skip
 """Of a date that the mirror holds as text: the server takes these of any date, of the calendar or not."""
+_DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20  # as decimals of Spark
 _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkExpression:
     """unclear: true where a date is NULL, which stands for a zero date too, and that has another value.
-    impossible: true where a date that is held as text is neither the zero date nor one of the calendar.
+    impossible: true where a date that is held as text is neither the zero date nor one of the calendar. type: of the
+    value, large enough for every one.
     """
 
     sql: str
     unclear: str | None = None
     impossible: str | None = None
+    type: ColumnType = ColumnType("bigint")
 
 
-def spark_expression(text: str, schema: TableSchema) -> SparkExpression:
-    """Raises NotDerivable."""
-    reader = _Reader(text, schema)
+def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = False) -> SparkExpression:
+    """with_decimals: columns may be DECIMAL. Raises NotDerivable."""
+    reader = _Reader(text, schema, (*_NUMBERS, *_DATES, *(("decimal",) if with_decimals else ())))
     try:
-        sql = reader.read()
+        sql, kind = reader.read(), reader.type
     except (LexError, ParseError):
         raise NotDerivable(f"which rows are in a partition by {text}") from None
     unclear = " OR ".join(f"{name} IS NULL" for name in reader.dates) or None
-    return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None)
+    return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None, kind)
 
 
 class _Reader:
-    """dates: the date columns met so far. impossible: of those that are text, what is true for other dates."""
+    """families: of the columns. dates: the date columns met so far. impossible: of those that are text, what is true
+    for other dates.
+    """
 
-    def __init__(self, text: str, schema: TableSchema):
+    def __init__(self, text: str, schema: TableSchema, families: tuple[str, ...]):
         self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
-        self._schema = schema
+        self._schema, self._families = schema, families
+        self._decimals: list[ColumnType] = []
+        self._other_digits = 0
         self.dates: list[str] = []
         self.impossible: list[str] = []
+
+    @property
+    def type(self) -> ColumnType:
+        """As if all were multiplied: Spark rounds what needs more than 38 digits."""
+        if not self._decimals:
+            return ColumnType("bigint")
+        digits = self._other_digits + sum(kind.precision + 1 for kind in self._decimals)
+        if digits > MAX_DECIMAL_DIGITS:
+            raise self._tokens.unexpected()
+        return ColumnType("decimal", precision=38, scale=sum(kind.scale for kind in self._decimals))
 
     def read(self) -> str:
         sql = self._sum()
@@ -90,6 +107,7 @@ class _Reader:
         if tokens.accept("("):
             return self._closed(self._sum())
         if tokens.peek().kind is Kind.NUMBER:
+            self._other_digits += _DIGITS_OF_INT
             return str(tokens.number())
         if tokens.peek().kind is Kind.STRING:
             return literal(tokens.string())
@@ -97,7 +115,7 @@ class _Reader:
             return "NULL"
         if tokens.peek(1).is_symbol("("):
             return self._function(tokens.name().upper())
-        return self._column((*_NUMBERS, *_DATES))
+        return self._column(self._families)
 
     def _function(self, name: str) -> str:
         self._tokens.expect("(")
@@ -107,6 +125,11 @@ class _Reader:
                 return self._closed(f"abs({first})")
             self._tokens.expect(",")
             return self._closed(f"({first} % {self._sum()})")
+        if name in ("COALESCE", "IFNULL"):
+            values = [self._sum()]
+            while self._tokens.accept(","):
+                values.append(self._sum())
+            return self._closed(f"coalesce({', '.join(values)})")
         if name in _OF_A_DATE:
             return self._closed(self._of_a_date(name))
         if name == "UNIX_TIMESTAMP":
@@ -145,4 +168,8 @@ class _Reader:
             raise self._tokens.unexpected()
         if column.type.name == "bigint" and column.type.unsigned:
             raise self._tokens.unexpected()  # the server's arithmetic on large values is unsigned
+        if column.type.name == "decimal":
+            self._decimals.append(column.type)
+        else:
+            self._other_digits += _DIGITS_OF_BIGINT
         return quote(column.name)

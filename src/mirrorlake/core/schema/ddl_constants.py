@@ -1,0 +1,90 @@
+"""A DEFAULT's expression of constants -> the literal that it stands for, where every server gets the same.
+
+    sum       term, then + or - and a term, any number of times
+    term      factor, then * and a factor, any number of times
+    factor    - factor, (sum), an integer, a string, or CONCAT, UPPER, UCASE, LOWER, LCASE of such
+
+Integers have 63 bits and texts are ASCII where their case changes. Of anything else there is no constant.
+"""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.ddl_lexer import Kind, LexError
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.tables import Default
+
+_LARGEST = 2**63 - 1
+_CASES = {"UPPER": str.upper, "UCASE": str.upper, "LOWER": str.lower, "LCASE": str.lower}
+
+
+def constant(text: str) -> Default | None:
+    """text: a Default's of kind ``expression``."""
+    if "\\" in text:  # which may or may not escape, by an sql_mode that the text does not tell
+        return None
+    reader = _Reader(text)
+    try:
+        value = reader.read()
+    except (LexError, ParseError):
+        return None
+    return Default("string", value) if isinstance(value, str) else Default("number", str(value))
+
+
+class _Reader:
+    def __init__(self, text: str):
+        self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
+
+    def read(self) -> int | str:
+        value = self._sum()
+        if not self._tokens.at_end:
+            raise self._tokens.unexpected()
+        return value
+
+    def _sum(self) -> int | str:
+        value = self._term()
+        while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
+            value = self._integer(self._number(value) + (1 if operator == "+" else -1) * self._number(self._term()))
+        return value
+
+    def _term(self) -> int | str:
+        value = self._factor()
+        while self._tokens.accept("*"):
+            value = self._integer(self._number(value) * self._number(self._factor()))
+        return value
+
+    def _factor(self) -> int | str:
+        tokens = self._tokens
+        if tokens.accept("-"):
+            return -self._number(self._factor())
+        if tokens.accept("("):
+            return self._closed(self._sum())
+        if tokens.peek().kind is Kind.NUMBER:
+            return self._integer(tokens.number())
+        if tokens.peek().kind is Kind.STRING:
+            return tokens.string()
+        return self._function(tokens.name().upper())
+
+    def _function(self, name: str) -> str:
+        self._tokens.expect("(")
+        if name == "CONCAT":
+            parts = [str(self._sum())]
+            while self._tokens.accept(","):
+                parts.append(str(self._sum()))
+            return self._closed("".join(parts))
+        text = self._closed(self._sum())
+        if name not in _CASES or not isinstance(text, str) or not text.isascii():
+            raise self._tokens.unexpected()
+        return _CASES[name](text)
+
+    def _closed(self, value):
+        self._tokens.expect(")")
+        return value
+
+    def _number(self, value: int | str) -> int:
+        if isinstance(value, str):
+            raise self._tokens.unexpected()
+        return value
+
+    def _integer(self, value: int) -> int:
+        if abs(value) > _LARGEST:
+            raise self._tokens.unexpected()
+        return value
