@@ -15,7 +15,8 @@ from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import DATED, STRINGS, ColumnType
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.column_values import value_of
-from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, any_of, conversion
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of
+from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.date_text import date_literal, meant, shown, zero_date
 
 _ZERO = re.compile(r"0000-00-00( 00:00:00([.]0{1,6})?)?")

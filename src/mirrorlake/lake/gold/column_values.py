@@ -11,7 +11,8 @@ from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.conversions import NotDerivable, conversion, family
+from mirrorlake.lake.gold.conversion import NotDerivable, family
+from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.partition_expressions import spark_expression
 from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc

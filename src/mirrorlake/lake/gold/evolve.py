@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Exchange, From, Remove
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
-from mirrorlake.lake.gold.conversions import NotDerivable
+from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
 from mirrorlake.lake.gold.mirror_steps import UNCLEAR, Check, Create, Delete, ExchangeRows, Stop, Work

@@ -15,7 +15,8 @@ from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.column_values import computed_value, value_of
-from mirrorlake.lake.gold.conversions import Conversion, NotDerivable, conversion
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
+from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.register import INVALID_VALUE
 from mirrorlake.lake.gold.widening import widens_in_place

@@ -16,7 +16,7 @@ from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
 from mirrorlake.lake.delta.names import literal, quote
-from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import meant
 
 _DAY_NUMBER_OF_EPOCH = 719528  # TO_DAYS('1970-01-01')

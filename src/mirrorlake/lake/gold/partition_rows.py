@@ -13,7 +13,7 @@ from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.lake.delta.names import quote
-from mirrorlake.lake.gold.conversions import NotDerivable, family
+from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
 from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
 from mirrorlake.lake.gold.partition_hashes import key_hash

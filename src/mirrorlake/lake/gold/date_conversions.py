@@ -1,0 +1,62 @@
+"""Conversions of dates and times."""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.row_steps import ServerMode
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
+from mirrorlake.lake.gold.date_text import shown
+from mirrorlake.lake.gold.text_conversions import into_text
+from mirrorlake.lake.gold.time_text import with_digits
+from mirrorlake.lake.gold.time_zones import from_utc, to_utc
+
+_FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP'2038-01-19 03:14:07'"
+_HALF_A_SECOND = " + INTERVAL '0.5' SECOND"
+
+
+def to_date(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    local = _local("{}", old, mode)
+    is_cut = mode.flavor == "mariadb" or mode.truncates_fractions or not old.type.fraction_digits
+    return Conversion(f"CAST({local}{'' if is_cut else _HALF_A_SECOND} AS date)")
+
+
+def to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql = "CAST({} AS timestamp_ntz)" if old.type.name == "date" else "{}"
+    if old.type.name == "timestamp" and new.type.name == "datetime":
+        sql = _local(sql, old, mode)
+    if old.type.name != "timestamp" and new.type.name == "timestamp":
+        sql = to_utc(sql, mode.time_zone)
+        if sql is None:
+            raise NotDerivable(f"column {new.name} depends on time zone {mode.time_zone}")
+    digits = new.type.fraction_digits or 0
+    if digits < (old.type.fraction_digits or 0):
+        sql = _fewer_digits(sql, digits, new, mode)
+    if new.type.name != "timestamp" or old.type.name == "timestamp" or mode.is_strict:
+        return Conversion(sql)
+    return Conversion(sql, f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}")
+
+
+def moment_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text(shown(_local("{}", old, mode), old.type), new, mode)
+
+
+def time_to_time(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return Conversion(
+        with_digits(old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions)
+    )
+
+
+def _local(sql: str, old: Column, mode: ServerMode) -> str:
+    if old.type.name != "timestamp":
+        return sql
+    found = from_utc(sql, mode.time_zone)
+    if found is None:
+        raise NotDerivable(f"column {old.name} depends on time zone {mode.time_zone}")
+    return found
+
+
+def _fewer_digits(sql: str, digits: int, new: Column, mode: ServerMode) -> str:
+    unit = 10 ** (6 - digits)
+    micros = f"unix_micros(CAST({sql} AS timestamp))" + ("" if mode.truncates_fractions else f" + {unit // 2}")
+    return f"CAST(timestamp_micros(({micros}) - pmod({micros}, {unit})) AS {spark_type(new.type)})"

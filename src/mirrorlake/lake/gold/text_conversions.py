@@ -1,0 +1,74 @@
+"""Conversions of and to text, and of bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.schema.row_steps import ServerMode
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import BLOBS, STRINGS, TEXTS
+from mirrorlake.lake.gold.charset_sql import NOT_ASCII, decoded, encoded, replaced
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of
+
+_TEXT_BYTES = dict(zip(TEXTS, (255, 65535, 2**24 - 1, 2**32 - 1), strict=True))
+_CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
+"""Character set -> those whose every character it has."""
+
+
+def to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    charset, before = new.type.charset, old.type.charset
+    is_lossless = mode.is_strict or charset == before or before in _CONTAINED.get(charset or "", ())
+    if is_lossless:
+        return into_text("{}", new, mode, old)
+    sql = replaced("{}", charset)
+    if sql:
+        return into_text(sql, new, mode, old)
+    found = into_text("{}", new, mode, old)
+    return replace(found, fails=any_of(found.fails, f"{{}} RLIKE '{NOT_ASCII}'"))
+
+
+def digits_as_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if old.is_zerofill:
+        raise NotDerivable(f"column {new.name} came from a ZEROFILL column")
+    sql = "lpad(CAST({} AS string), 4, '0')" if old.type.name == "year" else "CAST({} AS string)"
+    return into_text(sql, new, mode)
+
+
+def shown_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text("{}", new, mode)
+
+
+def into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
+    kind = new.type
+    if kind.name in _TEXT_BYTES:
+        fits = old is not None and old.type.name in _TEXT_BYTES and _TEXT_BYTES[old.type.name] <= _TEXT_BYTES[kind.name]
+        if fits or mode.is_strict:
+            return Conversion(sql)
+        return Conversion(sql, f"octet_length({sql}) > {_TEXT_BYTES[kind.name]}")
+    if not (old and old.type.name in ("char", "varchar") and old.type.length <= kind.length):
+        sql = f"substring({sql}, 1, {kind.length})"
+    return Conversion(f"rtrim({sql})" if kind.name == "char" and not (old and old.type.name == "char") else sql)
+
+
+def to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql, kind, fails = "{}", new.type, None
+    if old.type.name in STRINGS:
+        found = encoded(sql, old.type.charset)
+        if found is None:
+            raise NotDerivable(f"column {new.name} became binary out of character set {old.type.charset}")
+        sql, fails = found
+    if kind.name in BLOBS:
+        limit = _TEXT_BYTES[TEXTS[BLOBS.index(kind.name)]]
+        fails = any_of(fails, None if mode.is_strict else f"octet_length({sql}) > {limit}")
+    else:
+        sql = f"substring({sql}, 1, {kind.length})"
+    return Conversion(f"rpad({sql}, {kind.length}, X'00')" if kind.name == "binary" else sql, fails)
+
+
+def binary_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    found = decoded("{}", new.type.charset)
+    if found is None:
+        raise NotDerivable(f"column {new.name} became text in character set {new.type.charset}")
+    text, fails = found
+    converted = into_text(text, new, mode)
+    return replace(converted, fails=any_of(converted.fails, fails))
