@@ -38,7 +38,10 @@ class Case:
         self.random = Random(f"{seed} {number}")
         self.history = random_history(seed + number, items=items, tables=2, keyless=0.4)
         options = {"checksum": self.random.random() < 0.8, "compression": self.random.random() < 0.5}
-        self.log = partial_log(self.history, self.random, FLAVORS[number % 2], **options)
+        flavor = FLAVORS[number % 2]
+        if flavor == "mariadb":
+            options["fragment_bytes"] = self.random.choice((0, 100))
+        self.log = partial_log(self.history, self.random, flavor, **options)
         self.files = encode_logs(self.log, self.random.choice((None, 4_000, 15_000)))
         self.bytes = sum(len(encoded.data) for encoded in self.files)
 

@@ -143,6 +143,7 @@ class Log:
 
     metadata: what TABLE_MAP says about columns: "FULL", "MINIMAL" (MySQL's default) or "NO_LOG" (MariaDB's).
     compression: MySQL writes transactions, MariaDB events compressed.
+    fragment_bytes: MariaDB 12.3 writes longer rows events in fragments (binlog_row_event_fragment_threshold); 0: never.
     gtid_mode: MySQL without it writes ANONYMOUS_GTID. end: how the last file ends: "stop" or "open" (in use).
     first_timestamp: seconds; each item is a second later.
     """
@@ -152,6 +153,7 @@ class Log:
     checksum: bool = True
     metadata: str = "FULL"
     compression: bool = False
+    fragment_bytes: int = 0
     gtid_mode: bool = True
     server_id: int = 7
     server_uuid: str = SERVER_UUID

@@ -29,6 +29,7 @@ from tests.support.binlog_spec import (
     Update,
 )
 from tests.support.compressed_events import as_mariadb_compressed, as_payload
+from tests.support.fragmented_events import FRAGMENTED_TYPES, in_fragments, rows_event, server_cuts
 from tests.support.table_map_encoding import logged_columns, present_bitmap, rows_images, table_map_body, value_options
 
 _ROWS_EVENT_BYTES = 8192
@@ -156,6 +157,8 @@ class _Writer:
     def _group(self, item: Transaction | Ddl) -> None:
         self.xid += 1
         bodies = [self._ddl(item)] if isinstance(item, Ddl) else list(self._transaction(item))
+        if self.log.fragment_bytes:
+            bodies = [piece for body in bodies for piece in self._in_fragments(body)]
         if self.log.compression:
             bodies = self._compressed(item, bodies)
         self._event(*self._gtid(item, bodies))
@@ -167,6 +170,13 @@ class _Writer:
             return [as_mariadb_compressed(body) for body in bodies]
         is_whole = isinstance(item, Transaction) and item.end
         return [as_payload(bodies, self.now, self.log.server_id)] if is_whole else bodies
+
+    def _in_fragments(self, body: Body) -> list[Body]:
+        log = self.log
+        if body[0] not in FRAGMENTED_TYPES or events.HEADER_BYTES + len(body[1]) <= log.fragment_bytes:
+            return [body]
+        event = rows_event(body, self.now, log.server_id, checksum=log.checksum, compression=log.compression)
+        return in_fragments(event, server_cuts(len(event), log.fragment_bytes))
 
     def _ddl(self, ddl: Ddl) -> Body:
         self._forget_table_ids()

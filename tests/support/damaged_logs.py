@@ -68,6 +68,9 @@ def seed_logs() -> list[SeedLog]:
         for seed, compression in ((1, False), (2, True)):
             for encoded in encode_logs(random_history(seed, items=60).log(flavor, compression=compression)):
                 logs.append(_split(flavor, encoded.data))
+            if flavor == "mariadb":
+                log = random_history(seed, items=60).log(flavor, compression=compression, fragment_bytes=100)
+                logs += [_split(flavor, encoded.data) for encoded in encode_logs(log)]
             if flavor == "mysql":
                 items = PartialJson(Random(seed)).items
                 logs += [_split(flavor, e.data) for e in encode_logs(Log(flavor, items, compression=compression))]

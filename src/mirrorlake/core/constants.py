@@ -49,6 +49,7 @@ class EventType(IntEnum):
     MARIADB_GTID_LIST = 163
     START_ENCRYPTION = 164
     QUERY_COMPRESSED = 165
+    PARTIAL_ROW_DATA = 172
 
 
 class EventFlag(IntEnum):

@@ -65,21 +65,19 @@ def _event_roles() -> np.ndarray:
     roles[[2, 165]] = ROLE_QUERY  # also compressed, which BEGIN, COMMIT and ROLLBACK are too short for
     # TABLE_MAP, rows v1 and v2, PARTIAL_UPDATE_ROWS, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
     roles[[19, 23, 24, 25, 30, 31, 32, 39, 29, 160, 5, 13, 14]] = ROLE_PART
-    roles[166:172] = ROLE_PART  # compressed rows v1 and v2
+    roles[166:173] = ROLE_PART  # compressed rows v1 and v2, PARTIAL_ROW_DATA
     roles[[9, 11, 17, 18]] = ROLE_PART  # LOAD DATA in statement format: the file's blocks, then the statement
     roles[[16, 38]] = ROLE_END  # XID, XA_PREPARE
     roles[40] = ROLE_WHOLE  # TRANSACTION_PAYLOAD
     # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
     roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, encryption, split row events
-    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 164, 172]] = ROLE_REFUSED
+    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, encryption
+    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 164]] = ROLE_REFUSED
     return roles
 
 
 EVENT_ROLES = _event_roles()
-_REFUSED_NAMES = {
-    20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 164: "an encrypted log", 172: "PARTIAL_ROW_DATA",
-}  # fmt: skip
+_REFUSED_NAMES = {20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 164: "an encrypted log"}
 _REFUSED_NAMES |= {21: _REFUSED_NAMES[20], 22: _REFUSED_NAMES[20]}
 _REFUSED_NAMES |= dict.fromkeys((1, 6, 7, 8, 10, 12), "an event of MySQL before 5.0")
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES
 from mirrorlake.core.memory import gather_bytes
+from mirrorlake.errors import RefusedError
 
 _ROWS_QUERY = 29
 
@@ -52,3 +53,23 @@ class BronzeEvents:
     def body(self, i: int) -> bytes:
         start = int(self.offset[i])
         return self.buf[start + HEADER_BYTES : start + int(self.length[i]) - int(self.trailer[i])].tobytes()
+
+
+def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
+    """A batch of bronze rows with other columns of these names."""
+    arrays = [columns.get(name, batch.column(name)) for name in batch.schema.names]
+    fields = [batch.schema.field(k).with_type(array.type) for k, array in enumerate(arrays)]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def located(batch: pa.RecordBatch, i: int, read, *args):
+    """What ``read`` gives; a refusal names the place of row i."""
+    try:
+        return read(*args)
+    except RefusedError as error:
+        raise refusal(batch, error.message, i) from None
+
+
+def refusal(batch: pa.RecordBatch, what: str, i: int = 0) -> RefusedError:
+    position = f"{batch.column('log_file')[i]}:{batch.column('log_pos')[i]}"
+    return RefusedError("log-event", what, position=position)

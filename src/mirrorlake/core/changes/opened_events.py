@@ -1,4 +1,5 @@
-"""Bronze rows -> bronze rows in which every compressed event is replaced by the plain events it stands for.
+"""Bronze rows -> bronze rows in which every compressed event is replaced by the plain events it stands for, and
+fragments by the event they are of.
 
 A plain event keeps the place (lsn), the transaction and the GTID of the event it came in. It has no checksum.
 """
@@ -13,9 +14,9 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.compression import MAX_EVENT_BYTES, PACKED_TYPES, Payload, plain_event
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventIndex, index_events
-from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, located, refusal, replaced
+from mirrorlake.core.changes.joined_fragments import join_fragments
 from mirrorlake.core.constants import EventType
-from mirrorlake.errors import RefusedError
 
 PIECE_BYTES = 8 << 20
 """About so much is inflated at once; a longer event makes its piece longer."""
@@ -28,11 +29,11 @@ _LAST_IN_PAYLOAD = (EventType.XID, EventType.QUERY, EventType.XA_PREPARE)
 
 
 def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTES) -> Iterator[pa.RecordBatch]:
-    """batches: with ``BRONZE_COLUMNS``, in log order; so are those it yields.
+    """batches: with ``BRONZE_COLUMNS``, in log order, whole transactions; so are those it yields.
 
     Raises RefusedError ``log-event`` for an event that cannot be opened.
     """
-    for batch in batches:
+    for batch in join_fragments(batches):
         kinds = batch.column("event_type").to_numpy(zero_copy_only=False)
         packed = np.flatnonzero(np.isin(kinds, PACKED_TYPES))
         if not len(packed):
@@ -54,7 +55,7 @@ def _open_rows(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBat
     plain: dict[int, bytes] = {}
     for i in np.flatnonzero(np.isin(kinds, PACKED_TYPES)).tolist():
         trailer = 4 if batch.column("crc_ok")[i].is_valid else 0
-        plain[i] = _located(batch, i, plain_event, batch.column("raw")[i].as_py(), trailer)
+        plain[i] = located(batch, i, plain_event, batch.column("raw")[i].as_py(), trailer)
         size += len(plain[i])
         if size >= piece_bytes:
             yield _with_plain(batch, start, i + 1, plain)
@@ -72,7 +73,7 @@ def _with_plain(batch: pa.RecordBatch, start: int, stop: int, plain: dict[int, b
     mask = pa.array(at)
     kinds = pa.array([raw[4] for raw in plain.values()], part.schema.field("event_type").type)
     raws = pa.array(list(plain.values()), part.schema.field("raw").type)
-    return _replaced(
+    return replaced(
         part,
         event_type=pc.replace_with_mask(part.column("event_type"), mask, kinds),
         crc_ok=pc.if_else(mask, pa.scalar(None, pa.bool_()), part.column("crc_ok")),
@@ -85,12 +86,12 @@ def _open_payload(row: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBa
     raw = row.column("raw")[0].as_buffer()
     trailer = 4 if row.column("crc_ok")[0].is_valid else 0
     body = memoryview(raw)[HEADER_BYTES : raw.size - trailer]
-    stream = _located(row, 0, Payload.parse, body).stream()
+    stream = located(row, 0, Payload.parse, body).stream()
     rest, last, wanted = b"", None, piece_bytes
-    while piece := _located(row, 0, stream.read, wanted):
+    while piece := located(row, 0, stream.read, wanted):
         inflated = b"".join((rest, piece, bytes(SLACK_BYTES)))
         buf, n_bytes = np.frombuffer(inflated, np.uint8), len(inflated) - SLACK_BYTES
-        events, stop = _located(row, 0, index_events, buf, 0, n_bytes)
+        events, stop = located(row, 0, index_events, buf, 0, n_bytes)
         if len(events):
             _check_kinds(row, events)
             yield from _open_rows(_inner_events(row, buf, events, stop), piece_bytes)
@@ -98,20 +99,20 @@ def _open_payload(row: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBa
         rest = inflated[stop:n_bytes]
         wanted = max(piece_bytes, _event_bytes(row, rest) - len(rest))
     if rest or last not in _LAST_IN_PAYLOAD:
-        raise _refusal(row, "a compressed transaction is not whole")
+        raise refusal(row, "a compressed transaction is not whole")
 
 
 def _check_kinds(row: pa.RecordBatch, events: EventIndex) -> None:
     foreign = events.event_type[~_IN_PAYLOAD[events.event_type]]
     if len(foreign):
-        raise _refusal(row, f"a compressed transaction holds an event of type {foreign[0]}")
+        raise refusal(row, f"a compressed transaction holds an event of type {foreign[0]}")
 
 
 def _event_bytes(row: pa.RecordBatch, rest: bytes) -> int:
     """Length of the event that begins with ``rest``; 0 when its header is not there yet."""
     n_bytes = int.from_bytes(rest[9:13], "little") if len(rest) >= HEADER_BYTES else 0
     if n_bytes > MAX_EVENT_BYTES:
-        raise _refusal(row, "a compressed transaction holds an event longer than 1 GiB")
+        raise refusal(row, "a compressed transaction holds an event longer than 1 GiB")
     return n_bytes
 
 
@@ -120,29 +121,10 @@ def _inner_events(row: pa.RecordBatch, buf: np.ndarray, events: EventIndex, stop
     repeated = row.take(pa.array(np.zeros(n, np.int64)))
     offsets = np.append(events.offset, stop).astype(np.int32)
     moments = pa.array(events.timestamp.astype(np.int64) * 1_000_000).cast(pa.timestamp("us", "UTC"))
-    return _replaced(
+    return replaced(
         repeated,
         event_type=pa.array(events.event_type.astype(np.int16)),
         event_ts=moments.cast(row.schema.field("event_ts").type),
         crc_ok=pa.nulls(n, pa.bool_()),
         raw=pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(offsets), pa.py_buffer(buf)]),
     )
-
-
-def _replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    arrays = [columns.get(name, batch.column(name)) for name in batch.schema.names]
-    fields = [batch.schema.field(k).with_type(array.type) for k, array in enumerate(arrays)]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _located(batch: pa.RecordBatch, i: int, read, *args):
-    """What ``read`` gives; a refusal names the event's place."""
-    try:
-        return read(*args)
-    except RefusedError as error:
-        raise _refusal(batch, error.message, i) from None
-
-
-def _refusal(batch: pa.RecordBatch, what: str, i: int = 0) -> RefusedError:
-    position = f"{batch.column('log_file')[i]}:{batch.column('log_pos')[i]}"
-    return RefusedError("log-event", what, position=position)

@@ -1,0 +1,69 @@
+"""Bronze rows -> bronze rows in which the fragments of each rows event are replaced by that event.
+
+The event keeps the place (lsn), the transaction and the GTID of its first fragment. It has no checksum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from mirrorlake.core.binlog.fragments import Fragment, FragmentedEvent
+from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.changes.bronze_events import located, refusal, replaced
+from mirrorlake.core.constants import EventType
+
+
+def join_fragments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """batches: with ``BRONZE_COLUMNS``, in log order, whole transactions; so are those it yields.
+
+    Raises RefusedError ``log-event`` for fragments that are not one whole event, one behind the other.
+    """
+    event, place = FragmentedEvent(), None
+    for batch in batches:
+        kinds = batch.column("event_type").to_numpy(zero_copy_only=False)
+        start = 0
+        for i in np.flatnonzero(kinds == EventType.PARTIAL_ROW_DATA).tolist():
+            yield from _others(batch.slice(start, i - start), event)
+            start = i + 1
+            located(batch, i, event.add, located(batch, i, Fragment.parse, _body(batch, i)))
+            place = _without_bytes(batch, i) if place is None else place
+            if not event.is_open:
+                yield _event_row(place, located(batch, i, event.plain))
+                event, place = FragmentedEvent(), None
+        yield from _others(batch.slice(start), event)
+    if place is not None:
+        raise refusal(place, event.cut("the end").message)
+
+
+def _others(batch: pa.RecordBatch, event: FragmentedEvent) -> Iterator[pa.RecordBatch]:
+    """A batch without fragments."""
+    if not batch.num_rows:
+        return
+    if event.is_open:
+        raise refusal(batch, event.cut(f"an event of type {batch.column('event_type')[0]}").message)
+    yield batch
+
+
+def _body(batch: pa.RecordBatch, i: int) -> memoryview:
+    trailer = 4 if batch.column("crc_ok")[i].is_valid else 0
+    raw = memoryview(batch.column("raw")[i].as_buffer())
+    return raw[HEADER_BYTES : len(raw) - trailer]
+
+
+def _without_bytes(batch: pa.RecordBatch, i: int) -> pa.RecordBatch:
+    """Row i on its own memory, with nothing in ``raw``: what keeps no batch alive while fragments are read."""
+    row = replaced(batch.slice(i, 1), raw=pa.array([b""], pa.binary()))
+    return row.take(pa.array([0]))
+
+
+def _event_row(place: pa.RecordBatch, event: bytes | bytearray) -> pa.RecordBatch:
+    ends = np.array([0, len(event)], np.int32)
+    return replaced(
+        place,
+        event_type=pa.array([event[4]], place.column("event_type").type),
+        crc_ok=pa.nulls(1, pa.bool_()),
+        raw=pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(event)]),
+    )
