@@ -144,6 +144,16 @@ def holding(event: bytes) -> list[tuple[int, bytes]]:
     return [(kind, body) for kind, body, _ in in_fragments(event, [1])]
 
 
+def test_a_fragment_has_the_bytes_that_the_source_of_the_server_tells():
+    length = N.to_bytes(8, "little").hex()
+    assert [part.hex() for part in PARTS] == [
+        "030000000100000001" + length + WHOLE[:20].hex(),
+        "030000000200000000" + WHOLE[20:30].hex(),
+        "030000000300000000" + WHOLE[30:].hex(),
+    ]
+    assert (WHOLE[4], int.from_bytes(WHOLE[9:13], "little"), WHOLE[13:17]) == (23, N + 4, bytes(4))
+
+
 # (events behind the GTID, which of them is named, why)
 BROKEN = {
     "the first is missing": (some(2, 3), 0, f"fragment 2 of 3 comes {AT_ONCE}"),
