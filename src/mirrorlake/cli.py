@@ -72,6 +72,10 @@ Start = Annotated[
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="current, FILE:POS, GTID set or a time")]
 Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
+Failover = Annotated[
+    str | None,
+    typer.Option("--failover", metavar="POLICY", help="if another server took over: refuse or follow"),
+]
 Invalid = Annotated[
     str | None,
     typer.Option("--invalid-values", metavar="POLICY", help="dates and texts no mirror can hold: null, text or refuse"),
@@ -131,6 +135,7 @@ def move(
     start: Start = None,
     until: Until = None,
     follow: Follow = False,
+    failover: Failover = None,
     invalid_values: Invalid = None,
     ignore_ddl: Ignored = None,
     syncpoint_every: Every = None,

@@ -30,7 +30,8 @@ class Options(BaseModel):
     until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped. group: ``2/4``, of ``apply``.
     invalid_values: what becomes of values that no mirror can hold as they are: NULL, text, or the table is refused;
     invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
-    ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
+    failover: what to do with another server than the one before: refuse it, or follow it where GTIDs prove that it took
+    over. ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
     password_secret: ``scope/key`` of a Databricks secret scope.
     """
 
@@ -42,6 +43,7 @@ class Options(BaseModel):
     start: str = "earliest"
     until: str = "current"
     follow: bool = False
+    failover: Literal["refuse", "follow"] = "refuse"
     group: str | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}

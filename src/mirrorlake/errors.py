@@ -38,8 +38,12 @@ REFUSALS: dict[str, str] = {
     "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = '', or row images FULL and no trigger; copy a refused table again.",
     "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
     "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
+    # --- another server takes over
+    "failover-gap": "Point --source at a server whose log still has these transactions (the former one, another replica), or start a new lake.",
+    "failover-diverged": "A replica that lags catches up: run again. Else bring the former server back as source, or start a new lake from this one.",
+    "failover-unproven": "GTIDs do not show that this server goes on where the lake ends: use the former one as source, or start a new lake.",
     # --- the lake
-    "lake-source": "Use this lake with the source it was made from, or choose another folder.",
+    "lake-source": "Use this lake with its own source or another folder; after a failover, `--failover follow` goes on by GTID.",
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
     "apply-groups": "Start `mirrorlake apply --group` for every group, the first one too; run this one again.",
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",

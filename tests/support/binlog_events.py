@@ -73,25 +73,31 @@ def mysql_gtid(uuid: UUID, number: int, *, is_ddl: bool, sequence: int, timestam
     return head + lenenc(fixed + next(filter(None, widths))) + struct.pack("<I", major * 10000 + minor * 100 + patch)
 
 
-def previous_gtids(uuid: UUID, numbers: Iterable[int]) -> bytes:
+def previous_gtids(executed: dict[UUID, set[int]]) -> bytes:
+    """executed: numbers by source."""
+    sources = (
+        _previous_of(uuid, numbers) for uuid, numbers in sorted(executed.items(), key=lambda pair: pair[0].bytes)
+    )
+    return struct.pack("<Q", len(executed)) + b"".join(sources)
+
+
+def _previous_of(uuid: UUID, numbers: Iterable[int]) -> bytes:
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and ranges[-1][1] == number:
             ranges[-1][1] += 1
         else:
             ranges.append([number, number + 1])
-    if not ranges:
-        return struct.pack("<Q", 0)
-    return struct.pack("<Q16sQ", 1, uuid.bytes, len(ranges)) + b"".join(struct.pack("<QQ", *each) for each in ranges)
+    return struct.pack("<16sQ", uuid.bytes, len(ranges)) + b"".join(struct.pack("<QQ", *each) for each in ranges)
 
 
 def mariadb_gtid(sequence: int, domain: int, flags: int) -> bytes:
     return struct.pack("<QIB6x", sequence, domain, flags)
 
 
-def gtid_list(last: dict[int, tuple[int, int]]) -> bytes:
-    """last: domain -> (server id, sequence number)."""
-    entries = (struct.pack("<IIQ", domain, server, number) for domain, (server, number) in last.items())
+def gtid_list(last: dict[tuple[int, int], int]) -> bytes:
+    """last: (domain, server id) -> sequence number; the domain's last one at the end."""
+    entries = (struct.pack("<IIQ", domain, server, number) for (domain, server), number in last.items())
     return struct.pack("<I", len(last)) + b"".join(entries) + (b"" if last else b"\0\0")
 
 

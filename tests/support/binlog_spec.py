@@ -88,7 +88,8 @@ class Transaction:
     """statements: Statement, Query, or a bare RowsPart.
 
     end: "xid", the text of the QUERY that ends it, or "" for none: a transaction torn by a crash.
-    gtid_number: None = one more than the last.
+    gtid_number: None = one more than the last. origin: server that ran it first, MySQL: uuid, MariaDB: server id; None:
+    the one that wrote the log.
     """
 
     statements: Sequence[Statement | RowsPart | Query]
@@ -96,6 +97,7 @@ class Transaction:
     domain: int = 0
     gtid_number: int | None = None
     timestamp: int | None = None
+    origin: str | int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Ddl(Query):
     domain: int = 0
     gtid_number: int | None = None
     timestamp: int | None = None
+    origin: str | int | None = None
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ class _Writer:
         self.log, self.files = log, []
         self.version = log.server_version or events.SERVER_VERSIONS[log.flavor]
         self.rows_flags = _FOREIGN_KEYS_IN_SQL if self.version.startswith("9.") else 0
-        self.uuid, self.executed = UUID(log.server_uuid), set()  # MySQL
-        self.last_gtids: dict[int, tuple[int, int]] = {}  # MariaDB: domain -> (server id, sequence number)
+        self.executed: dict[UUID, set[int]] = {}  # MySQL
+        self.last_gtids: dict[tuple[int, int], int] = {}  # MariaDB: (domain, server id) -> sequence number
         self.table_ids: dict[TableSchema, int] = {}
         self.next_table_id, self.xid = _FIRST_TABLE_ID, 0
         self.now = log.first_timestamp
@@ -94,7 +94,7 @@ class _Writer:
         body = events.format_description(log.flavor, self.version, created, log.checksum)
         self._event(events.FORMAT_DESCRIPTION, body, checksum=True)
         if log.flavor == "mysql":
-            self._event(events.PREVIOUS_GTIDS, events.previous_gtids(self.uuid, self.executed), events.IGNORABLE)
+            self._event(events.PREVIOUS_GTIDS, events.previous_gtids(self.executed), events.IGNORABLE)
         else:
             self._event(events.GTID_LIST, events.gtid_list(self.last_gtids))
             self._event(events.BINLOG_CHECKPOINT, events.binlog_checkpoint(self.name))
@@ -129,10 +129,12 @@ class _Writer:
         """The flag is set in place; the event's checksum is that of the closed file."""
         self.data[len(events.MAGIC) + 17] |= events.IN_USE
 
-    def _event(self, event_type: int, body: bytes, flags: int = 0, checksum: bool | None = None) -> None:
+    def _event(
+        self, event_type: int, body: bytes, flags: int = 0, checksum: bool | None = None, server_id: int | None = None
+    ) -> None:
         checksum = self.log.checksum if checksum is None else checksum
-        self.data += events.frame(event_type, body, timestamp=self.now, server_id=self.log.server_id, start=self.size,
-                                  flags=flags, checksum=checksum)  # fmt: skip
+        self.data += events.frame(event_type, body, timestamp=self.now, server_id=server_id or self.log.server_id,
+                                  start=self.size, flags=flags, checksum=checksum)  # fmt: skip
 
     # --- items
 
@@ -161,9 +163,9 @@ class _Writer:
             bodies = [piece for body in bodies for piece in self._in_fragments(body)]
         if self.log.compression:
             bodies = self._compressed(item, bodies)
-        self._event(*self._gtid(item, bodies))
-        for body in bodies:
-            self._event(*body)
+        server_id = item.origin if isinstance(item.origin, int) else None
+        for body in (self._gtid(item, bodies), *bodies):
+            self._event(*body, server_id=server_id)
 
     def _compressed(self, item: Transaction | Ddl, bodies: list[Body]) -> list[Body]:
         if self.log.flavor == "mariadb":
@@ -190,17 +192,23 @@ class _Writer:
         return self._mariadb_gtid(item) if self.log.flavor == "mariadb" else self._mysql_gtid(item, bodies)
 
     def _mariadb_gtid(self, item: Transaction | Ddl) -> Body:
-        number = item.gtid_number or self.last_gtids.get(item.domain, (0, 0))[1] + 1
-        self.last_gtids[item.domain] = (self.log.server_id, number)
+        last = [number for (domain, _), number in self.last_gtids.items() if domain == item.domain]
+        number, place = (
+            item.gtid_number or (last[-1] if last else 0) + 1,
+            (item.domain, item.origin or self.log.server_id),
+        )
+        self.last_gtids.pop(place, None)
+        self.last_gtids[place] = number
         return events.MARIADB_GTID, events.mariadb_gtid(number, item.domain, _mariadb_flags(item)), events.SUPPRESS_USE
 
     def _mysql_gtid(self, item: Transaction | Ddl, bodies: Sequence[Body]) -> Body:
         self.sequence += 1
         uuid, number, event_type = UUID(int=0), 0, events.ANONYMOUS_GTID
         if self.log.gtid_mode:
-            uuid, number = self.uuid, item.gtid_number or max(self.executed, default=0) + 1
-            event_type = events.MYSQL_GTID
-            self.executed.add(number)
+            uuid, event_type = UUID(str(item.origin or self.log.server_uuid)), events.MYSQL_GTID
+            executed = self.executed.setdefault(uuid, set())
+            number = item.gtid_number or max(executed, default=0) + 1
+            executed.add(number)
         overhead = events.HEADER_BYTES + events.CHECKSUM_BYTES * self.log.checksum
         body = events.mysql_gtid(
             uuid, number, is_ddl=isinstance(item, Ddl), sequence=self.sequence, timestamp_us=self.now * 1_000_000,

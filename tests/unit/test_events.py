@@ -174,7 +174,7 @@ def test_gtid_list_keeps_the_last_entry_of_a_domain():
 
 
 def test_previous_gtids():
-    assert parse_previous_gtids(bodies.previous_gtids(UUID(A), [1, 2, 3, 9])) == MysqlGtidSet.parse(f"{A}:1-3:9")
+    assert parse_previous_gtids(bodies.previous_gtids({UUID(A): {1, 2, 3, 9}})) == MysqlGtidSet.parse(f"{A}:1-3:9")
 
 
 def test_a_log_with_another_layout_of_row_events_is_refused():
@@ -192,8 +192,8 @@ def test_a_log_with_another_layout_of_row_events_is_refused():
         (parse_query, query(b"SELECT 1", b"\x05\x06+02:00\x04" + bytes(6)), 33),
         (parse_mariadb_gtid, struct.pack("<QIB", 1, 0, 0), 13),
         (parse_tagged_gtid, TAGGED, len(TAGGED)),
-        (parse_gtid_list, bodies.gtid_list({0: (10, 5), 1: (10, 6)}), 36),
-        (parse_previous_gtids, bodies.previous_gtids(UUID(A), [1, 5]), 64),
+        (parse_gtid_list, bodies.gtid_list({(0, 10): 5, (1, 10): 6}), 36),
+        (parse_previous_gtids, bodies.previous_gtids({UUID(A): {1, 5}}), 64),
     ],
 )
 def test_a_cut_body_is_refused_at_every_length(parse, body, shortest):

@@ -2,7 +2,8 @@
 
 MySQL: ``uuid:1-5:7,uuid2:3`` - per source uuid the numbers seen, kept as sorted half-open intervals. From 8.3 on a
 source may also have a tag, which has numbers of its own: ``uuid:1-5:tag:1-3``.
-MariaDB: ``domain-server-sequence,...`` - per domain the last transaction seen, all before it included.
+MariaDB: ``domain-server-sequence,...`` - per domain the last transaction seen, all before it included. What is kept is
+more, the server's binlog state: in each domain the last transaction of every server, the domain's last one at the end.
 """
 
 from __future__ import annotations
@@ -97,6 +98,23 @@ class MysqlGtidSet:
             uuid = str(UUID(bytes=raw.tobytes()))
             self._sources[uuid] = _merge([*self._sources.get(uuid, ()), *_runs(numbers[source_of == k])])
 
+    def holds(self, gtid: str) -> bool:
+        """Is the transaction in the set?"""
+        source, _, number = gtid.rpartition(":")
+        return any(first <= int(number) < behind for first, behind in self._sources.get(source, ()))
+
+    def strike(self, gtid: str) -> None:
+        """Take a transaction out of a set of those that are still to come."""
+        source, _, number = gtid.rpartition(":")
+        left = _cut(self._sources.pop(source, []), [(int(number), int(number) + 1)])
+        if left:
+            self._sources[source] = left
+
+    def minus(self, other: MysqlGtidSet) -> MysqlGtidSet:
+        """What is in this set only."""
+        left = {source: _cut(spans, other._sources.get(source, [])) for source, spans in self._sources.items()}
+        return MysqlGtidSet(left)
+
     def contains(self, other: GtidSet) -> bool:
         assert isinstance(other, MysqlGtidSet), "sets of two flavors are not compared"
         return all(
@@ -107,6 +125,11 @@ class MysqlGtidSet:
 
     def copy(self) -> MysqlGtidSet:
         return MysqlGtidSet(self._sources)
+
+    @property
+    def state(self) -> str:
+        """All that is kept, for ``parse_gtid_state``."""
+        return str(self)
 
     def __bool__(self) -> bool:
         return bool(self._sources)
@@ -133,54 +156,98 @@ class MariadbGtidSet:
     __hash__ = None
 
     def __init__(self, domains: dict[int, tuple[int, int]] | None = None):
-        self._domains = dict(domains or {})
+        """domains: (server, sequence number) of the last transaction."""
+        self._domains = {domain: {server: sequence} for domain, (server, sequence) in (domains or {}).items()}
 
     @classmethod
     def parse(cls, text: str) -> MariadbGtidSet:
         """Raises UsageError for malformed text or two GTIDs of one domain."""
-        domains: dict[int, tuple[int, int]] = {}
+        return cls._read(text, is_state=False)
+
+    @classmethod
+    def parse_state(cls, text: str) -> MariadbGtidSet:
+        """The inverse of ``state``. Raises UsageError for malformed text."""
+        return cls._read(text, is_state=True)
+
+    @classmethod
+    def _read(cls, text: str, is_state: bool) -> MariadbGtidSet:
+        gtids = cls()
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             match = _MARIADB_GTID.fullmatch(part)
             domain, server, sequence = map(int, match.groups()) if match else (0, 0, -1)
-            if not match or domain in domains:
+            if not match or (domain in gtids._domains and not is_state):
                 raise UsageError("usage", f"not a MariaDB GTID set (domain-server-sequence,...): {text!r}")
-            domains[domain] = server, sequence
-        return cls(domains)
+            gtids.add(domain, server, sequence)
+        return gtids
 
     def add(self, domain: int, server: int, sequence: int) -> None:
         """The transaction that comes next in its domain."""
-        self._domains[domain] = server, sequence
+        servers = self._domains.setdefault(domain, {})
+        servers.pop(server, None)
+        servers[server] = sequence
 
     def add_one(self, gtid: str) -> None:
         """Add the transaction that comes next in its domain by its GTID, ``domain-server-sequence``."""
         self.add(*map(int, gtid.split("-")))
 
     def update_groups(self, domains: np.ndarray, servers: np.ndarray, numbers: np.ndarray) -> None:
-        """Add n transactions in log order; the last of each domain stays."""
-        from_the_end, position = np.unique(np.asarray(domains)[::-1], return_index=True)
-        for domain, back in zip(from_the_end.tolist(), position.tolist(), strict=True):
-            last = len(domains) - 1 - back
-            self._domains[domain] = int(servers[last]), int(numbers[last])
+        """Add n transactions in log order; the last one of each server in each domain stays."""
+        pairs = np.stack([np.asarray(domains, np.int64), np.asarray(servers, np.int64)], axis=1)
+        _, from_the_end = np.unique(pairs[::-1], axis=0, return_index=True)
+        for i in np.sort(len(pairs) - 1 - from_the_end).tolist():
+            self.add(int(domains[i]), int(servers[i]), int(numbers[i]))
+
+    def last(self, domain: int) -> str | None:
+        """GTID of the domain's last transaction."""
+        servers = self._domains.get(domain)
+        return f"{domain}-{_last(servers)[0]}-{_last(servers)[1]}" if servers else None
+
+    def servers(self, domain: int) -> dict[int, int]:
+        """Sequence number of the last transaction of each server in a domain."""
+        return self._domains.get(domain, {})
+
+    @property
+    def domains(self) -> list[int]:
+        return sorted(self._domains)
+
+    def holds(self, gtid: str) -> bool:
+        """Of a set of ends that are still to come: does the transaction lie at or before the end of its domain?"""
+        return int(gtid.partition("-")[0]) in self._domains
+
+    def strike(self, gtid: str) -> None:
+        """Of a set of ends that are still to come: the log has passed a transaction."""
+        domain = int(gtid.partition("-")[0])
+        if self.last(domain) == gtid:
+            del self._domains[domain]
 
     def contains(self, other: GtidSet) -> bool:
         """By sequence number, which only grows within a domain."""
         assert isinstance(other, MariadbGtidSet), "sets of two flavors are not compared"
         return all(
-            domain in self._domains and self._domains[domain][1] >= sequence
-            for domain, (_, sequence) in other._domains.items()
+            domain in self._domains and _last(self._domains[domain])[1] >= _last(servers)[1]
+            for domain, servers in other._domains.items()
         )
 
     def copy(self) -> MariadbGtidSet:
-        return MariadbGtidSet(self._domains)
+        return MariadbGtidSet.parse_state(self.state)
+
+    @property
+    def state(self) -> str:
+        """All that is kept, for ``parse_gtid_state``; as the server's ``gtid_binlog_state``."""
+        return ",".join(
+            f"{domain}-{server}-{sequence}"
+            for domain, servers in sorted(self._domains.items())
+            for server, sequence in servers.items()
+        )
 
     def __bool__(self) -> bool:
         return bool(self._domains)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MariadbGtidSet) and self._domains == other._domains
+        return isinstance(other, MariadbGtidSet) and str(self) == str(other)
 
     def __str__(self) -> str:
-        return ",".join(f"{domain}-{server}-{sequence}" for domain, (server, sequence) in sorted(self._domains.items()))
+        return ",".join(filter(None, map(self.last, self.domains)))
 
     def __repr__(self) -> str:
         return f"MariadbGtidSet({str(self)!r})"
@@ -192,6 +259,23 @@ GtidSet = MysqlGtidSet | MariadbGtidSet
 def parse_gtid_set(flavor: str, text: str) -> GtidSet:
     """``text`` as a server of that flavor prints it; empty text is the empty set."""
     return (MariadbGtidSet if flavor == "mariadb" else MysqlGtidSet).parse(text)
+
+
+def parse_gtid_state(flavor: str, text: str) -> GtidSet:
+    """The inverse of a set's ``state``, for either flavor."""
+    return MariadbGtidSet.parse_state(text) if flavor == "mariadb" else MysqlGtidSet.parse(text)
+
+
+def _last(servers: dict[int, int]) -> tuple[int, int]:
+    return next(reversed(servers.items()))
+
+
+def _cut(spans: Intervals, gone: Intervals) -> Intervals:
+    """What of the spans lies in none of those that are gone; both are sorted."""
+    for start, end in gone:
+        halves = [half for first, behind in spans for half in ((first, min(behind, start)), (max(first, end), behind))]
+        spans = [(first, behind) for first, behind in halves if first < behind]
+    return spans
 
 
 def _merge(spans: Intervals) -> Intervals:

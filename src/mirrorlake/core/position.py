@@ -3,7 +3,7 @@
 lsn, 63 bits, orders every event of a source:
 
     bits   field
-    62-56  incarnation: raised when the server's file numbers start again
+    62-56  incarnation: 0 for the lake's first server, one more with each that takes over
     55-35  number of the binlog file
     34-0   offset in the file of the event's first byte
 """
@@ -21,7 +21,8 @@ from mirrorlake.errors import RefusedError, UsageError
 
 __all__ = [
     "FIRST_EVENT_OFFSET", "UNTIL_CURRENT", "BinlogPosition", "GtidSet", "LogEdge", "MariadbGtidSet", "MysqlGtidSet",
-    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_moment", "parse_start", "parse_until", "unpack_lsn",
+    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_moment", "parse_start", "parse_until", "show_lsn",
+    "unpack_lsn",
 ]  # fmt: skip
 
 INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
@@ -49,6 +50,12 @@ def unpack_lsn(lsn: int) -> tuple[int, int, int]:
     """(incarnation, file number, offset)"""
     file_number = lsn >> OFFSET_BITS & (1 << FILE_NUMBER_BITS) - 1
     return lsn >> FILE_NUMBER_BITS + OFFSET_BITS, file_number, lsn & (1 << OFFSET_BITS) - 1
+
+
+def show_lsn(lsn: int) -> str:
+    """File number and offset: ``000003:154``; in the log of a later server than the lake's first ``1/000003:154``."""
+    incarnation, file_number, offset = unpack_lsn(lsn)
+    return f"{incarnation}/{file_number:06d}:{offset}" if incarnation else f"{file_number:06d}:{offset}"
 
 
 @total_ordering

@@ -15,12 +15,12 @@ from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.log_file import find_log_files
 
 Place = tuple[int, int]
-"""File number and offset."""
+"""File and offset; a file is its first lsn without the offset: incarnation and file number."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogExtent:
-    """sizes: bytes of each binlog file, by number, as far as they are known. end: of what lies ahead."""
+    """sizes: bytes of each binlog file, as far as they are known. end: of what lies ahead."""
 
     sizes: Mapping[int, int]
     start: Place
@@ -28,21 +28,22 @@ class LogExtent:
 
     @classmethod
     def of_source(
-        cls, source: BinlogSource, address: str | None, start: BinlogPosition, end: BinlogPosition
+        cls, source: BinlogSource, address: str | None, start: BinlogPosition, end: BinlogPosition, incarnation: int
     ) -> LogExtent:
-        places = (start.file_number, start.offset), (end.file_number, end.offset)
+        first = incarnation << FILE_NUMBER_BITS
+        places = (first + start.file_number, start.offset), (first + end.file_number, end.offset)
         if start.file_number == end.file_number:
             return cls({}, *places)
         if isinstance(source, LiveSource):
             rows = source.control.query("SHOW BINARY LOGS")
-            return cls({BinlogPosition(row[0], 0).file_number: int(row[1]) for row in rows}, *places)
+            return cls({first + BinlogPosition(row[0], 0).file_number: int(row[1]) for row in rows}, *places)
         files = find_log_files(Path((address or "").removeprefix("files:")))
-        return cls({number: path.stat().st_size for number, path in files.items()}, *places)
+        return cls({first + number: path.stat().st_size for number, path in files.items()}, *places)
 
     @classmethod
     def of_bronze(cls, lake: Lake, lsn: int) -> LogExtent:
         """From an lsn to the end of what bronze holds."""
-        number = F.shiftright("lsn", OFFSET_BITS).bitwiseAND((1 << FILE_NUMBER_BITS) - 1).alias("number")
+        number = F.shiftright("lsn", OFFSET_BITS).alias("number")
         ahead = lake.spark.table(lake.names.bronze_events).where(F.col("lsn") > lsn)
         rows = ahead.groupBy(number).agg(F.min("log_pos").alias("first"), F.max("end_log_pos").alias("size")).collect()
         sizes = {row.number: row.size for row in rows}
@@ -63,12 +64,12 @@ class LogExtent:
 
 def place_of(lsn: int) -> Place:
     """Where an event begins; lsn -1: before the first one."""
-    return unpack_lsn(lsn)[1:] if lsn >= 0 else (0, FIRST_EVENT_OFFSET)
+    return (lsn >> OFFSET_BITS, unpack_lsn(lsn)[2]) if lsn >= 0 else (0, FIRST_EVENT_OFFSET)
 
 
 def _scale(sizes: Mapping[int, int], first: int, place: Place) -> int:
     """Bytes from the beginning of file ``first``."""
     number, offset = place
     if number >= first:
-        return sum(sizes.get(n, 0) for n in range(first, number)) + offset
-    return offset - sum(sizes.get(n, 0) for n in range(number, first) if n in sizes)
+        return sum(size for n, size in sizes.items() if first <= n < number) + offset
+    return offset - sum(size for n, size in sizes.items() if number <= n < first)

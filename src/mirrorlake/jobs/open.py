@@ -51,9 +51,11 @@ def _password(options: Options) -> str:
 
 
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
-    """The source's lake; its tables are created where they are missing."""
-    spark = spark or open_session()
-    lake = Lake(spark, LakeNames(options.lake), source.identity, source.flavor)
+    """The source's lake; its tables are created where they are missing. One that exists keeps its name and flavor."""
+    spark, names = spark or open_session(), LakeNames(options.lake)
+    recorded = read_progress(spark, names.bronze_events)
+    began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
+    lake = Lake(spark, names, began["source"], began["flavor"])
     create_tables(lake)
     return lake
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TypeVar
 
 from mirrorlake.config import Options
+from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.binlog.source import BinlogSource
-from mirrorlake.core.position import UNTIL_CURRENT, BinlogPosition, LogEdge, parse_start, parse_until
+from mirrorlake.core.position import (
+    FIRST_EVENT_OFFSET,
+    UNTIL_CURRENT,
+    BinlogPosition,
+    LogEdge,
+    parse_start,
+    parse_until,
+)
 from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.failover import follow_failover
 from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.jobs.watcher import PreparesNext, Watcher
@@ -36,12 +46,19 @@ class IngestJob:
     def __init__(self, lake: Lake, source: BinlogSource, options: Options):
         self._lake, self._source, self._options = lake, source, options
         self._until = parse_until(options.until, source.flavor)
-        self._progress = IngestProgress.read(lake)
-        self._position = self._progress.position
-        if self._position is None:
-            self._position = self._first_position()
+        self._progress, self._is_taken_over = IngestProgress.read(lake), False
+        if self._progress.position is None:
+            self._progress = self._begun()
+        elif self._progress.server != source.identity:
+            self._progress, self._is_taken_over = follow_failover(lake, source, self._progress, options), True
         else:
-            check_same_log(source, self._progress.last, self._position)
+            check_same_log(source, self._progress.last, self._progress.position)
+
+    def _begun(self) -> IngestProgress:
+        position = self._first_position()
+        if position.offset == FIRST_EVENT_OFFSET:  # the file's list is read with it
+            return replace(self._progress, position=position)
+        return replace(self._progress, position=position, gtids=gtids_at(self._source, position))
 
     def _first_position(self) -> BinlogPosition:
         start = parse_start(self._options.start, self._source.flavor)
@@ -51,19 +68,24 @@ class IngestJob:
 
     def step(self, watcher: Watcher) -> Iterator[IngestedBatch]:
         """Read what there is now, or up to --until; the end is fixed before the first byte is read."""
+        progress, start = self._progress, self._progress.position
+        if self._is_taken_over:
+            watcher.took_over(progress.server, start)
+            self._is_taken_over = False
         end = self._until if isinstance(self._until, BinlogPosition) else self._source.current()
-        if end <= self._position:
+        if end <= start:
             if end is not self._until:
-                check_not_behind(end, self._position)
+                check_not_behind(end, start)
             return
-        start = self._position
         if watcher.wants_extents:
-            watcher.ahead(LogExtent.of_source(self._source, self._options.source, start, end))
-        reader = LogReader(start, self._progress.gtids, incarnation=self._lake.incarnation, until=self._until)
+            watcher.ahead(LogExtent.of_source(self._source, self._options.source, start, end, progress.incarnation))
+        reader = LogReader(
+            start, progress.gtids, skip=progress.skip, incarnation=progress.incarnation, until=self._until
+        )
         chunks = reader.read(self._source.read(start, end))
         batch_bytes = self._options.bronze_batch_mb << 20
-        for batch in ingest(self._lake, chunks, self._progress, batch_bytes=batch_bytes, keep_bytes=KEEP_BYTES):
-            self._progress, self._position = batch.progress, batch.progress.position
+        for batch in ingest(self._lake, chunks, progress, batch_bytes=batch_bytes, keep_bytes=KEEP_BYTES):
+            self._progress = batch.progress
             yield batch
         self.is_finished = reader.is_finished
 
@@ -76,11 +98,14 @@ class IngestJob:
             return False
         if self._until is UNTIL_CURRENT or isinstance(self._until, datetime) or self.is_finished:
             return True
-        if isinstance(self._until, BinlogPosition) and max(self._position, self._source.current()) >= self._until:
+        if (
+            isinstance(self._until, BinlogPosition)
+            and max(self._progress.position, self._source.current()) >= self._until
+        ):
             return True  # within a transaction: the boundary before it is the end
         if isinstance(self._source, FileSource):
             what = f"the log ends before {self._options.until}"
-            raise RefusedError("log-missing", what, position=str(self._position))
+            raise RefusedError("log-missing", what, position=str(self._progress.position))
         return False
 
 

@@ -8,11 +8,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from mirrorlake.config import Options
+from mirrorlake.core.gtid import parse_gtid_state
 from mirrorlake.core.position import BinlogPosition
+from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.open import open_source
+from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress
+from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.changes import ROW_OPS
 from mirrorlake.lake.gold.epoch import Epoch, EpochLog
 from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
@@ -52,9 +55,10 @@ class HopStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """silver and gold lag behind bronze, bronze behind the source."""
+    """silver and gold lag behind bronze, bronze behind the source. server: whose log bronze follows now."""
 
     source: str
+    server: str
     flavor: str
     bronze: HopStatus
     silver: HopStatus
@@ -70,6 +74,7 @@ class Status:
         refused = [{"database": e.database, "table": e.table, "code": e.code, "reason": e.reason} for e in self.refused]
         return {
             "source": self.source,
+            "server": self.server,
             "flavor": self.flavor,
             "bronze": self.bronze.to_json() | {"gtids": self.gtids, "events": self.n_events},
             "silver": self.silver.to_json(),
@@ -95,8 +100,9 @@ def read_status(lake: Lake, options: Options) -> Status:
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
     gold = read_progress(lake.spark, lake.names.control_epochs)
     return Status(
-        lake.source, lake.flavor, _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
-        bronze.payload["gtids"], lake.spark.table(lake.names.bronze_events).count(),
+        lake.source, server_of(bronze), lake.flavor,
+        _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
+        str(parse_gtid_state(lake.flavor, bronze.payload["gtids"])), lake.spark.table(lake.names.bronze_events).count(),
         gold.payload["epoch"] if gold else None, epochs.open, dict(states),
         tuple(e for e in register if e.state == REFUSED),
     )  # fmt: skip
@@ -143,9 +149,10 @@ def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime)
         return replace(hop, lag_s=None, lag_bytes=None)
     source = open_source(options)
     try:
-        claim_source(progress, source.identity)
+        if source.identity != server_of(progress):
+            raise RefusedError("lake-source", f"the lake follows {server_of(progress)}, not {source.identity}")
         end = source.current()
-        waiting = LogExtent.of_source(source, options.source, resume, end).total if end > resume else 0
+        waiting = LogExtent.of_source(source, options.source, resume, end, 0).total if end > resume else 0
     finally:
         source.close()
     return replace(hop, lag_s=_age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)

@@ -10,7 +10,8 @@ from mirrorlake.jobs.status import HopStatus, Status
 
 
 def show_status(status: Status, stream: TextIO) -> None:
-    print(f"{status.source}", file=stream)
+    followed = f"   now {status.server}" if status.server != status.source else ""
+    print(f"{status.source}{followed}", file=stream)
     hops = (("bronze", status.bronze), ("silver", status.silver), ("gold", status.gold))
     columns = ("hop", "lsn", "position", "last event (UTC)", "lag", "log waiting", "rows waiting")
     show_table(columns, [(name, *_cells(hop)) for name, hop in hops], stream)

@@ -10,6 +10,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, show_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
 from mirrorlake.jobs.log_extent import LogExtent, place_of
 from mirrorlake.jobs.watcher import Watcher
@@ -59,11 +60,13 @@ class View(Watcher):
         for entry in done.refused:
             self.say(refusal_lines(entry))
         for lsn, table in done.ignored:
-            number, offset = place_of(lsn)
-            self.say(f"ignored   {table}: the DDL at {number:06d}:{offset} leaves the mirror as it is")
+            self.say(f"ignored   {table}: the DDL at {show_lsn(lsn)} leaves the mirror as it is")
         for table, n in done.invalid:
             self.invalid[table] += n
             self.say(f"invalid   {table}: {n:,} became NULL")
+
+    def took_over(self, server: str, place: BinlogPosition) -> None:
+        self.say(f"failover  {server} goes on, read from {place}")
 
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")
@@ -158,4 +161,4 @@ def refusal_lines(entry: TableEntry) -> str:
 
 
 def _range(lsn_from: int, lsn_to: int) -> str:
-    return " .. ".join(f"{number:06d}:{offset}" for number, offset in map(place_of, (lsn_from, lsn_to)))
+    return " .. ".join(show_lsn(max(lsn, FIRST_EVENT_OFFSET)) for lsn in (lsn_from, lsn_to))

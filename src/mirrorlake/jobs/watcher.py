@@ -8,6 +8,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
 
 if TYPE_CHECKING:
+    from mirrorlake.core.position import BinlogPosition
     from mirrorlake.errors import RetryableError
     from mirrorlake.jobs.log_extent import LogExtent
     from mirrorlake.lake.bronze.ingest import IngestedBatch
@@ -22,6 +23,9 @@ class Watcher:
     wants_extents = False
 
     def ahead(self, extent: LogExtent) -> None: ...
+    def took_over(self, server: str, place: BinlogPosition) -> None:
+        """Another server goes on where the former one ended; its log is read from ``place`` on."""
+
     def ingested(self, batch: IngestedBatch) -> None: ...
     def assembled(self, batch: AssembledBatch) -> None: ...
     def applied(self, done: AppliedEpoch) -> None: ...
@@ -41,6 +45,9 @@ class HandsOn(Watcher):
 
     def ahead(self, extent: LogExtent) -> None:
         self._watcher.ahead(extent)
+
+    def took_over(self, server: str, place: BinlogPosition) -> None:
+        self._watcher.took_over(server, place)
 
     def ingested(self, batch: IngestedBatch) -> None:
         self._watcher.ingested(batch)

@@ -39,9 +39,13 @@ class LiveSource:
         """For questions: preflight, table definitions."""
         return self._control
 
+    def heads(self) -> list[BinlogPosition]:
+        """Raises RefusedError ``binlog-off``."""
+        return [BinlogPosition(log_file, FIRST_EVENT_OFFSET) for log_file in self._file_sizes()]
+
     def earliest(self) -> BinlogPosition:
         """Raises RefusedError ``binlog-off``."""
-        return BinlogPosition(next(iter(self._file_sizes())), FIRST_EVENT_OFFSET)
+        return self.heads()[0]
 
     def current(self) -> BinlogPosition:
         """Raises RefusedError ``binlog-off``."""

@@ -28,7 +28,7 @@ BLOCK_BYTES = 8 << 20
 
 
 class FileSource:
-    """A ``BinlogSource`` over a folder. ``earliest`` and ``current`` look at the folder anew."""
+    """A ``BinlogSource`` over a folder. ``heads``, ``earliest`` and ``current`` look at the folder anew."""
 
     def __init__(self, folder: str | Path, block_bytes: int = BLOCK_BYTES):
         self._folder, self._block_bytes = Path(folder), block_bytes
@@ -37,9 +37,12 @@ class FileSource:
         self.flavor = first.description.flavor
         self.identity = f"files:{self.flavor}:{first.server_id}:{first.path.name.rpartition('.')[0]}"
 
-    def earliest(self) -> BinlogPosition:
+    def heads(self) -> list[BinlogPosition]:
         self._files = find_log_files(self._folder)
-        return BinlogPosition(self._files[min(self._files)].name, FIRST_EVENT_OFFSET)
+        return [BinlogPosition(self._files[number].name, FIRST_EVENT_OFFSET) for number in sorted(self._files)]
+
+    def earliest(self) -> BinlogPosition:
+        return self.heads()[0]
 
     def current(self) -> BinlogPosition:
         self._files = find_log_files(self._folder)

@@ -28,6 +28,8 @@ EVENT_SCHEMA = pa.schema(
 """One event. log_pos, end_log_pos: its first byte and the byte behind it, in the file. crc_ok: true, or NULL when the
 log has no checksums (an event with a wrong one is refused). raw: the whole event as the server wrote it."""
 
+NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_SCHEMA)
+
 
 def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
     """The block's events as one batch of ``EVENT_SCHEMA``; the bytes are copied."""

@@ -32,6 +32,7 @@ _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
 _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
 """Event type -> bytes of its fixed part, or 0 where a server never writes the type. Older servers had others."""
 _TIMESTAMP_FOLLOWS = 1 << 55
+_COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +241,17 @@ def parse_mysql_gtid(body: bytes) -> MysqlGtid:
         if not reader.at_end:
             commit_us = reader.uint(7) & ~_TIMESTAMP_FOLLOWS
     return MysqlGtid(uuid, number, commit_us)
+
+
+def original_commit_us(body: bytes) -> int | None:
+    """When the server that ran a transaction first committed it, from the same event: behind the commit time where its
+    top bit says so, else that time itself. Before 8.0: None."""
+    if len(body) < _COMMIT_TIME_AT + 7:
+        return None
+    here = int.from_bytes(body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7], "little")
+    if not here & _TIMESTAMP_FOLLOWS:
+        return here
+    return int.from_bytes(body[_COMMIT_TIME_AT + 7 : _COMMIT_TIME_AT + 14], "little")
 
 
 def parse_tagged_gtid(body: bytes) -> MysqlGtid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -14,8 +14,17 @@ from mirrorlake.core.binlog.events import (
     parse_tagged_gtid,
 )
 from mirrorlake.core.binlog.framing import EventBlock
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.binlog.transactions import (
+    EVENT_ROLES,
+    ROLE_IGNORED,
+    ROLE_OUTSIDE,
+    GroupState,
+    assign_groups,
+)
 from mirrorlake.core.constants import EventType
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 
 _GTID_TYPES = (EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
 PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
@@ -30,6 +39,38 @@ def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
     for i, event_type in enumerate(first_block.events.event_type.tolist()):
         if event_type in PARSE_LIST:
             return PARSE_LIST[event_type](first_block.body(i))
+    return None
+
+
+def gtids_at(source: BinlogSource, position: BinlogPosition) -> GtidSet:
+    """Every transaction before ``position``, as far as its file tells. Raises what the source raises."""
+    head, end = BinlogPosition(position.log_file, FIRST_EVENT_OFFSET), source.current()
+    gtids = list_at(source, head, end) or parse_gtid_set(source.flavor, "")
+    for gtid, _ in transactions_between(source, head, min(position, end)):
+        if gtid is not None:
+            gtids.add_one(gtid)
+    return gtids
+
+
+def transactions_between(
+    source: BinlogSource, start: BinlogPosition, end: BinlogPosition
+) -> Iterator[tuple[str | None, BinlogPosition]]:
+    """GTID and place of every transaction that begins between two places; the first one is between transactions."""
+    state = GroupState()
+    for block in source.read(start, end):
+        groups, starts = assign_groups(block, state, 0), block.start_positions
+        for first, _ in groups.ranges:
+            is_outside = EVENT_ROLES[block.events.event_type[first]] in (ROLE_OUTSIDE, ROLE_IGNORED)
+            if groups.lsn[first] == groups.tx_lsn[first] and not is_outside:
+                yield groups.gtid(first), BinlogPosition(block.log_file, int(starts[first]))
+
+
+def list_at(source: BinlogSource, head: BinlogPosition, end: BinlogPosition) -> GtidSet | None:
+    """``gtids_before_file`` of the file that begins at ``head``. end: of the log."""
+    for block in source.read(head, end):
+        listed = gtids_before_file(block)
+        if listed is not None or (EVENT_ROLES[block.events.event_type] != ROLE_OUTSIDE).any():
+            return listed
     return None
 
 

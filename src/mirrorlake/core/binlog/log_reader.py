@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog.event_batch import event_batch
+from mirrorlake.core.binlog.event_batch import NO_EVENTS, event_batch
 from mirrorlake.core.binlog.events import parse_rotate
 from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
 from mirrorlake.core.binlog.gtid_search import PARSE_LIST
@@ -26,16 +26,19 @@ _STOP, _ROTATE = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """lsn: of the last event before it (-1: none yet). gtids: every transaction before it, as far as the log tells."""
+    """lsn: of the last event before it (-1: none yet). gtids: every transaction before it, as far as the log tells, as
+    ``state`` of a GTID set; skip: those behind it that are known already, in the same form."""
 
     position: BinlogPosition
     gtids: str
     lsn: int
+    skip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """batch: rows of ``EVENT_SCHEMA``. resume: where to go on after it; None inside a transaction."""
+    """batch: rows of ``EVENT_SCHEMA``; none of transactions that are left out. resume: where to go on after it; None
+    inside a transaction."""
 
     batch: pa.RecordBatch
     resume: ResumePoint | None
@@ -45,10 +48,13 @@ class LogReader:
     """Follows one log from a boundary on; keeps what must be known from one block to the next."""
 
     def __init__(
-        self, start: BinlogPosition | None, gtids: GtidSet, *, incarnation: int = 0, until: Until | None = None
-    ):
-        """start: where the first block must begin; None when a GTID decides. until: a GTID set or a time to stop at."""
+        self, start: BinlogPosition | None, gtids: GtidSet, *, skip: GtidSet | None = None, incarnation: int = 0,
+        until: Until | None = None,
+    ):  # fmt: skip
+        """start: where the first block must begin; None when a GTID decides. skip: known transactions that are still to
+        come, which are left out; see ``failover``. until: a GTID set or a time to stop at."""
         self._expected, self._gtids, self._incarnation = start, gtids.copy(), incarnation
+        self._skip = skip.copy() if skip else type(gtids)()
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
         self.is_finished = False
@@ -65,12 +71,37 @@ class LogReader:
             verify_continuity(block, self._expected)
             self._expected = BinlogPosition(block.log_file, block.end_pos)
             groups = assign_groups(block, self._state, self._incarnation)
-            stop = self._stop_before(block, groups)
-            if stop is not None:
-                block, groups, self.is_finished = block.part(0, stop), groups.part(0, stop), True
-            yield from self._chunks(block, groups)
-            if self.is_finished:
-                return
+            for first, stop, is_known in self._runs(groups):
+                part, part_groups = block.part(first, stop), groups.part(first, stop)
+                yield from (self._pass if is_known else self._take)(part, part_groups)
+                if self.is_finished:
+                    return
+
+    def _runs(self, groups: Groups) -> Iterator[tuple[int, int, bool]]:
+        """(first, stop, whether they are known) of events that follow each other. When a run is handed out, ``skip`` is
+        that at its last boundary."""
+        start, was_known = 0, False
+        for first, stop in groups.ranges if self._skip else ():
+            gtid = groups.gtid(first)
+            is_known = gtid is not None and self._skip.holds(gtid)
+            if is_known != was_known and first > start:
+                yield start, first, was_known
+                start = first
+            was_known = is_known
+            if is_known and groups.is_boundary[stop - 1]:
+                self._skip.strike(gtid)
+        yield start, len(groups.lsn), was_known
+
+    def _pass(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
+        boundaries = np.flatnonzero(groups.is_boundary)
+        if len(boundaries):
+            yield LogChunk(NO_EVENTS, self._resume_after(block, groups, int(boundaries[-1])))
+
+    def _take(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
+        stop = self._stop_before(block, groups)
+        if stop is not None:
+            block, groups, self.is_finished = block.part(0, stop), groups.part(0, stop), True
+        yield from self._chunks(block, groups)
 
     def _chunks(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
         boundaries = np.flatnonzero(groups.is_boundary)
@@ -78,10 +109,7 @@ class LogReader:
         if closed:
             whole, whole_groups = block.part(0, closed), groups.part(0, closed)
             self._note_gtids(whole, whole_groups)
-            position = self._after(whole, closed - 1)
-            yield LogChunk(
-                event_batch(whole, whole_groups), ResumePoint(position, str(self._gtids), int(whole_groups.lsn[-1]))
-            )
+            yield LogChunk(event_batch(whole, whole_groups), self._resume_after(whole, whole_groups, closed - 1))
         if closed < n:
             rest, rest_groups = block.part(closed, n), groups.part(closed, n)
             self._note_gtids(rest, rest_groups)
@@ -94,6 +122,9 @@ class LogReader:
             if known and not self._gtids:
                 self._gtids = known.copy()
         add_gtids(self._gtids, block, groups)
+
+    def _resume_after(self, block: EventBlock, groups: Groups, i: int) -> ResumePoint:
+        return ResumePoint(self._after(block, i), self._gtids.state, int(groups.lsn[i]), self._skip.state)
 
     def _after(self, block: EventBlock, i: int) -> BinlogPosition:
         """The position behind event i; behind a file's last event, the start of the next file."""
@@ -121,13 +152,8 @@ class LogReader:
         starts_between_groups = groups.lsn[0] == groups.tx_lsn[0]
         if starts_between_groups and seen.contains(until):
             return 0
-        for first, stop in _group_ranges(groups):
+        for first, stop in groups.ranges:
             add_gtids(seen, block.part(first, stop), groups.part(first, stop))
             if groups.is_boundary[stop - 1] and seen.contains(until):
                 return stop
         return None
-
-
-def _group_ranges(groups: Groups) -> Iterator[tuple[int, int]]:
-    edges = [0, *(np.flatnonzero(groups.is_boundary) + 1).tolist()]
-    return zip(edges[:-1], edges[1:], strict=True)

@@ -26,6 +26,10 @@ class BinlogSource(Protocol):
         """``mysql`` or ``mariadb``"""
         ...
 
+    def heads(self) -> list[BinlogPosition]:
+        """The first event of every file there is, oldest first."""
+        ...
+
     def earliest(self) -> BinlogPosition:
         """The first event there is."""
         ...

@@ -113,6 +113,18 @@ class Groups:
     gtid_offsets: np.ndarray
     gtid_event: np.ndarray
 
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """(first, stop) of each group, in order; the last one may be open."""
+        edges = [0, *(np.flatnonzero(self.is_boundary) + 1).tolist()]
+        edges += [] if edges[-1] == len(self.lsn) else [len(self.lsn)]
+        return list(zip(edges, edges[1:], strict=False))
+
+    def gtid(self, i: int) -> str | None:
+        """Of the group that event i belongs to."""
+        k = self.gtid_index[i]
+        return self.gtid_text[self.gtid_offsets[k] : self.gtid_offsets[k + 1]].tobytes().decode() if k >= 0 else None
+
     def part(self, first: int, stop: int) -> Groups:
         """Those of events first..stop-1; goes with ``EventBlock.part``."""
         event = self.gtid_event - first

@@ -10,21 +10,23 @@ A commit carries the events and the resume position behind them, always a bounda
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from mirrorlake.core.binlog.event_batch import EVENT_SCHEMA
 from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
-from mirrorlake.core.gtid import GtidSet, parse_gtid_set
-from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
+from mirrorlake.core.position import BinlogPosition, unpack_lsn
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.delta.stage import Stage
 
 HOP = "ingest"
+SERVER, SKIP = "server", "skip"
+"""In a note, where another server has taken over: its identity, and the known transactions that are still to come."""
 OPEN_BYTES = 64 << 20
 """An open transaction larger than this is staged before its end is seen."""
 
@@ -33,12 +35,16 @@ OPEN_BYTES = 64 << 20
 class IngestProgress:
     """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun.
 
-    last: the last event in bronze.
+    server: whose log that is, see ``BinlogSource.identity``; incarnation: how many came before it. last: the last event
+    in bronze. skip: known transactions of the server's log that are still to come.
     """
 
     recorded: Progress | None
+    server: str
     position: BinlogPosition | None
     gtids: GtidSet
+    skip: GtidSet
+    incarnation: int = 0
     last: EventMark | None = None
 
     @classmethod
@@ -48,10 +54,18 @@ class IngestProgress:
         claim_source(recorded, lake.source)
         recorded = renew(lake.spark, lake.names.bronze_events, recorded)
         if recorded is None:
-            return cls(None, None, parse_gtid_set(lake.flavor, ""))
+            nothing = parse_gtid_set(lake.flavor, "")
+            return cls(None, lake.source, None, nothing, nothing)
         payload = recorded.payload
-        position, gtids = BinlogPosition.parse(payload["resume"]), parse_gtid_set(lake.flavor, payload["gtids"])
-        return cls(recorded, position, gtids, EventMark.parse(payload["last"]) if "last" in payload else None)
+        gtids, skip = (parse_gtid_state(lake.flavor, payload.get(name, "")) for name in ("gtids", SKIP))
+        last = EventMark.parse(payload["last"]) if "last" in payload else None
+        position, incarnation = BinlogPosition.parse(payload["resume"]), unpack_lsn(recorded.lsn)[0]
+        return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last)
+
+
+def server_of(recorded: Progress) -> str:
+    """Identity of the server whose log bronze's resume position is in."""
+    return recorded.payload.get(SERVER, recorded.payload["source"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +88,7 @@ def ingest(
     batch_bytes: log bytes after which a batch is committed at the next boundary.
     Raises RefusedError ``lake-writer`` when another process went on from the same progress; nothing is written then.
     """
-    writer = _BatchWriter(lake, progress.recorded, keep_bytes)
+    writer = _BatchWriter(lake, progress, keep_bytes)
     try:
         for chunk in chunks:
             if chunk.resume is None:
@@ -91,12 +105,12 @@ def ingest(
 
 
 class _BatchWriter:
-    def __init__(self, lake: Lake, recorded: Progress | None, keep_bytes: int):
-        self._lake, self._recorded, self._keep_bytes = lake, recorded, keep_bytes
+    def __init__(self, lake: Lake, progress: IngestProgress, keep_bytes: int):
+        self._lake, self._progress, self._keep_bytes = lake, progress, keep_bytes
         self._held: list[pa.RecordBatch] = []
         self._stage = self._new_stage()
         self._resume: ResumePoint | None = None
-        self._last: EventMark | None = None
+        self._last = progress.last
 
     @property
     def n_bytes(self) -> int:
@@ -114,28 +128,33 @@ class _BatchWriter:
 
     def close(self, batch: pa.RecordBatch, resume: ResumePoint) -> None:
         self.stage_held()
-        self._stage.add(batch)
-        self._resume, self._last = resume, EventMark.of_last(batch)
+        self._resume = resume
+        if batch.num_rows:
+            self._stage.add(batch)
+            self._last = EventMark.of_last(batch)
 
     def commit(self) -> Iterator[IngestedBatch]:
         """Commit what is closed, if anything is."""
         if self._resume is None:
             return
-        stage, resume, lake = self._stage, self._resume, self._lake
-        lsn_from = self._recorded.lsn if self._recorded else -1
+        stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
+        lsn_from = before.recorded.lsn if before.recorded else -1
+        taken_over = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
         payload = lake.payload(
             HOP, lsn_from=lsn_from, lsn_to=resume.lsn, resume=str(resume.position), gtids=resume.gtids,
-            last=str(self._last), events=stage.rows,
+            last=str(self._last), events=stage.rows, **taken_over,
         )  # fmt: skip
-        self._recorded = append_from(
-            lake.spark, lake.names.bronze_events, stage.read(lake.spark, table.COLUMNS),
-            expected=self._recorded, new_lsn=resume.lsn, payload=payload,
-        )  # fmt: skip
+        rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
+        recorded = append_from(
+            lake.spark, lake.names.bronze_events, rows, expected=before.recorded, new_lsn=resume.lsn, payload=payload
+        )
         stage.discard()
         self._resume, self._stage = None, self._new_stage()
-        gtids = parse_gtid_set(lake.flavor, resume.gtids)
-        progress = IngestProgress(self._recorded, resume.position, gtids, self._last)
-        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, progress, stage.batches)
+        gtids, skip = (parse_gtid_state(lake.flavor, text) for text in (resume.gtids, resume.skip))
+        self._progress = replace(
+            before, recorded=recorded, position=resume.position, gtids=gtids, skip=skip, last=self._last
+        )
+        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, self._progress, stage.batches)
 
     def discard(self) -> None:
         self._stage.discard()

@@ -13,13 +13,13 @@ from mirrorlake.lake.delta.session import is_connect
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """source: identity of the server or folder whose log this is; see ``BinlogSource.identity``."""
+    """source: identity of the server or folder that the lake began with, see ``BinlogSource.identity``; it stays the
+    lake's name when another server takes over."""
 
     spark: SparkSession
     names: LakeNames
     source: str
     flavor: str
-    incarnation: int = 0
 
     @property
     def parallelism(self) -> int:
@@ -32,4 +32,4 @@ class Lake:
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""
-        return f"mirror/{self.source}/{self.incarnation}/{hop}"
+        return f"mirror/{self.source}/0/{hop}"  # 0: an lsn holds the incarnation, so no other number is needed

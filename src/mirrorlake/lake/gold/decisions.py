@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from mirrorlake.core.position import unpack_lsn
+from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import TableChanges
@@ -65,8 +65,8 @@ class Decisions:
         if difference:
             return "definition-mismatch", difference
         if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name, mirrored):
-            _, number, offset = unpack_lsn(changes.first_invalid)
-            return INVALID_VALUE, f"a row at {number:06d}:{offset} has a value that its mirror cannot hold"
+            place = show_lsn(changes.first_invalid)
+            return INVALID_VALUE, f"a row at {place} has a value that its mirror cannot hold"
         return None
 
     def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids
 from mirrorlake.core.constants import EventType
-from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_notes
 
@@ -62,7 +62,7 @@ def _marks(lake: Lake) -> Iterator[_Mark]:
     """Newest first; the last one is where the log begins."""
     for note, is_undone in read_notes(lake.spark, lake.names.bronze_events):
         if note["lsn"] is not None and not is_undone:
-            yield _Mark(note["lsn"], parse_gtid_set(lake.flavor, note["payload"]["gtids"]))
+            yield _Mark(note["lsn"], parse_gtid_state(lake.flavor, note["payload"]["gtids"]))
     yield _Mark(-1, _gtids_before_the_log(lake))
 
 

@@ -10,6 +10,7 @@ from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import STAYING, XaPlan
+from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.lake.delta.lake import Lake
 
 NO_XA = XaPlan((), (), {})
@@ -61,9 +62,8 @@ def definition_events(events: DataFrame) -> DataFrame:
     )
     same = F.expr(f"IF(event_type = 19, xxhash64(substring(raw, 20, {end} - 19)), xxhash64(lsn, raw))")
     chosen = events.where(f"event_type = 19 OR {is_query}")  # in one pass: the log is read from Parquet once
-    firsts = chosen.groupBy("log_file", "event_type", same).agg(
-        F.min_by(F.struct(*events.columns), "lsn").alias("event")
-    )
+    log_file = F.shiftright("place", OFFSET_BITS)  # a name may be that of a file of two servers
+    firsts = chosen.groupBy(log_file, "event_type", same).agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
     return firsts.select("event.*")
 
 

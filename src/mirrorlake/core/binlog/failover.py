@@ -1,0 +1,103 @@
+"""Where the log of another server goes on behind what is known: GTIDs, not files and offsets, say which transactions
+are the same.
+
+Read from the head of a file on, the other log has *known* transactions, which are left out, and new ones:
+
+    MySQL     known: the GTID is in the set. A replica may commit what is independent in another order, so new ones of
+              the same server may lie between known ones; of another server they would come too late, and are refused
+    MariaDB   known: in its domain, it lies at or before the last known one, which is found by its whole GTID. Sequence
+              numbers may go back, and domains may interleave in another way, but within a domain every replica has the
+              order of its source. At that place no server of the domain may have another last transaction than is known
+
+GTIDs are used anew after a RESET, and on MariaDB by servers that have nothing to do with each other. So the newest
+known transaction must have the same time, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrorlake.core.binlog.events import original_commit_us
+from mirrorlake.core.binlog.gtid_search import list_at, transactions_between
+from mirrorlake.core.binlog.overlap import lacking, overlap_of
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.constants import EventType
+from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.errors import RefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTransaction:
+    """moment: see ``moment_of``."""
+
+    gtid: str
+    moment: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """start: the head of a file. skip: the known transactions from there on, as ``LogReader`` takes them."""
+
+    start: BinlogPosition
+    skip: GtidSet
+
+
+def find_continuation(source: BinlogSource, known: GtidSet, newest: KnownTransaction) -> Continuation:
+    """known: every transaction before, of a log that this one has taken over from; newest: the last of them.
+
+    Raises RefusedError ``failover-gap`` when new transactions are gone from the log, ``failover-diverged`` when a known
+    one is not in it or others lie between, ``failover-unproven`` when the GTIDs do not tell; what the source raises.
+    """
+    overlap, end = overlap_of(known, newest.gtid), source.current()
+    behind = end
+    for head in reversed(source.heads()):
+        overlap.look_back(_listed_at(source, head, end), transactions_between(source, head, behind))
+        if overlap.is_whole:
+            break
+        behind = head
+    skip, newest_at = overlap.begin(), None
+    for gtid, position in transactions_between(source, head, end) if overlap.left else ():
+        if gtid is None:
+            raise RefusedError("failover-unproven", "a transaction has no GTID", position=str(position))
+        overlap.meet(gtid)
+        newest_at = position if gtid == newest.gtid else newest_at
+        if not overlap.left:
+            break
+    if overlap.left:
+        raise lacking(overlap.left)
+    if newest_at is not None:
+        _check_moment(source, newest, newest_at, end)
+    return Continuation(head, skip)
+
+
+def moment_of(flavor: str, event_type: int, body: bytes, next_timestamp: int) -> int | None:
+    """What tells a transaction from another one of the same GTID, and is the same on every replica; None: nothing.
+
+    MySQL: when it was committed first, in microseconds, from 8.0 on. MariaDB: when its first statement ran, in seconds,
+    which is the timestamp of the event behind the GTID; the GTID's own is that of the last event on a replica.
+    """
+    if flavor == "mariadb":
+        return next_timestamp
+    return original_commit_us(body) if event_type == EventType.GTID else None
+
+
+def _check_moment(source: BinlogSource, newest: KnownTransaction, at: BinlogPosition, end: BinlogPosition) -> None:
+    events: list[tuple[int, bytes, int]] = []
+    for block in source.read(at, end):
+        for i in range(min(2 - len(events), len(block.events))):
+            events.append((int(block.events.event_type[i]), block.body(i), int(block.events.timestamp[i])))
+        if len(events) == 2:
+            break
+    (event_type, body, _), (_, _, next_timestamp) = events
+    moment = moment_of(source.flavor, event_type, body, next_timestamp)
+    if None not in (moment, newest.moment) and moment != newest.moment:
+        raise RefusedError("failover-diverged", f"{newest.gtid} is another transaction here", position=str(at))
+
+
+def _listed_at(source: BinlogSource, head: BinlogPosition, end: BinlogPosition) -> GtidSet:
+    """The transactions of all files before the one that begins at ``head``."""
+    listed = list_at(source, head, end)
+    if listed is None:
+        raise RefusedError("failover-unproven", "the file has no list of the GTIDs before it", position=str(head))
+    return listed

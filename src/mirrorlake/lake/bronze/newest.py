@@ -1,0 +1,24 @@
+"""The newest transaction that bronze holds."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from mirrorlake.core.binlog.failover import KnownTransaction, moment_of
+from mirrorlake.core.binlog.transactions import EVENT_ROLES, ROLE_IGNORED, ROLE_OUTSIDE
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
+from mirrorlake.lake.delta.lake import Lake
+
+_OUTSIDE = [k for k in range(256) if EVENT_ROLES[k] in (ROLE_OUTSIDE, ROLE_IGNORED)]
+
+
+def newest_transaction(lake: Lake) -> KnownTransaction | None:
+    """None: it has no GTID, or there is none."""
+    events = lake.spark.table(lake.names.bronze_events).where(~F.col("event_type").isin(_OUTSIDE))
+    newest = events.agg(F.max("tx_lsn")).first()[0]
+    first_two = events.where(F.col("tx_lsn") == newest).orderBy("lsn").limit(2).select(*BRONZE_COLUMNS).toArrow()
+    if first_two.num_rows < 2 or not first_two["gtid"][0].is_valid:
+        return None
+    found = BronzeEvents(first_two.sort_by("lsn").combine_chunks().to_batches()[0])
+    moment = moment_of(lake.flavor, int(found.event_type[0]), found.body(0), int(found.timestamp[1]))
+    return KnownTransaction(found.gtid[0].as_py(), moment)
