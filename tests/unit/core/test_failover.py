@@ -7,10 +7,9 @@ import zlib
 
 import pytest
 
-from mirrorlake.core.binlog.failover import KnownTransaction, find_continuation, moment_of
+from mirrorlake.core.binlog.failover import find_continuation
 from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -19,6 +18,7 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Insert, Log, Rotate, Transaction
 from tests.support.binlog_writer import write_logs
+from tests.support.replicas import newest_of
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
 A, B, C = (f"{letter * 8}-0000-0000-0000-000000000000" for letter in "abc")
@@ -55,13 +55,7 @@ def read_first(folder, flavor, gtids):
     """What a lake knows that has read these transactions: (all, the newest)."""
     source = log_of(folder, flavor, gtids)
     chunks = read(source, source.earliest(), parse_gtid_set(flavor, ""))
-    events = [BronzeEvents(chunk.batch) for chunk in chunks]
-    newest, seen = None, [(batch, i) for batch in events for i in range(len(batch.lsn))]
-    for (batch, i), (following, k) in zip(seen, seen[1:], strict=False):
-        if batch.gtid[i].is_valid and batch.lsn[i] == batch.tx_lsn[i]:
-            moment = moment_of(flavor, int(batch.event_type[i]), batch.body(i), int(following.timestamp[k]))
-            newest = KnownTransaction(batch.gtid[i].as_py(), moment)
-    return parse_gtid_state(flavor, chunks[-1].resume.gtids), newest
+    return parse_gtid_state(flavor, chunks[-1].resume.gtids), newest_of(flavor, [c.batch for c in chunks])
 
 
 def go_on(folder, flavor, former, log) -> list[str]:

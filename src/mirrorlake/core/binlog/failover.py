@@ -49,9 +49,9 @@ def find_continuation(source: BinlogSource, known: GtidSet, newest: KnownTransac
     Raises RefusedError ``failover-gap`` when new transactions are gone from the log, ``failover-diverged`` when a known
     one is not in it or others lie between, ``failover-unproven`` when the GTIDs do not tell; what the source raises.
     """
-    overlap, end = overlap_of(known, newest.gtid), source.current()
-    behind = end
-    for head in reversed(source.heads()):
+    overlap, heads = overlap_of(known, newest.gtid), source.heads()
+    end = behind = source.current()
+    for head in reversed(heads):
         overlap.look_back(_listed_at(source, head, end), transactions_between(source, head, behind))
         if overlap.is_whole:
             break
