@@ -58,7 +58,11 @@ class IngestJob:
         position = self._first_position()
         if position.offset == FIRST_EVENT_OFFSET:  # the file's list is read with it
             return replace(self._progress, position=position)
-        return replace(self._progress, position=position, gtids=gtids_at(self._source, position))
+        try:
+            gtids = gtids_at(self._source, position)
+        except RefusedError:  # what comes before may be damaged: that may be why the lake begins here
+            return replace(self._progress, position=position)
+        return replace(self._progress, position=position, gtids=gtids, knows_before=True)
 
     def _first_position(self) -> BinlogPosition:
         start = parse_start(self._options.start, self._source.flavor)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,8 +26,8 @@ from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, 
 from mirrorlake.lake.delta.stage import Stage
 
 HOP = "ingest"
-SERVER, SKIP = "server", "skip"
-"""In a note, where another server has taken over: its identity, and the known transactions that are still to come."""
+SERVER, SKIP, KNOWS_BEFORE = "server", "skip", "knows_before"
+"""In a note what ``IngestProgress`` has: of a server that has taken over, and of a lake that begins inside a file."""
 OPEN_BYTES = 64 << 20
 """An open transaction larger than this is staged before its end is seen."""
 
@@ -36,7 +37,8 @@ class IngestProgress:
     """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun.
 
     server: whose log that is, see ``BinlogSource.identity``; incarnation: how many came before it. last: the last event
-    in bronze. skip: known transactions of the server's log that are still to come.
+    in bronze. knows_before: the lake begins inside a file, and ``gtids`` has what came before. skip: known transactions
+    of the server's log that are still to come.
     """
 
     recorded: Progress | None
@@ -46,6 +48,7 @@ class IngestProgress:
     skip: GtidSet
     incarnation: int = 0
     last: EventMark | None = None
+    knows_before: bool = False
 
     @classmethod
     def read(cls, lake: Lake) -> IngestProgress:
@@ -60,7 +63,8 @@ class IngestProgress:
         gtids, skip = (parse_gtid_state(lake.flavor, payload.get(name, "")) for name in ("gtids", SKIP))
         last = EventMark.parse(payload["last"]) if "last" in payload else None
         position, incarnation = BinlogPosition.parse(payload["resume"]), unpack_lsn(recorded.lsn)[0]
-        return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last)
+        knows_before = payload.get(KNOWS_BEFORE, False)
+        return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last, knows_before)
 
 
 def server_of(recorded: Progress) -> str:
@@ -139,10 +143,11 @@ class _BatchWriter:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
         lsn_from = before.recorded.lsn if before.recorded else -1
-        taken_over = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
+        told: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
+        told |= {KNOWS_BEFORE: True} if before.knows_before else {}
         payload = lake.payload(
             HOP, lsn_from=lsn_from, lsn_to=resume.lsn, resume=str(resume.position), gtids=resume.gtids,
-            last=str(self._last), events=stage.rows, **taken_over,
+            last=str(self._last), events=stage.rows, **told,
         )  # fmt: skip
         rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
         recorded = append_from(

@@ -1,4 +1,4 @@
-"""The newest transaction that bronze holds."""
+"""The newest transaction that bronze holds, and whether its log begins with a file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.failover import KnownTransaction, moment_of
 from mirrorlake.core.binlog.transactions import EVENT_ROLES, ROLE_IGNORED, ROLE_OUTSIDE
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, unpack_lsn
 from mirrorlake.lake.delta.lake import Lake
 
 _OUTSIDE = [k for k in range(256) if EVENT_ROLES[k] in (ROLE_OUTSIDE, ROLE_IGNORED)]
@@ -22,3 +23,9 @@ def newest_transaction(lake: Lake) -> KnownTransaction | None:
     found = BronzeEvents(first_two.sort_by("lsn").combine_chunks().to_batches()[0])
     moment = moment_of(lake.flavor, int(found.event_type[0]), found.body(0), int(found.timestamp[1]))
     return KnownTransaction(found.gtid[0].as_py(), moment)
+
+
+def begins_with_file(lake: Lake) -> bool:
+    """So that the file's list of GTIDs is in bronze."""
+    first = lake.spark.table(lake.names.bronze_events).agg(F.min("lsn")).first()[0]
+    return first is not None and unpack_lsn(first)[2] == FIRST_EVENT_OFFSET
