@@ -24,7 +24,7 @@ from tests.support.random_tables import quoted
 from tests.support.servers import Server
 from tests.support.source_schema import read_tables
 
-DDL_IN_A_TURN = 3
+DDL_IN_A_TURN = 5
 COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
     for name in ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
