@@ -174,11 +174,11 @@ def index_packets(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, in
 
     Returns the index, the offset of the first packet not taken, and ``MORE_DATA`` or ``SPECIAL_PACKET`` (EOF, ERR,
     or the first part of a packet of 16 MiB and more).
-    Raises RefusedError ``log-event`` when an event's length is not its packet's.
+    Raises RefusedError ``log-event`` when the first event's length is not its packet's.
     """
     index = EventIndex.allocate(max(16, (end - start) // (HEADER_BYTES + 5) + 1))
     n, stop, status, malformed = _scan_packets(buf, start, end, *index.arrays())
-    if malformed:
+    if malformed and not n:
         raise RefusedError("log-event", "an event's length field is not the length of its packet")
     return index[:n], stop, status
 
