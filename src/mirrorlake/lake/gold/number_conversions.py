@@ -67,11 +67,12 @@ def text_to_number(old: Column, new: Column, mode: ServerMode) -> Conversion:
     return Conversion(f"IF(NOT {is_number}, 0, {sql})", f"{is_number} AND ({fails})")
 
 
-def _checked(sql: str, new: Column, mode: ServerMode, *always: str | None) -> Conversion:
-    """A strict server has made sure that the value fits; for others it must be looked at. always: also for strict."""
-    fails = None if mode.is_strict else f"{{}} IS NOT NULL AND try_cast({sql} AS {spark_type(new.type)}) IS NULL"
-    negative = f"({sql}) < 0" if new.type.unsigned and not mode.is_strict else None
-    return Conversion(sql, any_of(fails, negative, *always))
+def _checked(sql: str, new: Column, mode: ServerMode) -> Conversion:
+    """A strict server has made sure that the value fits; for others it must be looked at."""
+    if mode.is_strict:
+        return Conversion(sql)
+    too_large = f"{{}} IS NOT NULL AND try_cast({sql} AS {spark_type(new.type)}) IS NULL"
+    return Conversion(sql, any_of(too_large, f"({sql}) < 0" if new.type.unsigned else None))
 
 
 def _has_room(old: ColumnType, new: ColumnType) -> bool:

@@ -21,10 +21,8 @@ def to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
     if is_lossless:
         return into_text("{}", new, mode, old)
     sql = replaced("{}", charset)
-    if sql:
-        return into_text(sql, new, mode, old)
-    found = into_text("{}", new, mode, old)
-    return replace(found, fails=any_of(found.fails, f"{{}} RLIKE '{NOT_ASCII}'"))
+    found = into_text(sql or "{}", new, mode, old)
+    return found if sql else replace(found, fails=any_of(found.fails, f"{{}} RLIKE '{NOT_ASCII}'"))
 
 
 def digits_as_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
