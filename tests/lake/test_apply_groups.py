@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.errors import RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.replicate import run_apply
+from mirrorlake.jobs.status import read_status
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.apply_group import ApplyGroup
@@ -197,8 +198,13 @@ def test_a_group_without_the_others_gives_up(spark, tmp_path, monkeypatch):
             run.apply(group=group)
         missing.append(error.value.message)
     assert missing == ["no sign of apply group 1/2 for 1 s", "no sign of apply group 2/2 for 1 s"]
+    status = read_status(run.lake, run.options(source=None))
+    planned = status.open_epoch.tables
+    theirs = tuple(f"{t.database}.{t.table}" for t in planned if ApplyGroup(2, 2).owns(t.mirror_id))
+    assert status.to_do == theirs and 0 < len(theirs) < len(planned)
     run.apply()
     check_every_step_once(run.lake)
+    assert read_status(run.lake, run.options(source=None)).to_do == ()
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "-1/2"])

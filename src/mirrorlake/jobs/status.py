@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -17,8 +18,9 @@ from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.changes import ROW_OPS
-from mirrorlake.lake.gold.epoch import Epoch, EpochLog
+from mirrorlake.lake.gold.epoch import ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.row_epoch import tables_to_do
 
 LOOK_BACK_BYTES = 1 << 28
 """So much log before a hop's lsn is looked at for the time of its last event."""
@@ -55,7 +57,10 @@ class HopStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """silver and gold lag behind bronze, bronze behind the source. server: whose log bronze follows now."""
+    """silver and gold lag behind bronze, bronze behind the source. server: whose log bronze follows now.
+
+    to_do: of an open epoch of row changes, the tables that are waited for.
+    """
 
     source: str
     server: str
@@ -67,6 +72,7 @@ class Status:
     n_events: int
     epoch: int | None
     open_epoch: Epoch | None
+    to_do: tuple[str, ...]
     tables: dict[str, int]
     refused: tuple[TableEntry, ...]
 
@@ -78,9 +84,21 @@ class Status:
             "flavor": self.flavor,
             "bronze": self.bronze.to_json() | {"gtids": self.gtids, "events": self.n_events},
             "silver": self.silver.to_json(),
-            "gold": self.gold.to_json() | {"epoch": self.epoch, "open_epoch": _epoch_to_json(self.open_epoch)},
+            "gold": self.gold.to_json() | {"epoch": self.epoch, "open_epoch": self._open_epoch_to_json()},
             "tables": self.tables,
             "refused": refused,
+        }
+
+    def _open_epoch_to_json(self) -> dict[str, Any] | None:
+        if self.open_epoch is None:
+            return None
+        return {
+            "epoch": self.open_epoch.number,
+            "kind": self.open_epoch.kind,
+            "lsn_from": self.open_epoch.lsn_from,
+            "lsn_to": self.open_epoch.lsn_to,
+            "tables": list(_names(self.open_epoch.tables)),
+            "to_do": list(self.to_do),
         }
 
 
@@ -103,7 +121,7 @@ def read_status(lake: Lake, options: Options) -> Status:
         lake.source, server_of(bronze), lake.flavor,
         _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
         str(parse_gtid_state(lake.flavor, bronze.payload["gtids"])), lake.spark.table(lake.names.bronze_events).count(),
-        gold.payload["epoch"] if gold else None, epochs.open, dict(states),
+        gold.payload["epoch"] if gold else None, epochs.open, _to_do(lake, epochs.open), dict(states),
         tuple(e for e in register if e.state == REFUSED),
     )  # fmt: skip
 
@@ -158,18 +176,13 @@ def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime)
     return replace(hop, lag_s=_age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)
 
 
+def _to_do(lake: Lake, epoch: Epoch | None) -> tuple[str, ...]:
+    return _names(tables_to_do(lake, epoch)) if epoch and epoch.kind == ROWS else ()
+
+
 def _age(at: datetime | None, now: datetime) -> float | None:
     return round(max(0.0, (now - at).total_seconds()), 3) if at else None
 
 
-def _epoch_to_json(epoch: Epoch | None) -> dict[str, Any] | None:
-    if epoch is None:
-        return None
-    tables = [f"{t.database}.{t.table}" for t in epoch.tables]
-    return {
-        "epoch": epoch.number,
-        "kind": epoch.kind,
-        "lsn_from": epoch.lsn_from,
-        "lsn_to": epoch.lsn_to,
-        "tables": tables,
-    }
+def _names(tables: Iterable[EpochTable]) -> tuple[str, ...]:
+    return tuple(f"{t.database}.{t.table}" for t in tables)

@@ -19,6 +19,8 @@ def show_status(status: Status, stream: TextIO) -> None:
     states = ", ".join(f"{n} {state}" for state, n in sorted(status.tables.items()))
     epoch = f"epoch {status.epoch}{' (open)' if status.open_epoch else ''}" if status.epoch else "no epoch yet"
     print(f"tables: {states or 'none'}   {epoch}", file=stream)
+    if status.to_do:
+        print(f"the open epoch waits for the mirrors of {', '.join(status.to_do)}", file=stream)
     for entry in status.refused:
         print(
             f"refused {entry.database}.{entry.table}: {entry.code}: {entry.reason}\n        {REFUSALS[entry.code]}",

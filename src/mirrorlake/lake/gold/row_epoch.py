@@ -99,7 +99,7 @@ class RowEpochs:
             return entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone")
         except Exception as error:
             if self._group.shares and _has_lost_race(error):
-                step = _step_of(self.session(), self._lake, epoch, entry)
+                step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
                 if step is not None:  # by a former owner of the mirror
                     return _outcome(changes, entry, step)
             found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
@@ -145,7 +145,7 @@ class RowEpochs:
         """By mirror, its step or its refusal, where another group has made one."""
         ended: dict[str, EpochTable | TableEntry] = {}
         for changes, entry in waiting:
-            step = _step_of(self.session(), self._lake, epoch, entry)
+            step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
             if step is not None:
                 ended[entry.mirror_id] = _outcome(changes, entry, step)
         if len(ended) < len(waiting):
@@ -155,6 +155,11 @@ class RowEpochs:
                 if known and known.state == REFUSED and known.epoch == epoch.number:
                     ended.setdefault(known.mirror_id, known)
         return ended
+
+
+def tables_to_do(lake: Lake, epoch: Epoch) -> tuple[EpochTable, ...]:
+    """Of an open epoch of row changes, those whose mirrors do not have it yet."""
+    return tuple(table for table in epoch.tables if _step_of(lake.spark, lake, epoch, table.mirror_id) is None)
 
 
 def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
@@ -174,9 +179,8 @@ def _has_lost_race(error: Exception) -> bool:
     return isinstance(error, RefusedError) and error.code == "lake-writer"
 
 
-def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, entry: TableEntry) -> StepCommit | None:
-    mirror, app_id = lake.names.mirror(entry.mirror_id), lake.app_id(entry.mirror_id)
-    return step_done(session, mirror, app_id=app_id, lsn=epoch.lsn_to)
+def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, mirror_id: str) -> StepCommit | None:
+    return step_done(session, lake.names.mirror(mirror_id), app_id=lake.app_id(mirror_id), lsn=epoch.lsn_to)
 
 
 def _outcome(changes: TableChanges, entry: TableEntry, step: StepCommit) -> EpochTable | TableEntry:
