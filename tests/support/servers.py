@@ -96,10 +96,12 @@ class Server:
     def reset(self) -> None:
         """Drops every database of ours and starts the binlog anew at file 1."""
         self._hang_up()  # a shared connection may stand in a database or hold session settings
+        self.execute("SET foreign_key_checks = 0")  # a database may hold parents of another one's tables
         for (name,) in self.query("SHOW DATABASES"):
             if name not in _SYSTEM_DATABASES:
                 self.execute(f"DROP DATABASE `{name}`")
         self.execute("RESET BINARY LOGS AND GTIDS" if self.flavor == "mysql" else "RESET MASTER")
+        self._hang_up()
 
     def start(self) -> None:
         _script(self.flavor, "start", self.folder, str(self.port), *_FAST_OF[self.flavor], *self.options)

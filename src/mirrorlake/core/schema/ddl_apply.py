@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mirrorlake.core.schema.ddl_before import Before, refuse
+from mirrorlake.core.schema.ddl_convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.schema.ddl_definition import define_like, define_table
 from mirrorlake.core.schema.ddl_evolve import CannotEvolve, Moment, evolve
 from mirrorlake.core.schema.ddl_lexer import LexError
@@ -174,6 +175,11 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     exchange = next((clause for clause in parsed.clauses if isinstance(clause, ExchangePartition)), None)
     if exchange:
         return exchange_partition(name, exchange, before)
+    for clause in parsed.clauses:
+        if isinstance(clause, PartitionToTable):
+            return partition_to_table(name, clause, before)
+        if isinstance(clause, TableToPartition):
+            return table_to_partition(name, clause, before)
     moved = next((clause.name for clause in parsed.clauses if isinstance(clause, RenameTable)), name)
     if not isinstance(old, TableSchema):
         return rename([(name, moved)], before) if moved != name else []
@@ -183,7 +189,7 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
             raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
         new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
     except CannotEvolve as stop:
-        return [refuse(moved, stop.code, stop.reason), *gone, *_other_sides(parsed, before)]
+        return [refuse(moved, stop.code, stop.reason), *gone]
     except ParseError as error:
         return [refuse(moved, _UNSUPPORTED, str(error)), *gone]
     refusal = why_not_mirrored(new)
@@ -194,12 +200,6 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     if not steps and new.to_json() == old.to_json():
         return []
     return [DefinitionChange("alter", name.database, name.table, new, steps)]
-
-
-def _other_sides(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
-    """Tables that MariaDB's CONVERT PARTITION makes or takes in."""
-    tables = [clause.table for clause in parsed.clauses if isinstance(clause, PartitionToTable | TableToPartition)]
-    return [refuse(table, _UNSUPPORTED, "CONVERT PARTITION") for table in tables if table != parsed.name]
 
 
 def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionChange]:

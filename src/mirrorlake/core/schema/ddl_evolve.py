@@ -85,8 +85,6 @@ def _why_refused(clause: ddl.Clause) -> str | None:
         return "ADD PERIOD" if isinstance(clause, ddl.AddPeriod) else "DROP PERIOD"
     if isinstance(clause, ddl.ChangeTablespace):
         return f"{clause.action} TABLESPACE"
-    if isinstance(clause, ddl.PartitionToTable | ddl.TableToPartition):
-        return "CONVERT PARTITION"
     if isinstance(clause, ddl.SetEngine):
         return why_engine_loses_rows(clause.engine)
     return clause.column.unsupported if isinstance(clause, ddl.AddColumn | ddl.ChangeColumn) else None

@@ -90,13 +90,13 @@ def _read_partition_to_table(tokens: Tokens) -> list[Clause]:
 
 
 def _read_table_to_partition(tokens: Tokens) -> list[Clause]:
-    tokens.accept("IF", "EXISTS")
+    if_exists = tokens.accept("IF", "EXISTS")
     table = tokens.table_name()
     tokens.expect("TO")
     partition = read_partition(tokens)
-    if tokens.accept_any("WITH", "WITHOUT"):
-        tokens.expect("VALIDATION")
-    return [TableToPartition(table, partition)]
+    is_validated = not tokens.accept("WITHOUT", "VALIDATION")
+    tokens.accept("WITH", "VALIDATION")
+    return [TableToPartition(table, partition, if_exists, is_validated)]
 
 
 def _read_tablespace(action: str) -> Callable[[Tokens], list[Clause]]:

@@ -264,6 +264,8 @@ class TableToPartition:
 
     table: TableName
     partition: Partition
+    if_exists: bool = False
+    is_validated: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class DefinitionChange:
     """What one statement does to one table; one row of silver_table_schemas. A statement has one change for a name.
 
     action      table        schema                  steps
-    create      named        the definition          -           from here on the table exists and is empty
+    create      named        the definition          see below   from here on the table exists; without steps, empty
     alter       named        the definition after    see below   () where only what later DDL needs has changed
     rename      its new name the definition after    see below   all tables of a statement change names at once
     moved       its old name -                       -           a table left this name and none has taken it

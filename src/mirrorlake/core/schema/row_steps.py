@@ -5,6 +5,7 @@ Add         a new column, and what rows that exist get in it
 From        the name that a renamed table had
 Remove      the rows of some partitions go
 Exchange    the rows of a partition and those of another table change places
+TakeRows    the rows of a partition or of a whole other table come here
 ServerMode  what a conversion of values depends on besides the types
 """
 
@@ -66,6 +67,16 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeRows:
+    """partitioning, name: of the other table before the statement; None: all of its rows."""
+
+    other_database: str
+    other_table: str
+    partitioning: Partitioning | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session."""
 
@@ -76,9 +87,10 @@ class ServerMode:
     pads_char: bool = False
 
 
-Step = Keep | Add | From | Remove | Exchange | ServerMode
+Step = Keep | Add | From | Remove | Exchange | TakeRows | ServerMode
 _KINDS: dict[str, type] = {
-    "keep": Keep, "add": Add, "from": From, "remove": Remove, "exchange": Exchange, "mode": ServerMode,
+    "keep": Keep, "add": Add, "from": From, "remove": Remove, "exchange": Exchange, "take": TakeRows,
+    "mode": ServerMode,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

@@ -9,13 +9,17 @@ from                    to                       value
 integer, year, bit      integer, decimal, bit    the number
 integer, decimal        float, double            the nearest
 decimal                 integer, decimal         rounded, halves away from zero
-float, double           integer                  rounded, halves to even
+float, double           integer                  rounded, halves to even; outside strict mode clipped
 enum, set               integer, decimal         the number of the label, the sum of the members' bits
 integer, decimal, year  text                     its digits
+float, double           text, binary             as shown, where at most 6 and 15 digits; else resync
 text                    integer, decimal         digits only, else resync; outside strict mode 0 for what is no number
 text, enum, set         text                     the characters, cut to the length; CHAR without trailing spaces
 text, enum, set         enum, set                the label, else resync; outside strict mode none for what is no label
-text, binary            binary                   the bytes, padded to a BINARY's length
+text, enum, set, binary binary                   the bytes, padded to a BINARY's length
+integer, decimal, year, binary                   as shown, in ASCII
+date, datetime,
+timestamp, time
 binary                  text                     the characters, else resync
 datetime, timestamp     date                     by the session's time zone; MySQL rounds a fraction first
 date, datetime,         datetime, timestamp      by the session's time zone; MySQL rounds a fraction, MariaDB cuts it
@@ -34,10 +38,26 @@ from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
-from mirrorlake.lake.gold.date_conversions import moment_to_text, time_to_time, to_date, to_moment
+from mirrorlake.lake.gold.date_conversions import moment_to_binary, moment_to_text, time_to_time, to_date, to_moment
 from mirrorlake.lake.gold.label_conversions import label_to_number, to_enum, to_set
-from mirrorlake.lake.gold.number_conversions import text_to_number, to_bit, to_decimal, to_float, to_integer
-from mirrorlake.lake.gold.text_conversions import binary_to_text, digits_as_text, shown_to_text, to_binary, to_text
+from mirrorlake.lake.gold.number_conversions import (
+    float_to_binary,
+    float_to_text,
+    text_to_number,
+    to_bit,
+    to_decimal,
+    to_float,
+    to_integer,
+)
+from mirrorlake.lake.gold.text_conversions import (
+    binary_to_text,
+    digits_as_binary,
+    digits_as_text,
+    shown_to_binary,
+    shown_to_text,
+    to_binary,
+    to_text,
+)
 from mirrorlake.lake.gold.time_text import time_zero
 
 _ZEROS = {
@@ -97,7 +117,12 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[Column, Column, ServerMode], Conve
     **{(old, "text"): to_text for old in _LABELLED_TEXT},
     **{(old, "enum"): to_enum for old in ("text", "enum")},
     ("set", "set"): to_set,
-    **{(old, "binary"): to_binary for old in ("text", "binary")},
+    **{(old, "binary"): to_binary for old in (*_LABELLED_TEXT, "binary")},
+    **{(old, "binary"): digits_as_binary for old in ("integer", "year", "decimal")},
+    ("float", "text"): float_to_text,
+    ("float", "binary"): float_to_binary,
+    **{(old, "binary"): moment_to_binary for old in _MOMENTS},
+    ("time", "binary"): shown_to_binary,
     ("binary", "text"): binary_to_text,
     **{(old, "date"): to_date for old in ("datetime", "timestamp")},
     **{(old, "text"): moment_to_text for old in _MOMENTS},

@@ -7,7 +7,7 @@ from mirrorlake.core.schema.tables import Column
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
 from mirrorlake.lake.gold.date_text import shown
-from mirrorlake.lake.gold.text_conversions import into_text
+from mirrorlake.lake.gold.text_conversions import in_ascii, into_bytes, into_text
 from mirrorlake.lake.gold.time_text import with_digits
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
@@ -39,6 +39,10 @@ def to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
 
 def moment_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
     return into_text(shown(_local("{}", old, mode), old.type), new, mode)
+
+
+def moment_to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii(shown(_local("{}", old, mode), old.type)), new, mode)
 
 
 def time_to_time(old: Column, new: Column, mode: ServerMode) -> Conversion:

@@ -8,9 +8,9 @@
                   moved, widened in place                          own history says which steps are done
     REBUILT       DEFAULT for old rows, conversions of values      one overwrite that carries the transaction id
     DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id
-    SELF_INVERSE  EXCHANGE PARTITION                               both outputs are computed from the versions that the
+    SELF_INVERSE  EXCHANGE and CONVERT PARTITION                   both outputs are computed from the versions that the
                                                                    ledger's ``prepared`` row pins; each is one overwrite
-                                                                   that carries the transaction id
+                                                                   or append that carries the transaction id
     REGISTERED    RENAME TABLE, also in circles; DROP TABLE        no mirror is touched: one commit of the register
 
 The register's commit ends an epoch's work: an epoch whose rows are in the register is not carried out again.
@@ -18,6 +18,7 @@ The register's commit ends an epoch's work: an epoch whose rows are in the regis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 
@@ -29,3 +30,8 @@ class DdlClass(Enum):
     REBUILT = "rebuilt"
     DESTRUCTIVE = "destructive"
     SELF_INVERSE = "self-inverse"
+
+
+def strongest(classes: Iterable[DdlClass]) -> DdlClass:
+    """Of the classes of all parts of a statement the one that says how the whole is made repeatable."""
+    return max(classes, key=list(DdlClass).index, default=DdlClass.DEFINITION)

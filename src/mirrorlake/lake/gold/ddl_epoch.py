@@ -3,7 +3,7 @@
 DDL on tables that have nothing to do with each other is carried out side by side.
 
     1. plan row          control_epochs, before anything else
-    2. prepared row      of an EXCHANGE PARTITION only: pins the Delta versions that both outputs are computed from
+    2. prepared row      of EXCHANGE and CONVERT PARTITION: pins the Delta versions that both outputs are computed from
     3. mirror commits    each carries the DDL's lsn and its step; those that are there are not made again
     4. register commit   every table's next entry, all names of a RENAME at once; once for the epoch
     5. executed rows     of all its DDL, one commit
@@ -25,7 +25,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
-from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.ddl_class import DdlClass, strongest
 from mirrorlake.lake.gold.epoch import EpochTable
 from mirrorlake.lake.gold.evolve import Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import carry_out
@@ -103,10 +103,10 @@ def carry_out_barriers(
         entries = [outcome.entry for outcome in effect if outcome.is_ignored and outcome.entry]
         effect = [outcome for outcome in effect if not outcome.is_ignored]
         if effect:
-            strongest = max((outcome.ddl_class for outcome in effect), key=list(DdlClass).index)
-            pinned = _pin(session, lake, barrier, now) if strongest is DdlClass.SELF_INVERSE else {}
+            ddl_class = strongest(outcome.ddl_class for outcome in effect)
+            pinned = _pin(session, lake, barrier, now) if ddl_class is DdlClass.SELF_INVERSE else {}
             entries += [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
-            done.executed.append((barrier.lsn, strongest, [name for name in barrier.names if name not in ignored]))
+            done.executed.append((barrier.lsn, ddl_class, [name for name in barrier.names if name not in ignored]))
             done.touched |= {outcome.work.mirror_id for outcome in effect if outcome.work}
         now.put(entries)
         done.entries += entries
@@ -123,6 +123,8 @@ def _execute(
 def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int]:
     tables = []
     for name in barrier.names:
-        identity = now.get(name).mirror_id
-        tables.append(EpochTable(*name, identity, newest_version(session, lake.names.mirror(identity))))
+        entry = now.get(name)
+        if entry and entry.mirror_id:
+            version = newest_version(session, lake.names.mirror(entry.mirror_id))
+            tables.append(EpochTable(*name, entry.mirror_id, version))
     return barriers.pin(lake, LedgerRow(barrier.lsn, DdlClass.SELF_INVERSE, tuple(tables)))

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Exchange, From, Remove
+from mirrorlake.core.schema.row_steps import Exchange, From, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
-from mirrorlake.lake.gold.mirror_steps import UNCLEAR, Check, Create, Delete, ExchangeRows, Stop, Work
+from mirrorlake.lake.gold.mirror_steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition_rows import rows_in
 from mirrorlake.lake.gold.register import (
     DROPPED,
@@ -57,7 +57,8 @@ class Outcome:
         after = self.entry or self.mirrored
         assert after, "work is on the mirror of a table"
         schema = self.mirrored.schema if self.mirrored else after.schema
-        return replace(after, schema=schema).refused(lsn, stop.code, stop.reason)
+        identity = self.mirrored.mirror_id if self.mirrored else None
+        return replace(after, schema=schema, mirror_id=identity).refused(lsn, stop.code, stop.reason)
 
 
 def outcomes(
@@ -107,9 +108,37 @@ class _Statement:
         refusal = why_not_mirrored(change.schema)
         if refusal:
             return self._refused(change, refusal, None)
+        if change.steps:
+            return self._create_of_rows(change)
         change = _held(change, as_text=self.rules.creates_as_text(change.database, change.table))
         identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
+
+    def _create_of_rows(self, change: DefinitionChange) -> Outcome:
+        """CONVERT PARTITION: the table begins with rows of another one, and holds invalid values as that one does."""
+        try:
+            step, other = self._append(change.steps[0], change.schema)
+        except NotDerivable as stop:
+            return self._refused(change, (NEEDS_RESYNC, str(stop)), None)
+        change = _held(change, as_text=other.schema.as_text)
+        identity = mirror_id(change.schema, self.lsn)
+        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), step)))
+
+    def _append(self, step: TakeRows, schema: TableSchema) -> tuple[AppendRows, TableEntry]:
+        """And whose rows they are. schema: of the table that they come into. Raises NotDerivable."""
+        other = self._other_side(step.other_database, step.other_table)
+        columns = _side_by_side(schema, other.schema)
+        if step.partitioning is None:
+            return AppendRows(other.mirror_id, columns), other
+        rows = rows_in(step.partitioning, (step.name,), other.schema)
+        return AppendRows(other.mirror_id, columns, rows.where, rows.unclear), other
+
+    def _other_side(self, database: str, table: str) -> TableEntry:
+        """Of two tables between which rows move. Raises NotDerivable."""
+        other = self.register.get((database, table))
+        if other is None or other.state != STREAMING or not self.rules.is_wanted(database, table):
+            raise NotDerivable(f"rows came from {database}.{table}, which is not mirrored")
+        return other
 
     def _refuse(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is not None and entry.state == REFUSED:
@@ -144,22 +173,14 @@ class _Statement:
         if entry is None or entry.state != STREAMING:
             return None
         step = next(step for step in change.steps if isinstance(step, Exchange))
-        other = self.register.get((step.other_database, step.other_table))
-        if other is None or other.state != STREAMING or not self.rules.is_wanted(*other.name):
-            reason = f"rows came from {step.other_database}.{step.other_table}, which is not mirrored"
-            return self._refused(change, (NEEDS_RESYNC, reason), entry)
-        if entry.schema.as_text != other.schema.as_text:
-            reason = f"rows came from {'.'.join(other.name)}, which holds invalid values in another way"
-            return self._refused(change, (NEEDS_RESYNC, reason), entry)
-        partitioned = entry if step.is_partitioned else other
         try:
-            rows = rows_in(step.partitioning, (step.name,), partitioned.schema)
+            other = self._other_side(step.other_database, step.other_table)
+            _refuse_another_form(entry, other)
+            rows = rows_in(step.partitioning, (step.name,), (entry if step.is_partitioned else other).schema)
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
-        names = tuple(
-            (mine.name, theirs.name) for mine, theirs in zip(entry.schema.columns, other.schema.columns, strict=True)
-        )
-        exchange = ExchangeRows(other.mirror_id, names, rows.where, rows.unclear, step.is_partitioned)
+        columns = _side_by_side(entry.schema, other.schema)
+        exchange = ExchangeRows(other.mirror_id, columns, rows.where, rows.unclear, step.is_partitioned)
         return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
@@ -168,12 +189,27 @@ class _Statement:
             return self._refused(change, refusal, entry)
         change = _held(change, as_text=entry.schema.as_text)
         try:
-            work = _work(change, entry, self.rules.refuses_invalid(change.database, change.table, entry.schema))
+            work = self._work(change, entry)
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
         after = None if is_same else self._streaming(change, entry.mirror_id, entry.code, entry.reason)
         return Outcome(after, work, entry, is_rename=change.action == "rename")
+
+    def _work(self, change: DefinitionChange, entry: TableEntry) -> Work | None:
+        """Raises NotDerivable."""
+        moves = next((step for step in change.steps if isinstance(step, Remove | TakeRows)), None)
+        if isinstance(moves, TakeRows):
+            step, other = self._append(moves, change.schema)
+            _refuse_another_form(entry, other)
+            return Work(entry.mirror_id, (step,))
+        if moves:
+            rows = rows_in(moves.partitioning, moves.names, entry.schema)
+            unclear = (Check(rows.unclear, UNCLEAR),) if rows.unclear else ()
+            return Work(entry.mirror_id, (Delete(rows.where),), unclear)
+        refuses_invalid = self.rules.refuses_invalid(change.database, change.table, entry.schema)
+        steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
+        return Work(entry.mirror_id, steps, checks) if steps or checks else None
 
     def _streaming(
         self, change: DefinitionChange, identity: str, code: str | None = None, reason: str | None = None
@@ -185,14 +221,13 @@ class _Statement:
         return Outcome(TableEntry(self.lsn, change.database, change.table, REFUSED, *kept, *refusal))
 
 
-def _work(change: DefinitionChange, entry: TableEntry, refuses_invalid: bool) -> Work | None:
-    remove = next((step for step in change.steps if isinstance(step, Remove)), None)
-    if remove:
-        rows = rows_in(remove.partitioning, remove.names, entry.schema)
-        unclear = (Check(rows.unclear, UNCLEAR),) if rows.unclear else ()
-        return Work(entry.mirror_id, (Delete(rows.where),), unclear)
-    steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
-    return Work(entry.mirror_id, steps, checks) if steps or checks else None
+def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
+    if mine.schema.as_text != other.schema.as_text:
+        raise NotDerivable(f"rows came from {'.'.join(other.name)}, which holds invalid values in another way")
+
+
+def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:
+    return tuple((one.name, other.name) for one, other in zip(mine.columns, theirs.columns, strict=True))
 
 
 def _held(change: DefinitionChange, *, as_text: bool) -> DefinitionChange:

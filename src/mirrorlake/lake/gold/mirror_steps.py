@@ -16,8 +16,8 @@ from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote, remove_unborn, table_exists
 from mirrorlake.lake.delta.notes import read_commits
-from mirrorlake.lake.delta.progress import HARMLESS, overwrite_once, run_ddl, run_statement
-from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
+from mirrorlake.lake.gold.ddl_class import DdlClass, strongest
 from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
 
@@ -71,13 +71,24 @@ class ExchangeRows:
     is_partitioned: bool
 
 
-MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows
+@dataclass(frozen=True, slots=True)
+class AppendRows:
+    """Those of another mirror for which ``where`` holds; None: all. columns, unclear: as for an exchange."""
+
+    other_id: str
+    columns: tuple[tuple[str, str], ...]
+    where: str | None = None
+    unclear: str | None = None
+
+
+MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows
 _CLASSES: dict[type, DdlClass] = {
     Create: DdlClass.COMPARED,
     Alter: DdlClass.COMPARED,
     Overwrite: DdlClass.REBUILT,
     Delete: DdlClass.DESTRUCTIVE,
     ExchangeRows: DdlClass.SELF_INVERSE,
+    AppendRows: DdlClass.SELF_INVERSE,
 }
 
 
@@ -92,7 +103,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one DDL does to one mirror. More than one step: all of them ALTERs. None: it is only checked."""
+    """What one DDL does to one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
+    it is only checked."""
 
     mirror_id: str
     steps: tuple[MirrorStep, ...]
@@ -100,7 +112,7 @@ class Work:
 
     @property
     def ddl_class(self) -> DdlClass:
-        return _CLASSES[type(self.steps[0])] if self.steps else DdlClass.DEFINITION
+        return strongest(_CLASSES[type(step)] for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,7 @@ class Stop:
 def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
     """Take the steps that are not taken yet.
 
-    pinned: Delta version of each mirror that an exchange reads.
+    pinned: Delta version of each other mirror that is read.
     """
     mirror = lake.names.mirror(work.mirror_id)
     try:
@@ -163,16 +175,14 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
     for check in work.checks:
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
             return Stop(check.code, check.reason)
-    step = work.steps[0] if work.steps else None
-    if not isinstance(step, ExchangeRows):
+    step = work.steps[-1] if work.steps else None
+    if not isinstance(step, ExchangeRows | AppendRows):
         return None
-    partitioned = work.mirror_id if step.is_partitioned else step.other_id
-    if (
-        step.unclear
-        and session.sql(f"SELECT 1 FROM {_pinned(lake, partitioned, pinned)} WHERE {step.unclear} LIMIT 1").collect()
-    ):
+    is_partitioned = isinstance(step, ExchangeRows) and step.is_partitioned
+    partitioned = _pinned(lake, work.mirror_id if is_partitioned else step.other_id, pinned)
+    if step.unclear and session.sql(f"SELECT 1 FROM {partitioned} WHERE {step.unclear} LIMIT 1").collect():
         return Stop(NEEDS_RESYNC, UNCLEAR)
-    if step.is_partitioned:
+    if isinstance(step, ExchangeRows) and step.is_partitioned:
         strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
         if session.sql(strangers).collect():
             return Stop(NEEDS_RESYNC, "rows came into a partition that they are not of (WITHOUT VALIDATION)")
@@ -196,6 +206,9 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case ExchangeRows():
             rows = _exchanged(lake, mirror_id, step, pinned)
             overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        case AppendRows(where=where):
+            rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
+            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
 
 
 def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
@@ -206,7 +219,7 @@ def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[s
     return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
 
 
-def _theirs(lake: Lake, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
+def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Mapping[str, int]) -> str:
     """The other mirror's rows under this one's names."""
     taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
     return f"SELECT {taken} FROM {_pinned(lake, step.other_id, pinned)}"

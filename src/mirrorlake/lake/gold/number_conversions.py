@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS, ColumnType
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family, unless_null
+from mirrorlake.lake.gold.float_text import shown_float
+from mirrorlake.lake.gold.text_conversions import in_ascii, into_bytes, into_text
 
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20}
 
@@ -15,10 +19,11 @@ def to_integer(old: Column, new: Column, mode: ServerMode) -> Conversion:
     rounded = {"decimal": "round({}, 0)", "float": "rint({})"}.get(family(old.type), "{}")
     if family(old.type) == "float":
         low, high = _integer_range(new.type) or (0, 0)
-        is_inexact = "{} > 9007199254740992" if high >= 2**63 else None  # Spark takes a double's shortest digits for it
-        return Conversion(
-            rounded, any_of(is_inexact, None if mode.is_strict else f"{rounded} NOT BETWEEN {low} AND {high}")
-        )
+        if mode.is_strict:
+            return Conversion(rounded, "{} > 9007199254740992" if high >= 2**63 else None)  # Spark takes its digits
+        if high > 2**53:
+            return Conversion(rounded, any_of(f"abs({rounded}) > 9007199254740992", "{} < 0" if low == 0 else None))
+        return Conversion(unless_null(f"least(greatest({rounded}, {low}), {high})"))
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
@@ -44,6 +49,23 @@ def to_float(old: Column, new: Column, mode: ServerMode) -> Conversion:
     if new.display or old.display and family(old.type) == "float":
         raise NotDerivable(f"column {new.name} has a FLOAT with a number of digits")
     return _checked("{}" if family(old.type) == "float" else "CAST({} AS double)", new, mode)
+
+
+def float_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql, fails = _shown(old, mode)
+    found = into_text(sql, new, mode)
+    return replace(found, fails=any_of(found.fails, fails))
+
+
+def float_to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql, fails = _shown(old, mode)
+    return into_bytes(in_ascii(sql), new, mode, fails)
+
+
+def _shown(old: Column, mode: ServerMode) -> tuple[str, str]:
+    if old.display or old.is_zerofill:
+        raise NotDerivable(f"column {old.name} was a FLOAT with a number of digits")
+    return shown_float(old.type.name, mode.flavor)
 
 
 def to_bit(old: Column, new: Column, mode: ServerMode) -> Conversion:

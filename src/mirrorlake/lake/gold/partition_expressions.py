@@ -32,6 +32,8 @@ _OF_A_TEXT = {
 }  # fmt: skip
 """Of a date that the mirror holds as text: the server takes these of any date, of the calendar or not."""
 _DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20  # as decimals of Spark
+_BIGINT_UNSIGNED = ColumnType("decimal", precision=20, scale=0)
+"""As mirrors hold it. A sum or product that leaves the type is an error on the server."""
 _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 
@@ -49,7 +51,7 @@ class SparkExpression:
 
 
 def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = False) -> SparkExpression:
-    """with_decimals: columns may be DECIMAL. Raises NotDerivable."""
+    """with_decimals: columns may be DECIMAL or BIGINT UNSIGNED. Raises NotDerivable."""
     reader = _Reader(text, schema, (*_NUMBERS, *_DATES, *(("decimal",) if with_decimals else ())))
     try:
         sql, kind = reader.read(), reader.type
@@ -167,8 +169,10 @@ class _Reader:
         if column is None or family(column.type) not in families:
             raise self._tokens.unexpected()
         if column.type.name == "bigint" and column.type.unsigned:
-            raise self._tokens.unexpected()  # the server's arithmetic on large values is unsigned
-        if column.type.name == "decimal":
+            if "decimal" not in families:  # the server's remainders and hashes of large values are unsigned
+                raise self._tokens.unexpected()
+            self._decimals.append(_BIGINT_UNSIGNED)
+        elif column.type.name == "decimal":
             self._decimals.append(column.type)
         else:
             self._other_digits += _DIGITS_OF_BIGINT

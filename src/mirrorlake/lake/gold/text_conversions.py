@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import BLOBS, STRINGS, TEXTS
+from mirrorlake.core.schema.types import BLOBS, TEXTS
 from mirrorlake.lake.gold.charset_sql import NOT_ASCII, decoded, encoded, replaced
-from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 
 _TEXT_BYTES = dict(zip(TEXTS, (255, 65535, 2**24 - 1, 2**32 - 1), strict=True))
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
@@ -26,14 +26,25 @@ def to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
 
 
 def digits_as_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text(_digits(old), new, mode)
+
+
+def digits_as_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii(_digits(old)), new, mode)
+
+
+def _digits(old: Column) -> str:
     if old.is_zerofill:
-        raise NotDerivable(f"column {new.name} came from a ZEROFILL column")
-    sql = "lpad(CAST({} AS string), 4, '0')" if old.type.name == "year" else "CAST({} AS string)"
-    return into_text(sql, new, mode)
+        raise NotDerivable(f"column {old.name} was ZEROFILL")
+    return "lpad(CAST({} AS string), 4, '0')" if old.type.name == "year" else "CAST({} AS string)"
 
 
 def shown_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
     return into_text("{}", new, mode)
+
+
+def shown_to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii("{}"), new, mode)
 
 
 def into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
@@ -49,12 +60,21 @@ def into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None
 
 
 def to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    sql, kind, fails = "{}", new.type, None
-    if old.type.name in STRINGS:
-        found = encoded(sql, old.type.charset)
-        if found is None:
-            raise NotDerivable(f"column {new.name} became binary out of character set {old.type.charset}")
-        sql, fails = found
+    if family(old.type) == "binary":
+        return into_bytes("{}", new, mode)
+    found = encoded("{}", old.type.charset)
+    if found is None:
+        raise NotDerivable(f"column {new.name} became binary out of character set {old.type.charset}")
+    sql, fails = found
+    return into_bytes(sql, new, mode, fails)
+
+
+def in_ascii(sql: str) -> str:
+    return f"encode({sql}, 'UTF-8')"
+
+
+def into_bytes(sql: str, new: Column, mode: ServerMode, fails: str | None = None) -> Conversion:
+    kind = new.type
     if kind.name in BLOBS:
         limit = _TEXT_BYTES[TEXTS[BLOBS.index(kind.name)]]
         fails = any_of(fails, None if mode.is_strict else f"octet_length({sql}) > {limit}")

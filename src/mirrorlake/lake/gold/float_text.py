@@ -1,0 +1,36 @@
+"""FLOAT and DOUBLE as the servers show them, in Spark SQL.
+
+Both print the shortest digits that give the number again. Spark prints more for a few numbers; but where it prints no
+more than every decimal number that the type can hold has, there is only one such text.
+"""
+
+from __future__ import annotations
+
+_DIGITS = {"float": 6, "double": 15}  # FLT_DIG, DBL_DIG
+_SMALLEST = {"float": "1e-37", "double": "1e-307"}
+"""Smaller numbers have fewer digits than the type promises."""
+_PLAIN_FROM, _PLAIN_BELOW = "1e-15", "1e15"
+"""The servers show smaller and larger numbers with an exponent."""
+_MYSQL_WIDTH = {"float": 12, "double": 24}
+"""MySQL 9.7 shows what would be longer with an exponent, too; older ones have other limits."""
+
+
+def shown_float(kind: str, flavor: str) -> tuple[str, str]:
+    """kind: ``float`` or ``double``. (the text, what is true for a number that may be shown otherwise)."""
+    text = "CAST({} AS string)"
+    digits = f"regexp_replace(regexp_replace({text}, 'E.*$', ''), '(^-?0[.]0*)|[-.]|([.]?0+$)', '')"
+    number = f"IF(abs({{}}) < 1, {_as_decimal(text, 30)}, {_as_decimal(text, 16)})"
+    plain = f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {number}))"
+    is_plain = f"abs({{}}) >= {_PLAIN_FROM} AND abs({{}}) < {_PLAIN_BELOW}"
+    is_unclear = f"length({digits}) > {_DIGITS[kind]} OR {{}} <> 0 AND abs({{}}) < {_SMALLEST[kind]}"
+    zero = "'0'"
+    if flavor == "mysql":
+        is_unclear += f" OR {is_plain} AND length({plain}) > {_MYSQL_WIDTH[kind]}"
+        zero = f"IF({text} LIKE '-%', '-0', '0')"
+    scientific = f"replace(replace({text}, '.0E', 'e'), 'E', 'e')"
+    shown = f"CASE WHEN {{}} = 0 THEN {zero} WHEN {is_plain} THEN {plain} ELSE {scientific} END"
+    return shown, is_unclear
+
+
+def _as_decimal(text: str, scale: int) -> str:
+    return f"CAST(CAST({text} AS decimal(38,{scale})) AS string)"
