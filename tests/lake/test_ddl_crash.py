@@ -12,7 +12,7 @@ from tests.support.lake_runs import LakeRun
 
 @pytest.fixture
 def run(spark, tmp_path) -> LakeRun:
-    return LakeRun.up_to_silver(spark, Log("mysql", ITEMS), tmp_path)
+    return LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
 
 
 def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):

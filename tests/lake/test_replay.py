@@ -27,7 +27,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def ingested(spark, tmp_path_factory) -> LakeRun:
-    return LakeRun.up_to_silver(spark, Log("mysql", ITEMS + MORE), tmp_path_factory.mktemp("replay"))
+    return LakeRun.up_to_silver(spark, Log("mariadb", ITEMS + MORE), tmp_path_factory.mktemp("replay"))
 
 
 @pytest.fixture

@@ -101,7 +101,8 @@ def mirror_rows(table: pa.Table) -> list[str]:
 def source_tables(connection: pymysql.Connection, database: str) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE'",
+            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
+            " AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')",
             (database,),
         )
         return sorted(name for (name,) in cursor.fetchall())

@@ -51,6 +51,8 @@ class DdlHistory:
         self.ddl = 0
         self._connection = server.connect(read_timeout=60)
         self._cursor = self._connection.cursor()
+        self._run("SET system_versioning_alter_history = KEEP")  # MariaDB; else an ALTER of such a table fails
+        self.statements.clear()
         for database in self.databases:
             self._run(f"CREATE DATABASE {quoted(database)} CHARACTER SET utf8mb4")
         self._run(f"USE {quoted(name)}")

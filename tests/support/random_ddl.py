@@ -54,7 +54,7 @@ class Source:
 def random_ddl(source: Source) -> list[str]:
     if len(source.tables) < 3:
         return _create(source)
-    return source.random.choice(_KINDS)(source)
+    return source.random.choice(_KINDS_OF[source.flavor])(source)
 
 
 def random_changes(source: Source, statements: int) -> list[str]:
@@ -92,8 +92,9 @@ def _create(source: Source) -> list[str]:
     partitioned = f" PARTITION BY {random.choice(_PARTITIONINGS)}" if random.random() < 0.35 else ""
     charset = random.choice(("", "", " CHARACTER SET latin1"))
     replace = "OR REPLACE " if source.flavor == "mariadb" and random.random() < 0.2 else ""
+    versioned = " WITH SYSTEM VERSIONING" if source.flavor == "mariadb" and random.random() < 0.15 else ""
     name = _name(source.table()) if replace and source.tables else source.new_name()
-    return [f"CREATE {replace}TABLE {name} ({', '.join(lines)}, PRIMARY KEY (id)){charset}{partitioned}"]
+    return [f"CREATE {replace}TABLE {name} ({', '.join(lines)}, PRIMARY KEY (id)){charset}{versioned}{partitioned}"]
 
 
 def _name(table: SourceTable) -> str:
@@ -200,7 +201,27 @@ def _exchange(source: Source) -> list[str]:
     ]  # fmt: skip
 
 
+def _convert_partition(source: Source) -> list[str]:
+    """A partition becomes a table, which may come back as the last partition."""
+    partitioned = [table for table in source.tables if table.method in ("RANGE", "RANGE COLUMNS", "LIST")]
+    if not partitioned or source.is_full:
+        return _partition(source)
+    table, made = source.random.choice(partitioned), source.new_name()
+    out = f"ALTER TABLE {_name(table)} CONVERT PARTITION {source.random.choice(table.partitions)} TO TABLE {made}"
+    if source.random.random() < 0.5:
+        return [out]
+    return [
+        out, f"INSERT IGNORE INTO {made} (id) VALUES (900), (2000)",
+        f"ALTER TABLE {_name(table)} CONVERT TABLE {made} TO PARTITION pc VALUES LESS THAN (3000)",
+    ]  # fmt: skip
+
+
+def _versioning(source: Source) -> list[str]:
+    return [f"ALTER TABLE {_name(source.table())} {source.random.choice(('ADD', 'ADD', 'DROP'))} SYSTEM VERSIONING"]
+
+
 _KINDS: tuple[Callable[[Source], list[str]], ...] = (
     *(_alter,) * 22, *(_create_if_room,) * 2, _create_like, _create_select, *(_drop,) * 2, *(_truncate,) * 2,
     *(_rename,) * 2, *(_rename_many,) * 2, _drop_database, _foreign_key, *(_partition,) * 4, *(_exchange,) * 2,
 )  # fmt: skip
+_KINDS_OF = {"mysql": _KINDS, "mariadb": (*_KINDS, *(_convert_partition,) * 2, *(_versioning,) * 2)}

@@ -8,7 +8,7 @@ import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions, Refused
-from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove
+from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
@@ -64,6 +64,9 @@ _STEPS = {
     Add: _added,
     From: lambda step: f"from {step.database}.{step.table}",
     Remove: lambda step: f"rows of {', '.join(step.names) or 'all'}",
+    TakeRows: lambda step: (
+        f"{f'partition {step.name}' if step.name else 'all'} of {step.other_database}.{step.other_table}"
+    ),
     Exchange: lambda step: f"partition {step.name} with {step.other_database}.{step.other_table}",
 }
 
@@ -73,6 +76,7 @@ def refused(table: str, reason: str, code: str = "ddl-unsupported") -> tuple:
 
 
 T = "id int, a varchar(5), b int"
+PERIOD = "row_start timestamp(6), row_end timestamp(6)"
 EFFECTS = {
     # create
     "create table n (id int primary key, c text)": [("create", "d.n", "id int, c text", [])],
@@ -114,9 +118,13 @@ EFFECTS = {
         ("create", "d.n", "id int, k int", [])
     ],
     "create table n (id int primary key) engine=blackhole": [refused("n", "ENGINE=blackhole")],
-    "create table n (id int primary key) with system versioning": [refused("n", "system versioning")],
-    "create table n (id int primary key, period for p (a, b))": [refused("n", "PERIOD FOR p")],
-    "create table n (id int primary key, r datetime as row start)": [refused("n", "a system versioning column")],
+    "create table n (id int primary key) with system versioning": [("create", "d.n", f"id int, {PERIOD}", [])],
+    "create table n (id int primary key, a date, b date, period for p (a, b))": [
+        ("create", "d.n", "id int, a date, b date", []),
+    ],
+    "create table n (id int primary key, r bigint unsigned as row start)": [
+        refused("n", "column r is a period of transactions, whose changes are not logged"),
+    ],
     "create table n (id int primary key, c int frobnicated)": [
         refused("n", "frobnicated is not understood at character 43")
     ],
@@ -333,10 +341,10 @@ MARIADB_EFFECTS = {
     "alter table if exists t wait 5 add c int": [
         ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c"]),
     ],
-    "alter table t add system versioning": [refused("t", "ADD SYSTEM VERSIONING")],
-    "alter table t convert partition p to table n": [
-        ("refuse", "d.t", "ddl-unsupported", "CONVERT PARTITION"),
-        ("refuse", "d.n", "ddl-unsupported", "CONVERT PARTITION"),
+    "alter table t add system versioning": [
+        ("alter", "d.t", f"{T}, {PERIOD}", ["id = id int", "a = a varchar(5)", "b = b int",
+         "+row_start rows that exist get what an expression gives",
+         "+row_end rows that exist get what an expression gives"]),
     ],
     "set statement max_statement_time=1 for drop table t": [("drop", "d.t")],
     "rename table if exists t wait 3 to n": [("rename", "d.n", T, ["from d.t"]), ("moved", "d.t")],
@@ -358,6 +366,55 @@ def test_effect_on_mariadb(sql):
     definitions = after(*SHOP[:3], "create table s (id inet6)", flavor="mariadb")
     found = run(sql, definitions, flavor="mariadb", server_version=101119)
     assert [brief(change) for change in found] == MARIADB_EFFECTS[sql]
+
+
+PARTITIONED = (
+    "create database d charset utf8mb4",
+    "create table t (id int)",
+    "create table p (id int, b int) partition by range (id) (partition x values less than (10))",
+    "create table q (id int, b int)",
+    "create table r (id int) engine=blackhole",
+    "create table v (id int) with system versioning partition by system_time (partition h history,"
+    " partition c current)",
+)
+CONVERTED = {
+    "alter table p convert partition x to table n": [
+        ("create", "d.n", "id int, b int", ["x of d.p"]),
+        ("alter", "d.p", "id int, b int", ["rows of x"]),
+    ],
+    "alter table p convert table q to partition z values less than maxvalue": [
+        ("alter", "d.p", "id int, b int", ["all of d.q"]), ("drop", "d.q"),
+    ],
+    "alter table p convert table if exists nope to partition z values less than (30)": [],
+    "alter table p convert table r to partition z values less than (30)": [
+        refused("p", "rows came from d.r, which is not mirrored", "needs-resync"), ("drop", "d.r"),
+    ],
+    "alter table p convert table q to partition z values less than (30) without validation": [
+        refused("p", "rows came into a partition that they may not be of (WITHOUT VALIDATION)", "needs-resync"),
+        ("drop", "d.q"),
+    ],
+    "alter table v convert table q to partition z history": [
+        refused("v", "rows came into a partition of history", "needs-resync"), ("drop", "d.q"),
+    ],
+    "alter table p convert partition nope to table n": [
+        refused("n", "PARTITION nope: there is no such partition", "needs-first-copy"),
+        refused("p", "PARTITION nope: there is no such partition", "definition-mismatch"),
+    ],
+    "alter table t convert partition x to table n": [
+        refused("n", "its rows were a partition of d.t, which is not mirrored", "needs-first-copy"),
+        refused("t", "the table is not partitioned", "definition-mismatch"),
+    ],
+    "alter table r convert partition x to table n": [
+        refused("n", "its rows were a partition of d.r, which is not mirrored", "needs-first-copy"),
+    ],
+    "alter table r convert table q to partition z values less than (30)": [("drop", "d.q")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", CONVERTED)
+def test_rows_that_come_with_a_partition(sql):
+    found = run(sql, after(*PARTITIONED, flavor="mariadb"), flavor="mariadb")
+    assert [brief(change) for change in found] == CONVERTED[sql]
 
 
 @pytest.mark.parametrize(

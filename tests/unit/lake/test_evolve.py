@@ -10,7 +10,7 @@ from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
-from mirrorlake.lake.gold.mirror_steps import Alter, Check, Create, Delete, ExchangeRows, Overwrite
+from mirrorlake.lake.gold.mirror_steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
 from mirrorlake.lake.gold.register import DDL_IGNORED, STREAMING, TableRegister
 from mirrorlake.lake.gold.table_rules import TableRules
 
@@ -66,6 +66,7 @@ _STEPS = {
     Alter: lambda step: step.clause,
     Delete: lambda step: f"DELETE {step.where or 'all'}",
     Overwrite: lambda step: ", ".join(f"{name} = {sql}" for name, sql in step.columns),
+    AppendRows: lambda step: f"rows of {step.other_id} where {step.where or 'true'}",
     ExchangeRows: lambda step: f"{'outside' if step.is_partitioned else 'inside'} {step.in_partition}",
 }
 LOW = "((`id` IS NULL OR `id` < 10 OR (`id` = 10 AND false)))"
@@ -103,6 +104,18 @@ OUTCOMES = {
         ("self-inverse", None, f"outside ({LOW})"),
         ("self-inverse", None, f"inside ({LOW})"),
     ],
+    "alter table p convert partition x to table n": [
+        ("self-inverse", "n streaming d__n__8", "CREATE", f"rows of {P} where ({LOW})"),
+        ("destructive", None, f"DELETE ({LOW})"),
+    ],
+    "alter table p convert table q to partition z values less than maxvalue": [
+        ("self-inverse", None, f"rows of {Q} where true"), ("registered", "q dropped -"),
+    ],
+    "alter table p convert partition x to table hidden2": [("destructive", None, f"DELETE ({LOW})")],
+    "alter table p convert table hidden to partition z values less than maxvalue": [
+        ("registered", f"p refused {P} needs-resync"),
+    ],
+    "alter table hidden convert table q to partition z values less than maxvalue": [("registered", "q dropped -")],
     # names
     "rename table t to n, q to t, n to q": [("registered", f"t streaming {Q}"), ("registered", f"q streaming {T}")],
     "alter table t rename to n, add c int": [

@@ -147,9 +147,6 @@ def _why_create_refused(parsed: CreateTable) -> tuple[str, str] | None:
         parsed.unsupported
         or ("CREATE TABLE ... LIKE" if parsed.like else None)
         or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
-        or ("a system versioning column" if any(column.row_period for column in parsed.columns) else None)
-        or ("system versioning" if options.is_versioned or any(c.is_table_versioned for c in parsed.columns) else None)
-        or next((f"PERIOD FOR {period.name}" for period in parsed.periods), None)
         or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine_loses_rows(options.engine))
     )
     if unsupported:

@@ -15,6 +15,7 @@ from mirrorlake.core.schema.ddl_tokens import TableName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange
 from mirrorlake.core.schema.row_steps import Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import SYSTEM_TIME
 
 _FIRST_COPY, _RESYNC = "needs-first-copy", "needs-resync"
 
@@ -47,6 +48,8 @@ def table_to_partition(name: TableName, clause: TableToPartition, before: Before
     if not isinstance(taken, TableSchema):
         reason = f"rows came from {source.database}.{source.table}, which is not mirrored"
         return [refuse(name, _RESYNC, reason), *gone]
+    if known.partitioning and known.partitioning.method == SYSTEM_TIME:
+        return [refuse(name, _RESYNC, "rows came into a partition of history"), *gone]
     if not clause.is_validated:
         return [refuse(name, _RESYNC, "rows came into a partition that they may not be of (WITHOUT VALIDATION)"), *gone]
     try:

@@ -79,10 +79,6 @@ def _refuse_clause(clause: ddl.Clause) -> None:
 
 
 def _why_refused(clause: ddl.Clause) -> str | None:
-    if isinstance(clause, ddl.SetVersioning):
-        return "ADD SYSTEM VERSIONING" if clause.is_versioned else "DROP SYSTEM VERSIONING"
-    if isinstance(clause, ddl.AddPeriod | ddl.DropPeriod):
-        return "ADD PERIOD" if isinstance(clause, ddl.AddPeriod) else "DROP PERIOD"
     if isinstance(clause, ddl.ChangeTablespace):
         return f"{clause.action} TABLESPACE"
     if isinstance(clause, ddl.SetEngine):
@@ -115,7 +111,9 @@ def _loses_null(old: TableSchema, new: TableSchema) -> bool:
     return any(before.nullable and not after.nullable for before, after in zip(old.columns, new.columns, strict=True))
 
 
-_OF_COLUMNS = ddl.AddColumn | ddl.DropColumn | ddl.ChangeColumn | ddl.RenameColumn | ddl.ConvertCharset
+_OF_COLUMNS = (
+    ddl.AddColumn | ddl.DropColumn | ddl.ChangeColumn | ddl.RenameColumn | ddl.ConvertCharset | ddl.SetVersioning
+)
 
 
 def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Column]:

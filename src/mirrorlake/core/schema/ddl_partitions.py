@@ -137,5 +137,8 @@ def _read_value(tokens: Tokens) -> str:
 
 def _skip_options(tokens: Tokens) -> None:
     """ENGINE, COMMENT, DATA DIRECTORY .. of a partition."""
-    while not (tokens.at_end or tokens.sees(",") or tokens.sees("(") or tokens.sees(")")):
+    while not (tokens.at_end or any(tokens.sees(*end) for end in _ENDS_OF_OPTIONS)):
         tokens.next()
+
+
+_ENDS_OF_OPTIONS = ((",",), ("(",), (")",), ("WITH", "VALIDATION"), ("WITHOUT", "VALIDATION"))

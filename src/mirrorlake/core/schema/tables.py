@@ -175,6 +175,8 @@ def why_not_mirrored(schema: TableSchema) -> tuple[str, str] | None:
 
 def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
     kind = column.type
+    if column.row_period and kind.name != "timestamp":
+        return "ddl-unsupported", f"column {column.name} is a period of transactions, whose changes are not logged"
     if column.name.lower() == RESERVED_COLUMN:
         return "column-name", f"column {column.name} is a reserved name"
     if kind.name not in MIRRORED:

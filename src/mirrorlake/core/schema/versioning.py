@@ -1,4 +1,7 @@
-"""MariaDB's system versioning: the two columns that say from when to when a row was in force."""
+"""MariaDB's system versioning: the two columns that say from when to when a row was in force.
+
+A mirror has what SELECT shows without FOR SYSTEM_TIME: the rows in force, and the two columns where they are visible.
+"""
 
 from __future__ import annotations
 
@@ -49,3 +52,40 @@ def drop_row_periods(schema: TableSchema) -> TableSchema:
         periods=tuple(period for period in schema.periods if period.name.upper() != SYSTEM_TIME),
         is_versioned=False,
     )
+
+
+def system_period(schema: TableSchema) -> Period | None:
+    """Of a versioned table."""
+    return next((p for p in schema.periods if schema.is_versioned and p.name.upper() == SYSTEM_TIME), None)
+
+
+def of_rows_in_force(schema: TableSchema) -> TableSchema:
+    """Of a mirror: without the columns of the period that SELECT does not show, with the key of the rows in force."""
+    period = system_period(schema)
+    if period is None:
+        return schema
+    shown = tuple(column for column in schema.columns if not (column.row_period and column.is_invisible))
+    names = {column.row_period: column.name for column in schema.columns if column.row_period}
+    spelled = Period(period.name, names["start"], names["end"])
+    periods = tuple(spelled if known is period else known for known in schema.periods)
+    return replace(schema, columns=shown, primary_key=_without(schema.primary_key, period.end), periods=periods)
+
+
+def end_column(mirrored: TableSchema) -> str | None:
+    """The column of row images that tells rows in force from history; None: the table has no history."""
+    period = system_period(mirrored)
+    return period.end if period else None
+
+
+def as_mirrored(seen: TableSchema, mirrored: TableSchema) -> TableSchema:
+    """seen: a definition of whole rows, as a table map gives it, which need not say what a period is."""
+    period = system_period(mirrored)
+    if period is None:
+        return seen
+    hidden = {name for name in (period.start, period.end) if mirrored.position(name) is None}
+    columns = tuple(column for column in seen.columns if column.name not in hidden)
+    return replace(seen, columns=columns, primary_key=_without(seen.primary_key, period.end))
+
+
+def _without(key: tuple[str, ...], column: str) -> tuple[str, ...]:
+    return tuple(name for name in key if name.casefold() != column.casefold())

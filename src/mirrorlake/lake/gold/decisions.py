@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.evolve import left_out
@@ -74,7 +75,7 @@ class Decisions:
         if not changes.schema_ids <= self._definitions.keys():
             self._definitions = self.read_definitions()
         for schema_id in sorted(changes.schema_ids):
-            seen = self._definitions[schema_id]
+            seen = as_mirrored(self._definitions[schema_id], mirrored)
             if _types(seen) != _types(mirrored):
                 return "the row events have other columns than the mirror"
             if seen.primary_key != mirrored.primary_key:

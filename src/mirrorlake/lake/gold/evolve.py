@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Exchange, From, Remove, TakeRows
+from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force, system_period
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
@@ -116,22 +117,16 @@ class _Statement:
 
     def _create_of_rows(self, change: DefinitionChange) -> Outcome:
         """CONVERT PARTITION: the table begins with rows of another one, and holds invalid values as that one does."""
+        (taken,) = change.steps
         try:
-            step, other = self._append(change.steps[0], change.schema)
+            other = self._other_side(taken.other_database, taken.other_table)
+            change = _held(change, as_text=other.schema.as_text)
+            rows = rows_in(taken.partitioning, (taken.name,), other.schema)
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), None)
-        change = _held(change, as_text=other.schema.as_text)
-        identity = mirror_id(change.schema, self.lsn)
-        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), step)))
-
-    def _append(self, step: TakeRows, schema: TableSchema) -> tuple[AppendRows, TableEntry]:
-        """And whose rows they are. schema: of the table that they come into. Raises NotDerivable."""
-        other = self._other_side(step.other_database, step.other_table)
-        columns = _side_by_side(schema, other.schema)
-        if step.partitioning is None:
-            return AppendRows(other.mirror_id, columns), other
-        rows = rows_in(step.partitioning, (step.name,), other.schema)
-        return AppendRows(other.mirror_id, columns, rows.where, rows.unclear), other
+        columns, identity = _side_by_side(change.schema, other.schema), mirror_id(change.schema, self.lsn)
+        append = AppendRows(other.mirror_id, columns, rows.where, rows.unclear)
+        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), append)))
 
     def _other_side(self, database: str, table: str) -> TableEntry:
         """Of two tables between which rows move. Raises NotDerivable."""
@@ -200,9 +195,12 @@ class _Statement:
         """Raises NotDerivable."""
         moves = next((step for step in change.steps if isinstance(step, Remove | TakeRows)), None)
         if isinstance(moves, TakeRows):
-            step, other = self._append(moves, change.schema)
+            other = self._other_side(moves.other_database, moves.other_table)
             _refuse_another_form(entry, other)
-            return Work(entry.mirror_id, (step,))
+            append = AppendRows(other.mirror_id, _side_by_side(change.schema, other.schema))
+            return Work(entry.mirror_id, (append,))
+        if moves and moves.partitioning.method == SYSTEM_TIME:  # only history goes
+            return None
         if moves:
             rows = rows_in(moves.partitioning, moves.names, entry.schema)
             unclear = (Check(rows.unclear, UNCLEAR),) if rows.unclear else ()
@@ -231,13 +229,17 @@ def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, st
 
 
 def _held(change: DefinitionChange, *, as_text: bool) -> DefinitionChange:
-    """With the definition that the mirror has then."""
-    return replace(change, schema=replace(change.schema, as_text=as_text))
+    """With the definition that the mirror has then, and the steps of its columns."""
+    schema = of_rows_in_force(replace(change.schema, as_text=as_text))
+    hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
+    steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
+    return replace(change, schema=schema, steps=tuple(steps))
 
 
 def _shows(new: TableSchema, old: TableSchema) -> bool:
     """Whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
-    return (new.columns, new.primary_key) != (old.columns, old.primary_key)
+    of_new, of_old = ((s.columns, s.primary_key, system_period(s)) for s in (new, old))
+    return of_new != of_old
 
 
 _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {

@@ -19,7 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.copies import COPIES, net_copies, place
+from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote
@@ -48,15 +50,15 @@ def net_copies_of(
     schema: TableSchema, sizes: Sizes,
 ) -> NetCopies:  # fmt: skip
     """schema: of the mirror."""
-    types, asked = mirror_types(schema), asked_types(schema)
+    types, asked, end = mirror_types(schema), asked_types(schema), end_column(schema)
     ddl = ", ".join([*(f"{place(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
         rows = reader.stored(session, changes.name, lsn_from, lsn_to)
         if changes.n_changes > sizes.local:
-            return _by_workers(rows, changes, asked, types, ddl)
+            return _by_workers(rows, changes, asked, types, ddl, end)
         batches = rows.toArrow().to_batches()
-    local = net_copies(batches, asked)
+    local = net_copies(rows_in_force(batches, end), asked)
     return NetCopies(session.createDataFrame(local, ddl), local, not len(_that_go(local)))
 
 
@@ -107,10 +109,10 @@ def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, asked: dict[str, Asked], types: dict[str, str], ddl: str
+    rows: DataFrame, changes: TableChanges, asked: dict[str, Asked], types: dict[str, str], ddl: str, end: str | None
 ) -> NetCopies:
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+        for batch in rows_in_force(batches, end):
             yield from net_copies([batch], asked).to_batches()
 
     counted = rows.mapInArrow(count, ddl)

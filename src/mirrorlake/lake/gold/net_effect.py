@@ -19,8 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
 from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAY_BE_INVALID
+from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.values.shown_text import Shown
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.names import literal, quote
@@ -57,17 +59,18 @@ def net_effect_of(
     schema: TableSchema, sizes: Sizes, mirror: str,
 ) -> NetEffect:  # fmt: skip
     """schema: of the mirror, a table, that the net effect is for."""
-    types, key, asked = mirror_types(schema), schema.primary_key, asked_types(schema)
+    types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
     ddl = ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
     partial_ddl = _partial_ddl(ddl, types, key)
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
         rows = reader.stored(session, changes.name, lsn_from, lsn_to)
         if changes.n_changes > sizes.local and changes.has_partial:
-            return NetEffect(completed(session, _by_one_worker(rows, asked, partial_ddl, key), mirror, types, key))
+            return NetEffect(completed(session, _by_one_worker(rows, asked, partial_ddl, key, end), mirror, types, key))
         if changes.n_changes > sizes.local:
-            return NetEffect(_by_workers(rows, changes, asked, ddl, key, sizes))
+            return NetEffect(_by_workers(rows, changes, asked, ddl, key, end, sizes))
         batches = rows.toArrow().to_batches()
+    batches = list(rows_in_force(batches, end))
     if changes.has_partial:
         local = partial_net_effect(batches, asked, key)
         partial = session.createDataFrame(local, partial_ddl)
@@ -77,14 +80,15 @@ def net_effect_of(
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: str, key: tuple[str, ...], sizes: Sizes
-) -> DataFrame:
+    rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: str, key: tuple[str, ...], end: str | None,
+    sizes: Sizes,
+) -> DataFrame:  # fmt: skip
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+        for batch in rows_in_force(batches, end):
             yield inserted_rows(batch, types, key)
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with SpilledBatches(batches) as held:
+        with SpilledBatches(rows_in_force(batches, end)) as held:
             yield from net_effect(held, types, key)
 
     if changes.only_inserts:
@@ -100,11 +104,13 @@ def _partial_ddl(ddl: str, types: dict[str, str], key: tuple[str, ...]) -> str:
     return ", ".join([ddl, f"{TOLD} STRING", *bases])
 
 
-def _by_one_worker(rows: DataFrame, types: dict[str, Asked], ddl: str, key: tuple[str, ...]) -> DataFrame:
+def _by_one_worker(
+    rows: DataFrame, types: dict[str, Asked], ddl: str, key: tuple[str, ...], end: str | None
+) -> DataFrame:
     """A row's columns may come from a change under another key."""
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from partial_net_effect(batches, types, key).to_batches()
+        yield from partial_net_effect(rows_in_force(batches, end), types, key).to_batches()
 
     return rows.coalesce(1).mapInArrow(reduce, ddl)
 
