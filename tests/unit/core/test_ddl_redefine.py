@@ -91,6 +91,14 @@ def test_after_alter_on_mariadb(alter, expected):
     assert shown(after(T, f"alter table t {alter}", flavor="mariadb")) == expected
 
 
+def test_the_period_of_a_versioned_table_stays_last():
+    found = after(T, "alter table t add system versioning", "alter table t add c int", flavor="mariadb")
+    assert (
+        shown(found)
+        == "id int!, a varchar(9), b int, c int, row_start timestamp(6)!, row_end timestamp(6)! [id,row_end]"
+    )
+
+
 def test_versioning_comes_and_goes():
     found = after(T, "alter table t add system versioning", "alter table t drop system versioning", flavor="mariadb")
     assert found == after(T, flavor="mariadb") and not found.is_versioned and not found.periods

@@ -16,13 +16,14 @@ SYSTEM_TIME = "SYSTEM_TIME"
 
 
 def add_row_periods(schema: TableSchema) -> TableSchema:
-    """A versioned table without the two columns gets them, invisible and last; keys get the end of the period."""
+    """A versioned table without the two columns gets them, invisible, and they stay last; keys get the period's end."""
     if not schema.is_versioned:
         return schema
     columns, periods = schema.columns, schema.periods
     if not any(column.row_period for column in columns):
         columns = (*columns, _period_column("start"), _period_column("end"))
         periods = (*periods, Period(SYSTEM_TIME, "row_start", "row_end"))
+    columns = tuple(sorted(columns, key=_is_implicit))
     end = next((column.name for column in columns if column.row_period == "end"), "row_end")
     return replace(schema, columns=columns, periods=periods, keys=tuple(_with_part(key, end) for key in schema.keys))
 
@@ -30,6 +31,10 @@ def add_row_periods(schema: TableSchema) -> TableSchema:
 def _period_column(which: str) -> Column:
     kind = ColumnType("timestamp", fraction_digits=_MICROSECONDS)
     return Column(f"row_{which}", kind, nullable=False, is_invisible=True, row_period=which)
+
+
+def _is_implicit(column: Column) -> bool:
+    return column.row_period is not None and column.is_invisible and column.name == f"row_{column.row_period}"
 
 
 def _with_part(key: Key, column: str) -> Key:

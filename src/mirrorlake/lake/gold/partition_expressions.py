@@ -175,5 +175,5 @@ class _Reader:
         elif column.type.name == "decimal":
             self._decimals.append(column.type)
         else:
-            self._other_digits += _DIGITS_OF_BIGINT
+            self._other_digits += _DIGITS_OF_BIGINT if column.type.name == "bigint" else _DIGITS_OF_INT
         return quote(column.name)
