@@ -13,7 +13,7 @@ from tests.support.live import Running, changes_in_silver, is_alive_for, mirrors
 from tests.support.logged_changes import count_logged_changes
 from tests.support.workload import Workload
 
-KILLS, KILLS_LONG = 5, 20
+KILLS, KILLS_LONG = 3, 20
 RATE, RATE_LONG = 20, 100
 """Transactions per second: the slower the machine, the more of them."""
 DDL_EVERY_S, DDL_EVERY_S_LONG = 100, 40

@@ -64,9 +64,7 @@ _STEPS = {
     Add: _added,
     From: lambda step: f"from {step.database}.{step.table}",
     Remove: lambda step: f"rows of {', '.join(step.names) or 'all'}",
-    TakeRows: lambda step: (
-        f"{f'partition {step.name}' if step.name else 'all'} of {step.other_database}.{step.other_table}"
-    ),
+    TakeRows: lambda step: f"{step.name or 'all'} of {step.other_database}.{step.other_table}",
     Exchange: lambda step: f"partition {step.name} with {step.other_database}.{step.other_table}",
 }
 
