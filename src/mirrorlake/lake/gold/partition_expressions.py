@@ -9,6 +9,7 @@ Everything else is refused.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.ddl_lexer import Kind, LexError
@@ -39,7 +40,8 @@ _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 @dataclass(frozen=True, slots=True)
 class SparkExpression:
-    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value.
+    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value, and where a
+    number is so large that the server hashes it as a negative one.
     impossible: true where a date that is held as text is neither the zero date nor one of the calendar. type: of the
     value, large enough for every one.
     """
@@ -57,13 +59,21 @@ def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = Fa
         sql, kind = reader.read(), reader.type
     except (LexError, ParseError):
         raise NotDerivable(f"which rows are in a partition by {text}") from None
-    unclear = " OR ".join(f"{name} IS NULL" for name in reader.dates) or None
+    if not with_decimals and not all(_is_same_unsigned(sql, name) for name in reader.unsigned):
+        raise NotDerivable(f"which rows are in a partition by {text}")
+    large = [f"{name} >= {2**63}" for name in reader.unsigned]
+    unclear = " OR ".join([*(f"{name} IS NULL" for name in reader.dates), *large]) or None
     return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None, kind)
+
+
+def _is_same_unsigned(sql: str, name: str) -> bool:
+    """Where the server's arithmetic, which is that of unsigned numbers with one such column, has the same result."""
+    return sql == name or re.fullmatch(rf"\({re.escape(name)} % [0-9]+\)", sql) is not None
 
 
 class _Reader:
     """families: of the columns. dates: the date columns met so far. impossible: of those that are text, what is true
-    for other dates.
+    for other dates. unsigned: the columns met so far that are BIGINT UNSIGNED.
     """
 
     def __init__(self, text: str, schema: TableSchema, families: tuple[str, ...]):
@@ -72,6 +82,7 @@ class _Reader:
         self._decimals: list[ColumnType] = []
         self._other_digits = 0
         self.dates: list[str] = []
+        self.unsigned: list[str] = []
         self.impossible: list[str] = []
 
     @property
@@ -169,9 +180,8 @@ class _Reader:
         if column is None or family(column.type) not in families:
             raise self._tokens.unexpected()
         if column.type.name == "bigint" and column.type.unsigned:
-            if "decimal" not in families:  # the server's remainders and hashes of large values are unsigned
-                raise self._tokens.unexpected()
             self._decimals.append(_BIGINT_UNSIGNED)
+            self.unsigned.append(quote(column.name))
         elif column.type.name == "decimal":
             self._decimals.append(column.type)
         else:

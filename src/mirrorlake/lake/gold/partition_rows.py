@@ -1,24 +1,27 @@
 """Which rows of a mirror are in a partition of the source: the partition function as a Spark condition.
 
-RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Not
-columns of text, which compare and hash by a collation.
+RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Text is
+compared and hashed by a collation: LIST COLUMNS takes rows whose text is listed as it is, and others may be anywhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
 from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
 from mirrorlake.lake.gold.partition_hashes import key_hash
 
 MAXVALUE = "MAXVALUE"
+_PLAIN_TEXT = re.compile(r"'([^'\\\\]*)'")
+"""A literal that means the same in every sql_mode."""
 _NULL_HASH = 2**63  # the absolute value of the number that the server hashes for NULL
 _COMPARABLE = ("integer", "year", "date", "datetime")
 
@@ -37,6 +40,7 @@ class _Value:
 
     sql: str
     limit: Callable[[str], str]
+    is_text: bool = False
 
 
 def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchema) -> PartitionRows:
@@ -91,10 +95,17 @@ def _list(partitioning: Partitioning, wanted: list[int], schema: TableSchema) ->
 
 
 def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
-    values = _column_values(partitioning, schema)
+    values = [_text(c, schema) or _column_value(c, schema) for c in partitioning.columns]
     dates = [c for c in partitioning.columns if family(_column(c, schema).type) in DATED and not schema.as_text]
-    unclear = " OR ".join(f"{spark_expression(f'`{name}`', schema).sql} IS NULL" for name in dates) or None
-    return PartitionRows(_in_lists(partitioning, wanted, values), unclear)
+    unclear = [f"{spark_expression(f'`{name}`', schema).sql} IS NULL" for name in dates]
+    unclear += [_unlisted(partitioning, i, value) for i, value in enumerate(values) if value.is_text]
+    return PartitionRows(_in_lists(partitioning, wanted, values), " OR ".join(unclear) or None)
+
+
+def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> str:
+    """True for a text that no list spells so: the collation says which of them it is equal to, if any."""
+    listed = {value.limit(bound.values[i]) for partition in partitioning.partitions for bound in partition.bounds}
+    return f"{value.sql} IS NOT NULL AND {value.sql} NOT IN ({', '.join(sorted(listed))})"
 
 
 def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> str:
@@ -166,15 +177,31 @@ def _computed(value: SparkExpression, schema: TableSchema) -> _Value:
 
 
 def _column_values(partitioning: Partitioning, schema: TableSchema) -> list[_Value]:
-    columns = [_column(name, schema) for name in partitioning.columns]
-    for column in columns:
-        if family(column.type) not in _COMPARABLE:
-            raise NotDerivable(f"which rows are in a partition by column {column.name}")
-    return [
-        _date_text(column) if schema.as_text and column.type.name in DATED
-        else _computed(spark_expression(quote(column.name), schema), schema)
-        for column in columns
-    ]  # fmt: skip
+    return [_column_value(name, schema) for name in partitioning.columns]
+
+
+def _column_value(name: str, schema: TableSchema) -> _Value:
+    column = _column(name, schema)
+    if family(column.type) not in _COMPARABLE:
+        raise NotDerivable(f"which rows are in a partition by column {column.name}")
+    if schema.as_text and column.type.name in DATED:
+        return _date_text(column)
+    return _computed(spark_expression(quote(column.name), schema), schema)
+
+
+def _text(name: str, schema: TableSchema) -> _Value | None:
+    """None: the column has no text."""
+    column = _column(name, schema)
+    if column.type.name not in ("char", "varchar"):
+        return None
+
+    def limit(bound: str) -> str:
+        found = _PLAIN_TEXT.fullmatch(bound)
+        if bound.upper() != "NULL" and not found:
+            raise NotDerivable(f"which rows are in a partition by column {column.name} with {bound}")
+        return literal(found[1]) if found else "NULL"
+
+    return _Value(quote(column.name), limit, is_text=True)
 
 
 def _date_text(column: Column) -> _Value:
