@@ -126,7 +126,8 @@ class _Statement:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), None)
         columns, identity = _side_by_side(change.schema, other.schema), mirror_id(change.schema, self.lsn)
         append = AppendRows(other.mirror_id, columns, rows.where, rows.unclear)
-        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), append)))
+        entry = self._streaming(change, identity, other.code, other.reason)
+        return Outcome(entry, Work(identity, (Create(change.schema), append)))
 
     def _other_side(self, database: str, table: str) -> TableEntry:
         """Of two tables between which rows move. Raises NotDerivable."""
