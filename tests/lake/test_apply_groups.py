@@ -126,7 +126,7 @@ def has_ended(processes: list[Future]) -> bool:
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
     run = LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
-    relay = Relay(run, monkeypatch, 1 if is_long else 6)
+    relay = Relay(run, monkeypatch, 1 if is_long else 9)
     ends = relay.finish()
     monkeypatch.undo()
     assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}
@@ -156,7 +156,7 @@ def in_groups(run: LakeRun, count: int) -> dict[int, int]:
 
 
 def test_each_group_applies_its_own_mirrors(spark, tmp_path):
-    history = random_history(5, items=8, tables=4, keyless=0.3)
+    history = random_history(5, items=5, tables=4, keyless=0.3)
     run = LakeRun.up_to_silver(spark, history.log("mariadb"), tmp_path)
     applied = in_groups(run, 3)
     assert run.gold() == expected_gold(history)
