@@ -99,6 +99,12 @@ def test_the_period_of_a_versioned_table_stays_last():
     )
 
 
+def test_a_versioned_tables_key_goes_with_its_column():
+    found = after(T, "alter table t add system versioning", "alter table t drop id", flavor="mariadb")
+    assert shown(found) == "a varchar(9), b int, row_start timestamp(6)!, row_end timestamp(6)! []"
+    assert [key.name for key in found.keys] == ["b"]
+
+
 def test_versioning_comes_and_goes():
     found = after(T, "alter table t add system versioning", "alter table t drop system versioning", flavor="mariadb")
     assert found == after(T, flavor="mariadb") and not found.is_versioned and not found.periods

@@ -24,8 +24,10 @@ def add_row_periods(schema: TableSchema) -> TableSchema:
         columns = (*columns, _period_column("start"), _period_column("end"))
         periods = (*periods, Period(SYSTEM_TIME, "row_start", "row_end"))
     columns = tuple(sorted(columns, key=_is_implicit))
-    end = next((column.name for column in columns if column.row_period == "end"), "row_end")
-    return replace(schema, columns=columns, periods=periods, keys=tuple(_with_part(key, end) for key in schema.keys))
+    end = next((column for column in columns if column.row_period == "end"), _period_column("end"))
+    lost = (end.name,) if _is_implicit(end) else None  # a key whose own columns were dropped
+    keys = tuple(_with_part(key, end.name) for key in schema.keys if key.columns != lost)
+    return replace(schema, columns=columns, periods=periods, keys=keys)
 
 
 def _period_column(which: str) -> Column:
