@@ -12,7 +12,7 @@ history      history      none
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -27,13 +27,12 @@ a row's period while it is in force."""
 _END_TYPE = pa.timestamp("us", "UTC")
 
 
-def rows_in_force(batches: Iterable[pa.RecordBatch], end_column: str | None) -> Iterator[pa.RecordBatch]:
+def rows_in_force(batches: Iterable[pa.RecordBatch], end_column: str | None) -> Iterable[pa.RecordBatch]:
     """batches: ``CHANGE_COLUMNS`` of one table. end_column: of the period; None: the table has no history.
 
     Raises RefusedError ``definition-mismatch`` for a change without the end of the period.
     """
-    for batch in batches:
-        yield _of_batch(batch, end_column) if end_column else batch
+    return (_of_batch(batch, end_column) for batch in batches) if end_column else batches
 
 
 def _of_batch(batch: pa.RecordBatch, end_column: str) -> pa.RecordBatch:
