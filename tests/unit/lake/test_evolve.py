@@ -240,6 +240,18 @@ def test_a_mirror_that_holds_dates_goes_on_with_dates_when_the_option_is_text():
     assert brief(added) == ("compared", "t streaming d__t__2", columns)
 
 
+def test_a_text_that_no_list_spells_may_be_in_any_partition_also_where_a_list_has_null():
+    replay = Replay(
+        "create database d charset utf8mb4",
+        "create table p (v varchar(9)) partition by list columns (v) (partition x values in ('a', NULL),"
+        " partition y values in ('b'))",
+    )
+    assert [brief(outcome) for outcome in replay.run("alter table p drop partition x")] == [
+        ("destructive", None, "DELETE ((((`v` <=> 'a') OR (`v` <=> NULL))))",
+         "unless NOT (`v` <=> 'a' OR `v` <=> 'b' OR `v` <=> NULL)"),
+    ]  # fmt: skip
+
+
 def test_rows_are_not_exchanged_between_mirrors_that_hold_dates_and_text():
     replay = Replay(*DATED[:3])
     replay.run(DATED[3], rules=AS_TEXT)

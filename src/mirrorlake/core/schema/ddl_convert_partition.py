@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mirrorlake.core.schema.ddl_before import Before, refuse
+from mirrorlake.core.schema.ddl_definition import define_like
 from mirrorlake.core.schema.ddl_redefine_keys import Contradiction
 from mirrorlake.core.schema.ddl_repartition import repartition
 from mirrorlake.core.schema.ddl_statements import PartitionToTable, TableToPartition
@@ -29,7 +30,7 @@ def partition_to_table(name: TableName, clause: PartitionToTable, before: Before
         left = repartition(known, [clause])
     except Contradiction as error:
         return [refuse(made, _FIRST_COPY, str(error)), refuse(name, "definition-mismatch", str(error))]
-    schema = replace(known, database=made.database, table=made.table, partitioning=None)
+    schema = replace(define_like(known, made.database, made.table), partitioning=None)
     taken = TakeRows(name.database, name.table, known.partitioning, clause.name)
     return [
         DefinitionChange("create", made.database, made.table, schema, (taken,)),

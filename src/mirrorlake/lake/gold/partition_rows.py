@@ -105,7 +105,8 @@ def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSc
 def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> str:
     """True for a text that no list spells so: the collation says which of them it is equal to, if any."""
     listed = {value.limit(bound.values[i]) for partition in partitioning.partitions for bound in partition.bounds}
-    return f"{value.sql} IS NOT NULL AND {value.sql} NOT IN ({', '.join(sorted(listed))})"
+    is_listed = " OR ".join(f"{value.sql} <=> {text}" for text in sorted({*listed, "NULL"}))
+    return f"NOT ({is_listed})"
 
 
 def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> str:
