@@ -122,10 +122,10 @@ def test_foreign_keys():
     sql = "create table t (a int, b int references p (x), constraint f foreign key (a, b) references e.p (x, y) "
     found = define(sql + "match full on update set null on delete no action)")
     assert found.foreign_keys == (
-        ForeignKey(None, ("b",), "d", "p", ("x",)),
+        ForeignKey("t_ibfk_1", ("b",), "d", "p", ("x",)),
         ForeignKey("f", ("a", "b"), "e", "p", ("x", "y"), "NO ACTION", "SET NULL"),
     )
-    assert [key.row_changing_action for key in found.foreign_keys] == [None, "ON UPDATE SET NULL"]
+    assert [key.changes_rows for key in found.foreign_keys] == [False, True]
 
 
 @pytest.mark.parametrize(

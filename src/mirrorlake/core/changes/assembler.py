@@ -49,13 +49,19 @@ CHANGE_SCHEMA = pa.schema(
         ("refusal", pa.string()),
         ("partial", pa.bool_()),
         ("invalid", pa.int32()),
+        ("foreign_keys_off", pa.bool_()),
     ]
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
 XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
 as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE whose ``after`` lacks columns, which
-keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them."""
+keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them.
+foreign_keys_off: the change was made with foreign_key_checks = 0, so it changes no other table's rows."""
 
+_ROWS_FLAGS_AT = 19 + 6
+"""Of a rows event: behind the header and the table id."""
+_NO_FOREIGN_KEY_CHECKS_F = 2
+"""MySQL's and MariaDB's ``Rows_log_event``."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _LOG_REFUSALS = {
     rows.ROLLED_BACK: "a rolled back transaction logs row changes",
@@ -168,6 +174,7 @@ class Assembler:
             "refusal": pa.nulls(n, pa.string()),
             "partial": pa.array(out.partial[:n]),
             "invalid": pa.array(out.invalid[:n]),
+            "foreign_keys_off": pa.array(_has_foreign_keys_off(events, event, ops)),
         }
         special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
         if not len(special):
@@ -247,3 +254,10 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"
         return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
+
+
+def _has_foreign_keys_off(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
+    """Per row, False for what is no row change."""
+    is_change = (rows.INSERT <= ops) & (ops <= rows.DELETE)
+    flags = events.buf[np.where(is_change, events.offset[event] + _ROWS_FLAGS_AT, 0)]
+    return is_change & (flags & _NO_FOREIGN_KEY_CHECKS_F != 0)

@@ -41,6 +41,7 @@ from mirrorlake.core.schema.ddl_whole_tables import (
 )
 from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
+from mirrorlake.core.schema.references import with_references
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.errors import RefusedError
 
@@ -83,7 +84,8 @@ def interpret(
     parsed = _parse(tokens)
     if has_failed:
         parsed = _effect_of_failed(parsed, tokens)
-    return [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
+    changes = [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
+    return with_references(changes, definitions)
 
 
 def _parse(tokens: Tokens) -> Statement:
@@ -149,10 +151,7 @@ def _why_create_refused(parsed: CreateTable) -> tuple[str, str] | None:
         or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
         or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine_loses_rows(options.engine))
     )
-    if unsupported:
-        return _UNSUPPORTED, unsupported
-    action = next((key.row_changing_action for key in parsed.foreign_keys if key.row_changing_action), None)
-    return ("foreign-key-cascade", f"a foreign key {action}") if action else None
+    return (_UNSUPPORTED, unsupported) if unsupported else None
 
 
 def _create_again(parsed: CreateTable, known) -> list[DefinitionChange]:

@@ -79,8 +79,14 @@ def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
         column.generated = tokens.parenthesised()
 
 
+_INLINE_REFERENCES_SINCE = {"mysql": 90000, "mariadb": 100500}
+"""Before, REFERENCES behind a column was read and made no foreign key (MySQL 9.0 release notes, MDEV-20480)."""
+
+
 def _read_reference(tokens: Tokens, column: ColumnSpec) -> None:
-    column.reference = read_reference(tokens, None, (column.name,))
+    found = read_reference(tokens, None, (column.name,))
+    if tokens.server_version >= _INLINE_REFERENCES_SINCE[tokens.flavor]:
+        column.reference = found
 
 
 def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:

@@ -9,7 +9,8 @@ from mirrorlake.core.schema.charsets import BINARY, charset_of_collation_name
 from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable, TableOptions
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.ddl_types import resolve_type
-from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, server_order
+from mirrorlake.core.schema.engines import keeps_foreign_keys
+from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, name_foreign_keys, server_order
 from mirrorlake.core.schema.keys_of_table import settle_keys
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
@@ -74,9 +75,11 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
     never_null = {column.name.casefold() for column in columns if column.never_null}
     keys = server_order(keys, never_null)
     identity = identity_key(keys, never_null)
+    foreign = drafted.foreign_keys if keeps_foreign_keys(drafted.engine) else ()
     return replace(
         drafted,
         columns=tuple(columns),
+        foreign_keys=name_foreign_keys(foreign, drafted.table),
         keys=keys,
         primary_key=identity.columns if identity else (),
         key_is_promoted=not any(key.kind == PRIMARY for key in keys),

@@ -71,8 +71,6 @@ def evolve(
 def _refuse_clause(clause: ddl.Clause) -> None:
     if isinstance(clause, ddl.RefusedClause):
         raise CannotEvolve(clause.code, clause.reason)
-    if isinstance(clause, ddl.AddForeignKey) and clause.foreign_key.row_changing_action:
-        raise CannotEvolve("foreign-key-cascade", f"ADD FOREIGN KEY {clause.foreign_key.row_changing_action}")
     reason = _why_refused(clause)
     if reason:
         raise CannotEvolve(_UNSUPPORTED, reason)

@@ -37,6 +37,7 @@ from mirrorlake.core.schema.ddl_statements import (
     TableOptions,
 )
 from mirrorlake.core.schema.ddl_types import convert_type
+from mirrorlake.core.schema.keys import foreign_keys_of_renamed
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods
 
@@ -63,7 +64,8 @@ def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Diale
         elif isinstance(clause, SetEngine):
             schema = replace(schema, engine=clause.engine)
         elif isinstance(clause, RenameTable):
-            schema = replace(schema, database=clause.name.database, table=clause.name.table)
+            foreign = foreign_keys_of_renamed(schema.foreign_keys, schema.table, clause.name.table)
+            schema = replace(schema, database=clause.name.database, table=clause.name.table, foreign_keys=foreign)
     return schema
 
 

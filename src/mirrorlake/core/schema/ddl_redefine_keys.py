@@ -63,8 +63,9 @@ def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema
             _drop(keys, clause.name, clause.if_exists or not schema.key_is_promoted)
         elif isinstance(clause, DropConstraint):
             _drop_constraint(keys, foreign, clause.name)
-        elif isinstance(clause, DropForeignKey):
-            _drop_foreign(foreign, clause.name)
+        elif isinstance(clause, DropForeignKey) and not _drop_foreign(foreign, clause.name):
+            if any(key.changes_rows for key in foreign):
+                raise Contradiction(f"DROP FOREIGN KEY {clause.name}: there is no such key")
     for clause in clauses:
         if isinstance(clause, RenameKey):
             _rename(keys, clause, clause.if_exists or not schema.key_is_promoted)
@@ -95,11 +96,7 @@ def _drop_constraint(keys: list[Key], foreign: list[ForeignKey], name: str) -> N
 
 
 def _drop_foreign(foreign: list[ForeignKey], name: str) -> bool:
-    """A foreign key without a name has one that the server made up; it is the one when there is no other."""
     at = next((i for i, key in enumerate(foreign) if (key.name or "").casefold() == name.casefold()), None)
-    nameless = [i for i, key in enumerate(foreign) if key.name is None]
-    if at is None and len(nameless) == 1 and "_ibfk_" in name:
-        at = nameless[0]
     if at is not None:
         del foreign[at]
     return at is not None

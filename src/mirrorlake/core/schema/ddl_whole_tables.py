@@ -9,6 +9,7 @@ from mirrorlake.core.schema.ddl_before import Before, refuse
 from mirrorlake.core.schema.ddl_statements import ExchangePartition, RenameTables, TruncateTable
 from mirrorlake.core.schema.ddl_tokens import TableName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Refused
+from mirrorlake.core.schema.keys import foreign_keys_of_renamed
 from mirrorlake.core.schema.row_steps import Exchange, From, Step
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -38,7 +39,9 @@ def _renamed(name: TableName, source: TableName | None, before: Before) -> Defin
         return DefinitionChange("moved", name.database, name.table)
     known = before.known(source)
     if isinstance(known, TableSchema):
-        return renamed_table(name, source, replace(known, database=name.database, table=name.table), ())
+        foreign = foreign_keys_of_renamed(known.foreign_keys, source.table, name.table)
+        moved = replace(known, database=name.database, table=name.table, foreign_keys=foreign)
+        return renamed_table(name, source, moved, ())
     if isinstance(known, Refused):
         return refuse(name, known.code, known.reason)
     if before.known(name) is None:

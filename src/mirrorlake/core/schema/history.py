@@ -100,6 +100,7 @@ class Definitions:
 
     def __init__(self, changes: Iterable[DefinitionChange] = ()):
         self._tables: dict[tuple[str, str], TableSchema | Refused | Absent] = {}
+        self._children: dict[tuple[str, str], TableSchema] = {}
         self._databases: dict[str, Database] = {}
         self.schema_ids: set[int] = set()
         self.apply(changes)
@@ -127,6 +128,10 @@ class Definitions:
         """Tables of a database that are known to exist, refused ones included."""
         return [name for (home, name), known in self._tables.items() if home == database and known is not ABSENT]
 
+    def children(self) -> list[TableSchema]:
+        """Of the tables that are followed, those with a foreign key that changes their rows."""
+        return list(self._children.values())
+
     def apply(self, changes: Iterable[DefinitionChange]) -> None:
         for change in changes:
             if change.schema:
@@ -135,13 +140,20 @@ class Definitions:
 
     def _put(self, change: DefinitionChange) -> None:
         assert change.schema
-        self._tables[change.database, change.table] = change.schema
+        self._set(change.database, change.table, change.schema)
 
     def _drop(self, change: DefinitionChange) -> None:
-        self._tables[change.database, change.table] = ABSENT
+        self._set(change.database, change.table, ABSENT)
 
     def _refuse(self, change: DefinitionChange) -> None:
-        self._tables[change.database, change.table] = Refused(change.code or "", change.reason or "")
+        self._set(change.database, change.table, Refused(change.code or "", change.reason or ""))
+
+    def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
+        self._tables[database, table] = known
+        if isinstance(known, TableSchema) and any(key.changes_rows for key in known.foreign_keys):
+            self._children[database, table] = known
+        else:
+            self._children.pop((database, table), None)
 
     def _note_map(self, change: DefinitionChange) -> None:
         pass
@@ -150,7 +162,7 @@ class Definitions:
         exists = change.action == "create_database"
         self._databases[change.database] = Database(_charset(change), exists, is_complete=True)
         for table in self.tables_of(change.database):
-            self._tables[change.database, table] = ABSENT
+            self._set(change.database, table, ABSENT)
 
     def _alter_database(self, change: DefinitionChange) -> None:
         known = self._databases.get(change.database)

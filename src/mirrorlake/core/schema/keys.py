@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 PRIMARY, UNIQUE, PLAIN, FULLTEXT, SPATIAL, VECTOR = "primary", "unique", "plain", "fulltext", "spatial", "vector"
 PRIMARY_NAME = "PRIMARY"
-ROW_CHANGING_ACTIONS = frozenset(("CASCADE", "SET NULL", "SET DEFAULT"))
+CASCADE, SET_NULL = "CASCADE", "SET NULL"
+ROW_CHANGING_ACTIONS = frozenset((CASCADE, SET_NULL))
+"""No engine carries out SET DEFAULT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,37 @@ class ForeignKey:
     on_update: str | None = None
 
     @property
-    def row_changing_action(self) -> str | None:
-        """``ON DELETE CASCADE``: what changes rows of this table without a row event; None: nothing does."""
-        for event, action in (("DELETE", self.on_delete), ("UPDATE", self.on_update)):
-            if action in ROW_CHANGING_ACTIONS:
-                return f"ON {event} {action}"
-        return None
+    def changes_rows(self) -> bool:
+        """Whether a change of the parent changes rows of this table, which most servers do not log."""
+        return not ROW_CHANGING_ACTIONS.isdisjoint((self.on_delete, self.on_update))
+
+    @property
+    def parent(self) -> tuple[str, str]:
+        return self.parent_database, self.parent_table
+
+
+def name_foreign_keys(keys: Iterable[ForeignKey], table: str) -> tuple[ForeignKey, ...]:
+    """Those without a name get the one that InnoDB makes up: the table's, and a number above all others."""
+    keys, made_up = tuple(keys), f"{table}_ibfk_".casefold()
+    known = ((key.name or "").casefold() for key in keys)
+    numbers = [int(name.removeprefix(made_up)) for name in known if _is_numbered(name, made_up)]
+    count = itertools.count(max(numbers, default=0) + 1)
+    return tuple(key if key.name else replace(key, name=f"{table}_ibfk_{next(count)}") for key in keys)
+
+
+def foreign_keys_of_renamed(keys: Iterable[ForeignKey], old: str, new: str) -> tuple[ForeignKey, ...]:
+    """A table's, whose name was ``old``: names that InnoDB made up follow it."""
+    made_up = f"{old}_ibfk_"
+    return tuple(
+        replace(key, name=f"{new}_ibfk_{key.name[len(made_up) :]}")
+        if key.name and _is_numbered(key.name.casefold(), made_up.casefold())
+        else key
+        for key in keys
+    )
+
+
+def _is_numbered(name: str, made_up: str) -> bool:
+    return name.startswith(made_up) and name.removeprefix(made_up).isdecimal()
 
 
 def identity_key(keys: Iterable[Key], never_null: Collection[str]) -> Key | None:
