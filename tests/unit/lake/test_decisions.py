@@ -24,7 +24,7 @@ ROW_IMAGE = (pack_lsn(0, 3, 500), "row-image: a reason")
 def changes(table="t", schema=T, refused=None, first_invalid=None) -> TableChanges:
     first, n_invalid = pack_lsn(0, 3, 300), int(first_invalid is not None)
     return TableChanges(
-        "d", table, frozenset({schema.schema_id}), 3, 0, first, refused, False, n_invalid, first_invalid
+        "d", table, frozenset({schema.schema_id}), 3, 0, 0, first, refused, False, n_invalid, first_invalid
     )
 
 

@@ -49,19 +49,19 @@ CHANGE_SCHEMA = pa.schema(
         ("refusal", pa.string()),
         ("partial", pa.bool_()),
         ("invalid", pa.int32()),
-        ("foreign_keys_off", pa.bool_()),
+        ("may_cascade", pa.bool_()),
     ]
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
 XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
 as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE whose ``after`` lacks columns, which
 keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them.
-foreign_keys_off: the change was made with foreign_key_checks = 0, so it changes no other table's rows."""
+may_cascade: foreign keys may have changed rows of other tables with it that the log does not have."""
 
 _ROWS_FLAGS_AT = 19 + 6
 """Of a rows event: behind the header and the table id."""
-_NO_FOREIGN_KEY_CHECKS_F = 2
-"""MySQL's and MariaDB's ``Rows_log_event``."""
+_NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
+"""Of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _LOG_REFUSALS = {
     rows.ROLLED_BACK: "a rolled back transaction logs row changes",
@@ -174,7 +174,7 @@ class Assembler:
             "refusal": pa.nulls(n, pa.string()),
             "partial": pa.array(out.partial[:n]),
             "invalid": pa.array(out.invalid[:n]),
-            "foreign_keys_off": pa.array(_has_foreign_keys_off(events, event, ops)),
+            "may_cascade": pa.array(_may_cascade(events, event, ops)),
         }
         special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
         if not len(special):
@@ -256,8 +256,8 @@ class Assembler:
         return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
 
 
-def _has_foreign_keys_off(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
+def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
     """Per row, False for what is no row change."""
     is_change = (rows.INSERT <= ops) & (ops <= rows.DELETE)
     flags = events.buf[np.where(is_change, events.offset[event] + _ROWS_FLAGS_AT, 0)]
-    return is_change & (flags & _NO_FOREIGN_KEY_CHECKS_F != 0)
+    return is_change & (flags & (_NO_FOREIGN_KEY_CHECKS_F | _USE_SQL_FOREIGN_KEY_F) == 0)

@@ -65,6 +65,28 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
+def placed_schema(columns: dict[str, Asked]) -> pa.Schema:
+    return pa.schema({**arrow_types(columns), "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
+
+
+def placed_images(
+    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Every image of each key, not only the last, and its place. columns: those wanted, with the key's; of a removed
+    key all others are NULL. batches: as of ``net_effect``."""
+    key_types, schema = {name: columns[name] for name in key}, placed_schema(columns)
+    rest = {name: asked for name, asked in columns.items() if name not in key_types}
+    for batch in batches:
+        keyed = _keyed_images(batch, key_types)
+        removed = keyed[REMOVED].to_numpy()
+        n_removes = pa.nulls(int(removed.sum()))
+        found = decode_images(batch.column("after"), rest, keyed[_ROW].to_numpy()[~removed])
+        of_all = (pa.concat_arrays([array, n_removes.cast(array.type)]) for array in found)
+        others = dict(zip(rest, of_all, strict=True))
+        arrays = [others[name] if name in others else keyed[name] for name in schema.names]
+        yield from pa.Table.from_arrays(arrays, names=schema.names).cast(schema).combine_chunks().to_batches()
+
+
 def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, Asked]) -> pa.Table:
     """Key, order and row of each image of a batch; puts first."""
     op = changes.column("op")

@@ -74,8 +74,7 @@ class ApplyHop:
         self._log.renew()
         self._register = TableRegister.read(lake, before=self._log.open.number if self._log.open else None)
         self._requests = SyncpointRequests(lake)
-        self._decisions = Decisions(lambda: barriers.read_definitions(lake), rules)
-        self._rows = RowEpochs(lake, self._decisions, sizes, group)
+        self._rows = RowEpochs(lake, Decisions(lambda: barriers.read_definitions(lake), rules), sizes, group)
         self._versions: dict[str, int | None] = {}
 
     @property
@@ -147,8 +146,8 @@ class ApplyHop:
             return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
         if ahead:
             lsn_to = min(lsn_to, ahead[0].lsn - 1)
-        work, _ = self._decisions.take(reader.summary(lsn_from, lsn_to), self._register, ())
-        return Epoch(number, ROWS, lsn_from, lsn_to, self._planned([changes.name for changes, _ in work]))
+        tables = self._planned(self._rows.tables_of(reader, lsn_from, lsn_to, self._register))
+        return Epoch(number, ROWS, lsn_from, lsn_to, tables)
 
     def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
         entries = {name: self._register.get(name) for name in names}

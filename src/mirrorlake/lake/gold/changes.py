@@ -23,7 +23,7 @@ NO_IMAGE = "parse_json('{}')"
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """One table's changes in a range of lsn. refused: (lsn, code and reason) of the first refusal among them.
+    """One table's changes in a range of lsn. n_changes: of rows. refused: (lsn, code and reason) of the first refusal.
     has_partial: there are row images that lack columns. first_invalid: lsn of the first change, before any refusal,
     with a value that has no meaning; n_invalid: how many such values there are, 0 where the table is refused."""
 
@@ -32,11 +32,16 @@ class TableChanges:
     schema_ids: frozenset[int]
     n_changes: int
     n_inserts: int
+    n_deletes: int
     first_lsn: int
-    refused: tuple[int, str] | None
-    has_partial: bool
-    n_invalid: int
-    first_invalid: int | None
+    refused: tuple[int, str] | None = None
+    has_partial: bool = False
+    n_invalid: int = 0
+    first_invalid: int | None = None
+
+    @classmethod
+    def none(cls, name: tuple[str, str], lsn: int) -> TableChanges:
+        return cls(*name, frozenset(), 0, 0, 0, lsn)
 
     @property
     def name(self) -> tuple[str, str]:
@@ -79,6 +84,7 @@ class ChangeReader:
 
     def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: tuple[str, str] | None = None):
         """only: as if silver had no other table's changes; then without batches."""
+        self.only = only
         self._lake, self._is_seen = lake, named(only) if only else "true"
         self._table = pa.Table.from_batches(batches) if batches else None
         self._summary: _Summary | None = None
@@ -130,19 +136,30 @@ class ChangeReader:
                 seen = 0
         return found
 
-    def in_memory(self, name: tuple[str, str], lsn_from: int, lsn_to: int) -> list[pa.RecordBatch] | None:
-        """Row changes of one table (``CHANGE_COLUMNS``) where they are at hand, else None."""
+    def in_memory(
+        self, name: tuple[str, str], lsn_from: int, lsn_to: int, *, that_cascade: bool = False
+    ) -> list[pa.RecordBatch] | None:
+        """Row changes of one table (``CHANGE_COLUMNS``) where they are at hand, else None.
+
+        that_cascade: only those that may have changed rows of other tables.
+        """
         if self._table is None:
             return None
         mine = pc.and_(pc.equal(self._table["database"], name[0]), pc.equal(self._table["table"], name[1]))
         wanted = pc.and_(mine, self._is_inside(lsn_from, lsn_to, ROW_OPS))
+        if that_cascade:
+            wanted = pc.and_(wanted, self._table["may_cascade"])
         return self._table.select(list(CHANGE_COLUMNS)).filter(wanted).combine_chunks().to_batches()
 
-    def stored(self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int) -> DataFrame:
+    def stored(
+        self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int, *,
+        that_cascade: bool = False,
+    ) -> DataFrame:  # fmt: skip
         """The same from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty object."""
         rows = session.table(self._lake.names.silver_changes).where(
             f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {named(name)}"
         )
+        rows = rows.where("may_cascade") if that_cascade else rows
         sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
 
@@ -168,6 +185,7 @@ def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges
         schema_ids=frozenset(each.schema_id for each in changes),
         n_changes=sum(each.n for each in changes),
         n_inserts=sum(each.n for each in changes if each.op == "INSERT"),
+        n_deletes=sum(each.n for each in changes if each.op == "DELETE"),
         first_lsn=min(each.first_lsn for each in mine),
         refused=refused,
         has_partial=any(each.partial for each in changes),

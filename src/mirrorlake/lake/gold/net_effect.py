@@ -79,6 +79,13 @@ def net_effect_of(
     return NetEffect(session.createDataFrame(local, ddl), local, is_at_hand=True)
 
 
+def no_effect(session: SparkSession, schema: TableSchema) -> NetEffect:
+    """Of a mirror that no logged change is about."""
+    columns = ", ".join(f"{quote(column)} {kind}" for column, kind in mirror_types(schema).items())
+    local = image_schema(asked_types(schema)).empty_table()
+    return NetEffect(session.createDataFrame(local, f"{columns}, {_MARK_COLUMNS}"), local)
+
+
 def _by_workers(
     rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: str, key: tuple[str, ...], end: str | None,
     sizes: Sizes,

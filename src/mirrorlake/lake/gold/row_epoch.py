@@ -15,11 +15,12 @@ import re
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
@@ -27,18 +28,28 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, step_done
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
+from mirrorlake.lake.gold.cascades import TOO_DEEP, UPDATED, with_cascades
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import Epoch, EpochTable
+from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
-from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of
+from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
+from mirrorlake.lake.gold.placed_rows import CODE, LACKS_COLUMNS
 from mirrorlake.lake.gold.register import DDL_IGNORED, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
-_Work = tuple[TableChanges, TableEntry]
-_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}): (key column .* has a value that has no meaning|{DIVERGED[1]})")
+_REASONS = (
+    "key column .* has a value that has no meaning",
+    DIVERGED[1],
+    UPDATED,
+    TOO_DEEP,
+    LACKS_COLUMNS,
+    LACKS_REFERENCED,
+)
+_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}|{CODE}): ({'|'.join(_REASONS)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +68,9 @@ class RowEpochs:
     """Carries them out one by one."""
 
     def __init__(self, lake: Lake, decisions: Decisions, sizes: Sizes | None = None, group: ApplyGroup = WHOLE):
-        self._lake, self._decisions, self._group = lake, decisions, group
+        self._lake, self._group = lake, group
         self._sizes, self._sessions = sizes or Sizes(), threading.local()
+        self._work = EpochWork(lake, decisions, self._sizes)
 
     def session(self) -> SparkSession:
         """The calling thread's own."""
@@ -66,33 +78,40 @@ class RowEpochs:
             self._sessions.session = private_session(self._lake.spark)
         return self._sessions.session
 
+    def tables_of(self, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister) -> list[TableName]:
+        """Those whose mirrors an epoch of this range is to change."""
+        work, _ = self._work.find(self.session(), reader, lsn_from, lsn_to, register, (), {})
+        return [item.entry.name for item in work]
+
     def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
         """Step 2 of this group's mirrors; the first group waits for the others', and has the refusals of all."""
         planned = {(t.database, t.table): t for t in epoch.tables}
-        summary = reader.summary(epoch.lsn_from, epoch.lsn_to)
-        work, refused = self._decisions.take(summary, register, planned.keys())
-        mine = [item for item in work if self._is_mine(planned, *item)]
+        versions = {table.mirror_id: table.version for table in epoch.tables}
+        work, refused = self._work.find(
+            self.session(), reader, epoch.lsn_from, epoch.lsn_to, register, planned.keys(), versions
+        )
+        mine = [item for item in work if self._is_mine(planned, item)]
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(mine)))) as pool:
-            steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, *item), mine))
-        n_changes, invalid = sum(changes.n_changes for changes, _ in mine), _invalid_values(mine, steps)
+            steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, item), mine))
+        n_changes, invalid = sum(item.changes.n_changes for item in mine), _invalid_values(mine, steps)
         if self._group.leads:
-            steps += self._steps_of_others(epoch, [item for item in work if not self._is_mine(planned, *item)])
+            steps += self._steps_of_others(epoch, [item for item in work if not self._is_mine(planned, item)])
         done = tuple(step for step in steps if isinstance(step, EpochTable))
         stopped = [step for step in steps if isinstance(step, TableEntry)]
         return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, invalid)
 
-    def _is_mine(self, planned: Mapping[TableName, EpochTable], changes: TableChanges, entry: TableEntry) -> bool:
+    def _is_mine(self, planned: Mapping[TableName, EpochTable], work: TableWork) -> bool:
         """What is not in the plan, because of options that were others when it was made, is the first group's."""
-        return self._group.owns(entry.mirror_id) if changes.name in planned else self._group.leads
+        return self._group.owns(work.entry.mirror_id) if work.entry.name in planned else self._group.leads
 
     def _apply_or_refuse(
-        self, epoch: Epoch, reader: ChangeReader, planned: Mapping[TableName, EpochTable], changes: TableChanges,
-        entry: TableEntry,
-    ) -> EpochTable | TableEntry:  # fmt: skip
+        self, epoch: Epoch, reader: ChangeReader, planned: Mapping[TableName, EpochTable], work: TableWork
+    ) -> EpochTable | TableEntry:
         """The mirror's step, or why it is mirrored no more: others changed it, or the work found a refusal."""
+        changes, entry = work.changes, work.entry
         mirror = self._lake.names.mirror(entry.mirror_id)
         try:
-            return _outcome(changes, entry, self._apply(epoch, reader, planned.get(changes.name), changes, entry))
+            return _outcome(changes, entry, self._apply(epoch, reader, planned.get(changes.name), work))
         except AnalysisException:
             if table_exists(self.session(), mirror):
                 raise
@@ -107,10 +126,9 @@ class RowEpochs:
                 raise
             return entry.refused(changes.first_lsn, found[1], found[2])
 
-    def _apply(
-        self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, changes: TableChanges, entry: TableEntry
-    ) -> StepCommit:
-        lake, session, schema = self._lake, self.session(), entry.schema
+    def _apply(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, work: TableWork) -> StepCommit:
+        lake, session, changes, entry = self._lake, self.session(), work.changes, work.entry
+        schema = entry.schema
         types, key = mirror_types(schema), schema.primary_key
         lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
         invalid = _n_nulls(changes, entry)
@@ -121,36 +139,42 @@ class RowEpochs:
             copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes)
             return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
         mirror = lake.names.mirror(entry.mirror_id)
-        net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
-        is_new = changes.only_inserts and entry.code != DDL_IGNORED
+        if changes.n_changes:
+            net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
+        else:
+            net = no_effect(session, schema)
+        if work.rows:
+            net = with_cascades(session, replace(work.rows, lsn_to=lsn_to), net, entry)
+        is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or (planned and planned.version == 0):
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
 
-    def _steps_of_others(self, epoch: Epoch, others: list[_Work]) -> list[EpochTable | TableEntry]:
+    def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Waits until every one is there. Raises RetryableError ``apply-groups``."""
         found: list[EpochTable | TableEntry] = []
         waiting, signs = others, SignsOfGroups(self._group)
         while waiting:
             ended = self._ended(epoch, waiting)
             found += ended.values()
-            waiting = [item for item in waiting if item[1].mirror_id not in ended]
+            waiting = [item for item in waiting if item.entry.mirror_id not in ended]
             if ended:
                 signs.seen()
             if waiting:
-                signs.wait(self._group.owner_of(entry.mirror_id) for _, entry in waiting)
+                signs.wait(self._group.owner_of(item.entry.mirror_id) for item in waiting)
         return found
 
-    def _ended(self, epoch: Epoch, waiting: list[_Work]) -> dict[str, EpochTable | TableEntry]:
+    def _ended(self, epoch: Epoch, waiting: list[TableWork]) -> dict[str, EpochTable | TableEntry]:
         """By mirror, its step or its refusal, where another group has made one."""
         ended: dict[str, EpochTable | TableEntry] = {}
-        for changes, entry in waiting:
-            step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
+        for item in waiting:
+            mirror_id = item.entry.mirror_id
+            step = _step_of(self.session(), self._lake, epoch, mirror_id)
             if step is not None:
-                ended[entry.mirror_id] = _outcome(changes, entry, step)
+                ended[mirror_id] = _outcome(item.changes, item.entry, step)
         if len(ended) < len(waiting):
             register = TableRegister.read(self._lake, before=epoch.number + 1)
-            found = [register.get(changes.name) for changes, _ in waiting]
+            found = [register.get(item.entry.name) for item in waiting]
             for known in found:
                 if known and known.state == REFUSED and known.epoch == epoch.number:
                     ended.setdefault(known.mirror_id, known)
@@ -162,11 +186,11 @@ def tables_to_do(lake: Lake, epoch: Epoch) -> tuple[EpochTable, ...]:
     return tuple(table for table in epoch.tables if _step_of(lake.spark, lake, epoch, table.mirror_id) is None)
 
 
-def _invalid_values(work: list[_Work], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
+def _invalid_values(work: list[TableWork], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
     return tuple(
-        (".".join(changes.name), n)
-        for (changes, entry), step in zip(work, steps, strict=True)
-        if (n := _n_nulls(changes, entry)) and isinstance(step, EpochTable)
+        (".".join(item.entry.name), n)
+        for item, step in zip(work, steps, strict=True)
+        if (n := _n_nulls(item.changes, item.entry)) and isinstance(step, EpochTable)
     )
 
 

@@ -13,7 +13,7 @@ from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
 CHANGE_COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, ordinal INT, op STRING, gtid STRING, commit_ts TIMESTAMP, database STRING, table STRING,
     schema_id BIGINT, before VARIANT, after VARIANT, statement STRING, changes BIGINT, checksum BIGINT, refusal STRING,
-    partial BOOLEAN, invalid INT, foreign_keys_off BOOLEAN
+    partial BOOLEAN, invalid INT, may_cascade BOOLEAN
 """
 CHANGE_PROPERTIES = {
     "delta.enableDeletionVectors": "false",

@@ -1,0 +1,88 @@
+"""What an epoch does to which mirror: changes that are logged, and what foreign keys make of them in other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.cascades import leaves_keys
+from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.decisions import Decisions
+from mirrorlake.lake.gold.foreign_keys import Reference, above, reached, references
+from mirrorlake.lake.gold.net_effect import Sizes
+from mirrorlake.lake.gold.placed_rows import CODE, PlacedRows
+from mirrorlake.lake.gold.register import TableEntry, TableRegister
+
+_ALONE = "a foreign key changes its rows, and it goes on apart from its parent"
+
+
+@dataclass(frozen=True, slots=True)
+class TableWork:
+    """changes: logged ones, maybe none. rows: where foreign keys may change more, what of the log they act on."""
+
+    changes: TableChanges
+    entry: TableEntry
+    rows: PlacedRows | None = None
+
+
+@dataclass(slots=True)
+class EpochWork:
+    """Finds it."""
+
+    lake: Lake
+    decisions: Decisions
+    sizes: Sizes
+    _along: dict[tuple[int, int], list[Reference]] = field(default_factory=dict)
+
+    def find(
+        self, session: SparkSession, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister,
+        planned: Collection[TableName], versions: Mapping[str, int | None],
+    ) -> tuple[list[TableWork], list[TableEntry]]:  # fmt: skip
+        """By mirror, and the tables that are refused. planned: see ``Decisions.take``. versions: see ``PlacedRows``."""
+        summary = reader.summary(lsn_from, lsn_to)
+        taken, refused = self.decisions.take(summary, register, planned)
+        found, orphans = references(register, self.decisions.rules)
+        lost = {orphan.child.name: (orphan.child, orphan.reason) for orphan in orphans}
+        if reader.only:
+            lost |= {reference.child.name: (reference.child, _ALONE) for reference in found}
+        changes = {each.name: each for each in summary}
+        rows = PlacedRows(self.lake, reader, lsn_from, lsn_to, changes, (), versions, self.sizes)
+        along = self._followed(session, rows, found) if found and not reader.only else []
+        work = {entry.name: TableWork(each, entry) for each, entry in taken}
+        stopped = {entry.name for entry in refused}
+        for child in {reference.child.name: reference.child for reference in along}.values():
+            if child.name in stopped and child.name not in work:
+                continue
+            ways = above(child.name, along)
+            reason = _why_lost(ways, (stopped | lost.keys()) - {child.name})
+            if reason:
+                lost.setdefault(child.name, (child, reason))
+            first = min(changes[r.parent.name].first_lsn for r in ways if r.parent.name in changes)
+            own = changes.get(child.name) or TableChanges.none(child.name, first)
+            work[child.name] = TableWork(own, child, replace(rows, along=ways))
+        refused += [child.refused(lsn_from + 1, CODE, reason) for child, reason in lost.values()]
+        return [each for name, each in work.items() if name not in lost], refused
+
+    def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
+        """The references by which a change comes; the answer for the last range is kept: it is planned, then done."""
+        span = rows.lsn_from, rows.lsn_to
+        if span not in self._along:
+            changed = {name: each for name, each in rows.changes.items() if not each.only_inserts}
+            first = [r for r in reached(found, changed) if r.parent.name in changed]
+            leaving = [r for r in first if r.may_follow(changed[r.parent.name]) and leaves_keys(session, rows, r)]
+            self._along = {span: reached(found, changed, leaving)}
+        return self._along[span]
+
+
+def _why_lost(ways: list[Reference], refused: Collection[TableName]) -> str | None:
+    for reference in ways:
+        parent = ".".join(reference.parent.name)
+        if reference.parent.name in refused:
+            return f"a foreign key changes its rows, and its parent {parent} is not mirrored any more"
+        if reference.unclear:
+            return f"a foreign key to {parent} changes rows of {'.'.join(reference.child.name)}: {reference.unclear}"
+    return None

@@ -1,0 +1,142 @@
+"""Foreign keys between mirrors that change rows, and which children an epoch's changes of parents may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL, ForeignKey
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.versioning import end_column
+from mirrorlake.lake.gold.changes import TableChanges
+from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.table_rules import TableRules
+
+Referenced = tuple[TableName, tuple[str, ...]]
+"""A table and the columns of it that children have as theirs."""
+_COMPARED_BY_VALUE = frozenset(
+    ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year", "bit", "binary", "varbinary", "uuid",
+     "inet4", "inet6")
+)  # fmt: skip
+_TEMPORAL = frozenset(("date", "datetime", "timestamp"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """columns, parent_columns: as the two tables spell them. unclear: why its effect does not follow from the log."""
+
+    child: TableEntry
+    parent: TableEntry
+    columns: tuple[str, ...]
+    parent_columns: tuple[str, ...]
+    on_delete: str | None
+    on_update: str | None
+    unclear: str | None = None
+
+    @property
+    def removes(self) -> bool:
+        return self.on_delete == CASCADE
+
+    @property
+    def referenced(self) -> Referenced:
+        return self.parent.name, self.parent_columns
+
+    def may_follow(self, changes: TableChanges) -> bool:
+        """changes: of the parent. With system versioning an UPDATE may take a row away."""
+        n_updates = changes.n_changes - changes.n_inserts - changes.n_deletes
+        is_versioned = end_column(self.parent.schema) is not None
+        may_remove = changes.n_deletes > 0 or is_versioned and n_updates > 0
+        acts = [action in ROW_CHANGING_ACTIONS for action in (self.on_delete, self.on_update)]
+        return acts[0] and may_remove or acts[1] and n_updates > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A mirror whose rows a parent changes that has no mirror."""
+
+    child: TableEntry
+    reason: str
+
+
+def references(register: TableRegister, rules: TableRules) -> tuple[list[Reference], list[Orphan]]:
+    """A parent that the log has not created yet, or has dropped, changes nothing."""
+    found: list[Reference] = []
+    orphans: list[Orphan] = []
+    for child in register:
+        if child.state != STREAMING:
+            continue
+        keys = [key for key in child.schema.foreign_keys if key.changes_rows]
+        for key in keys:
+            parent = register.get(key.parent)
+            is_absent = parent is None or parent.state == DROPPED
+            if is_absent and rules.is_wanted(*key.parent):
+                continue
+            columns = None if is_absent or parent.state != STREAMING else _parent_columns(key, parent.schema)
+            if columns is None:
+                orphans.append(Orphan(child, f"a foreign key changes its rows, and {_named(key)} is not mirrored"))
+                break
+            mine = tuple(child.schema.columns[child.schema.position(name)].name for name in key.columns)
+            unclear = _why_unclear(child, parent, key, mine, keys)
+            found.append(Reference(child, parent, mine, columns, key.on_delete, key.on_update, unclear))
+    return found, orphans
+
+
+def _named(key: ForeignKey) -> str:
+    return f"its parent {'.'.join(key.parent)}"
+
+
+def _parent_columns(key: ForeignKey, parent: TableSchema) -> tuple[str, ...] | None:
+    places = [parent.position(name) for name in key.parent_columns or parent.primary_key]
+    if len(places) != len(key.columns) or None in places:
+        return None
+    return tuple(parent.columns[place].name for place in places)
+
+
+def _why_unclear(
+    child: TableEntry, parent: TableEntry, key: ForeignKey, columns: tuple[str, ...], keys: Collection[ForeignKey]
+) -> str | None:
+    if not child.schema.primary_key:
+        return "it has no key"
+    kinds = _COMPARED_BY_VALUE | (frozenset() if child.schema.as_text or parent.schema.as_text else _TEMPORAL)
+    types = (column.type for column in child.schema.columns if column.name in columns)
+    if not all(kind.name in kinds for kind in types):
+        return "its columns are not compared by their values alone"
+    others = {name.casefold() for other in keys if other is not key for name in other.columns}
+    if not others.isdisjoint(name.casefold() for name in columns):
+        return "another foreign key has columns of it"
+    if SET_NULL in (key.on_delete, key.on_update) and not set(columns).isdisjoint(child.schema.primary_key):
+        return "it changes the table's key"
+    return None
+
+
+def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
+    """Of the references along which changes come, those by which they come to this table."""
+    along, found = list(along), list[Reference]()
+    is_complete = False
+    while not is_complete:
+        losing = {reference.parent.name for reference in found}
+        more = [
+            r for r in along
+            if r not in found and (r.child.name == child or r.child.name in losing and r.removes)
+        ]  # fmt: skip
+        found, is_complete = [*found, *more], not more
+    return found
+
+
+def reached(
+    found: Iterable[Reference], changed: Mapping[TableName, TableChanges], leaves: Collection[Reference] | None = None
+) -> list[Reference]:
+    """Those along which a change may come: from the parents in ``changed``, then from children whose rows go.
+
+    leaves: of the references to changed parents those whose parents do leave keys; None: not known yet.
+    """
+    found = list(found)
+    first = [r for r in found if (c := changed.get(r.parent.name)) is not None and r.may_follow(c)]
+    along = first if leaves is None else [r for r in first if r in leaves]
+    is_complete = False
+    while not is_complete:
+        losing = {reference.child.name for reference in along if reference.removes}
+        more = [r for r in found if r not in along and r.parent.name in losing and r.on_delete in ROW_CHANGING_ACTIONS]
+        along, is_complete = [*along, *more], not more
+    return along

@@ -1,0 +1,151 @@
+"""An epoch's changes as foreign keys see them: keys that rows of parents leave, versions of the rows of children.
+
+Columns of a table are called by their place in ``columns_of``, c0, c1 ..., for a source may call its own as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from mirrorlake.core.changes.images import REMOVED, placed_images, placed_schema
+from mirrorlake.core.changes.left_keys import MOVED, left_keys, left_name, left_schema
+from mirrorlake.core.changes.rows_in_force import rows_in_force
+from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.versioning import end_column
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.foreign_keys import Reference
+from mirrorlake.lake.gold.net_effect import NetEffect, Sizes, asked_types
+from mirrorlake.lake.gold.register import TableEntry
+from mirrorlake.lake.gold.table import mirror_types
+
+CODE = "foreign-key-cascade"
+LACKS_COLUMNS = "row images of a table between lack columns"
+PLACE = "struct(tx_lsn, ordinal)"
+_PLACE_TYPES, _PLACE_FIELDS = "tx_lsn BIGINT, ordinal INT", "tx_lsn: BIGINT, ordinal: INT"
+
+
+def alias(place: int) -> str:
+    return f"c{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """before: rows as the epoch found them. changed: what its changes left, ``began`` .. ``ended`` (NULL: it lasts).
+    first: by key, the place of the first change; None, as ``changed``: there are none."""
+
+    before: DataFrame
+    changed: DataFrame | None
+    first: DataFrame | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """along: the references that are followed. changes: of the epoch, by table. versions: of the mirrors, by their ids,
+    at the epoch's begin; a mirror without one is as it was then."""
+
+    lake: Lake
+    reader: ChangeReader
+    lsn_from: int
+    lsn_to: int
+    changes: Mapping[TableName, TableChanges]
+    along: Sequence[Reference]
+    versions_at_begin: Mapping[str, int | None]
+    sizes: Sizes
+
+    def columns_of(self, table: TableEntry) -> list[str]:
+        """The key, then what references have and what is referenced."""
+        own = [r.columns for r in self.along if r.child.name == table.name]
+        asked = [r.parent_columns for r in self.along if r.parent.name == table.name]
+        return list(dict.fromkeys([*table.schema.primary_key, *(name for names in (*own, *asked) for name in names)]))
+
+    def left(self, session: SparkSession, reference: Reference) -> DataFrame:
+        """Columns of ``left_schema``."""
+        parent = reference.parent
+        types, kinds = asked_types(parent.schema), mirror_types(parent.schema)
+        key, end = {name: types[name] for name in reference.parent_columns}, end_column(parent.schema)
+        names = (f"{left_name(i)} {kinds[name]}" for i, name in enumerate(key))
+        ddl = ", ".join([*names, _PLACE_TYPES, f"lsn BIGINT, {MOVED} BOOLEAN"])
+
+        def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return left_keys(rows_in_force(batches, end), key)
+
+        return self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True)
+
+    def versions(self, session: SparkSession, table: TableEntry, net: NetEffect | None) -> Versions:
+        """net: of the table's logged changes, where it is the one that they are applied to.
+
+        Raises RefusedError ``foreign-key-cascade`` when versions cannot be told because row images lack columns.
+        """
+        names = self.columns_of(table)
+        before = session.sql(f"SELECT {', '.join(_aliased(names))} FROM {self.mirror_before(table)}")
+        changes = self.changes.get(table.name)
+        if changes is None or not changes.n_changes:
+            return Versions(before, None, None)
+        key = [alias(i) for i in range(len(table.schema.primary_key))]
+        is_told = not changes.has_partial
+        images = self._images(session, table, names if is_told else names[: len(key)])
+        first = images.groupBy(*key).agg(F.expr(f"min({PLACE}) AS first"))
+        if is_told:
+            return Versions(before, _versions_of(images, key), first)
+        if net is None:
+            raise RefusedError(CODE, LACKS_COLUMNS)
+        last = images.groupBy(*key).agg(F.expr(f"max({PLACE}) AS began"))
+        rows = net.rows.where(f"NOT {REMOVED}").selectExpr(*_aliased(names))
+        changed = rows.join(last, key).withColumn("ended", F.expr(f"CAST(NULL AS STRUCT<{_PLACE_FIELDS}>)"))
+        return Versions(before, changed, first)
+
+    def mirror_before(self, table: TableEntry) -> str:
+        """What a query reads the mirror's rows from, as they were before the epoch."""
+        version = self.versions_at_begin.get(table.mirror_id or "")
+        mirror = self.lake.names.mirror(table.mirror_id)
+        return mirror if version is None else f"{mirror} VERSION AS OF {version}"
+
+    def _images(self, session: SparkSession, table: TableEntry, names: list[str]) -> DataFrame:
+        """Every image of the epoch: the named columns by their aliases, place and ``_removed``."""
+        types, kinds = asked_types(table.schema), mirror_types(table.schema)
+        wanted, key, end = {name: types[name] for name in names}, table.schema.primary_key, end_column(table.schema)
+        columns = (f"{alias(i)} {kinds[name]}" for i, name in enumerate(names))
+        ddl = ", ".join([*columns, _PLACE_TYPES, f"{REMOVED} BOOLEAN"])
+        schema = placed_schema(wanted)
+        called = schema.empty_table().rename_columns([alias(i) for i in range(len(names))] + schema.names[len(names) :])
+
+        def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in placed_images(rows_in_force(batches, end), wanted, key):
+                yield batch.rename_columns(called.schema.names)
+
+        return self._decoded(session, table.name, decode, called.schema, ddl)
+
+    def _decoded(
+        self, session: SparkSession, name: TableName,
+        decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: str, *,
+        that_cascade: bool = False,
+    ) -> DataFrame:  # fmt: skip
+        """What ``decode`` makes of a table's changes: in the driver where they are few or at hand, else by workers."""
+        changes = self.changes.get(name)
+        if changes is None:
+            return session.createDataFrame(schema.empty_table(), ddl)
+        batches = self.reader.in_memory(name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
+        if batches is None:
+            stored = self.reader.stored(session, name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
+            if changes.n_changes > self.sizes.local:
+                return stored.mapInArrow(decode, ddl)
+            batches = stored.toArrow().to_batches()
+        return session.createDataFrame(pa.Table.from_batches(decode(batches), schema), ddl)
+
+
+def _aliased(names: Sequence[str]) -> list[str]:
+    return [f"{quote(name)} AS {alias(i)}" for i, name in enumerate(names)]
+
+
+def _versions_of(images: DataFrame, key: list[str]) -> DataFrame:
+    in_order = f"PARTITION BY {', '.join(key)} ORDER BY tx_lsn, ordinal"
+    placed = images.selectExpr("*", f"{PLACE} AS began", f"lead({PLACE}) OVER ({in_order}) AS ended")
+    return placed.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)

@@ -1,0 +1,42 @@
+CREATE TABLE p (id INT PRIMARY KEY, v INT);
+CREATE TABLE c (id INT PRIMARY KEY, p INT, v INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE);
+CREATE TABLE two (a BIGINT UNSIGNED, b BINARY(3), v INT, PRIMARY KEY (a, b));
+CREATE TABLE `of two` (x INT PRIMARY KEY, `lsn` BIGINT UNSIGNED, `l s n` BINARY(3), p INT,
+  FOREIGN KEY (`lsn`, `l s n`) REFERENCES two (a, b) ON DELETE CASCADE,
+  FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE);
+CREATE TABLE u (id INT PRIMARY KEY, code INT UNIQUE);
+CREATE TABLE of_u (id INT PRIMARY KEY, code INT, FOREIGN KEY (CODE) REFERENCES u (CODE) ON DELETE CASCADE ON UPDATE RESTRICT);
+INSERT INTO p VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7);
+INSERT INTO c VALUES (1, 1, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 4, 5), (6, NULL, 6), (7, 5, 7), (8, 6, 8), (9, 7, 9);
+INSERT INTO two VALUES (18446744073709551615, 'a', 1), (2, 'b', 2), (3, 'c', 3);
+INSERT INTO `of two` VALUES (1, 18446744073709551615, 'a', 1), (2, 2, 'b', 2), (3, 3, NULL, 3), (4, NULL, NULL, 4), (5, 2, 'b', 5);
+INSERT INTO u VALUES (1, 10), (2, 20), (3, NULL), (4, 40);
+INSERT INTO of_u VALUES (1, 10), (2, 20), (3, NULL), (4, 40);
+ALTER TABLE c ADD w INT DEFAULT 7;
+-- rows that were there before, moved away in time, moved there, came again, were changed and not
+UPDATE c SET p = 2 WHERE id = 2;
+DELETE FROM p WHERE id = 1;
+INSERT INTO p VALUES (1, 11);
+INSERT INTO c VALUES (1, 1, 11, 11), (10, 1, 10, 10);
+UPDATE c SET p = 3 WHERE id = 3;
+UPDATE c SET v = 99 WHERE id = 4;
+DELETE FROM p WHERE id = 3;
+DELETE FROM p WHERE id = 4;
+INSERT INTO p VALUES (4, 44);
+INSERT INTO c VALUES (5, 4, 55, 55);
+DELETE FROM two WHERE a > 3;
+DELETE FROM u WHERE code IS NULL OR code = 20;
+UPDATE u SET code = NULL WHERE id = 3;
+SET foreign_key_checks = 0;
+DELETE FROM p WHERE id = 5;
+SET foreign_key_checks = 1;
+ALTER TABLE p RENAME TO parents, CHANGE id n INT;
+DELETE FROM parents WHERE n = 2;
+ALTER TABLE c DROP FOREIGN KEY c_ibfk_1;
+DELETE FROM parents WHERE n = 6;
+BEGIN;
+INSERT INTO parents VALUES (8, 8);
+INSERT INTO `of two` VALUES (8, 2, 'b', 8), (9, 2, 'b', NULL);
+DELETE FROM parents WHERE n = 8;
+UPDATE two SET v = 9;
+COMMIT;
