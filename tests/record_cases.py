@@ -28,8 +28,8 @@ OPTIONS = {
     "mysql": ("--binlog-row-metadata=MINIMAL", "--binlog-format=ROW", "--innodb-native-foreign-keys=ON"),
     "mariadb": ("--binlog-row-metadata=NO_LOG", "--binlog-format=ROW"),
 }
-"""What servers log unless they are told otherwise, but for MariaDB's format, and for MySQL's foreign keys, which do what
-they did before MySQL 9.6: change rows without a row event. Other tests have FULL metadata."""
+"""What servers log unless they are told otherwise, but for MariaDB's format, and for MySQL's foreign keys, which change
+rows without a row event as they did before MySQL 9.6. Other tests have FULL metadata."""
 
 
 def case_names(flavor: str | None = None) -> list[str]:

@@ -15,6 +15,13 @@ from tests.support.random_columns import random_column, random_value
 from tests.support.random_tables import quoted
 from tests.support.source_schema import SourceTable
 
+_REFERENCE = "fk"
+_IDS = ("id", _REFERENCE)
+"""Columns begin so that hold ids of rows."""
+_ACTIONS = (
+    "", " ON DELETE CASCADE", " ON DELETE CASCADE ON UPDATE CASCADE", " ON DELETE SET NULL ON UPDATE SET NULL",
+    " ON DELETE SET NULL ON UPDATE RESTRICT",
+)  # fmt: skip
 _TABLE_NAMES = ("a", "B", "c d", "e", "größe", "order")
 _PARTITIONINGS = (
     "RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20),"
@@ -66,7 +73,7 @@ def _change_rows(source: Source, table: SourceTable) -> str:
     random, name = source.random, quoted(table.database, table.name)
     columns = [column for column in table.columns if not column.is_generated]
     dice = random.random()
-    if dice < 0.1:
+    if dice < 0.15:
         return f"DELETE FROM {name} ORDER BY {quoted(random.choice(table.columns).name)} LIMIT {random.randint(1, 2)}"
     if dice < 0.3 and table.plain_columns:
         column = random.choice(table.plain_columns)
@@ -79,9 +86,10 @@ def _change_rows(source: Source, table: SourceTable) -> str:
 
 def _values(random: Random, table: SourceTable, columns: list) -> list[str]:
     return [
-        str(random.randint(1, 40)) if column.name == "id" else random_value(random, column.kind, column.nullable)
+        str(random.choice((random.randint(1, 10), random.randint(1, 40)))) if column.name.startswith(_IDS)
+        else random_value(random, column.kind, column.nullable)
         for column in columns
-    ]
+    ]  # fmt: skip
 
 
 def _create(source: Source) -> list[str]:
@@ -152,11 +160,12 @@ def _drop_database(source: Source) -> list[str]:
 
 def _foreign_key(source: Source) -> list[str]:
     child, parent = source.table(), source.table()
+    own = f"{_REFERENCE}{len(child.columns)}"
     columns = [column.name for column in child.columns if column.kind == "int"]
-    action = " ON DELETE CASCADE" if source.random.random() < 0.1 else ""
+    actions = source.random.choice(_ACTIONS)
     return [
-        f"ALTER TABLE {_name(child)} ADD COLUMN fk INT, ADD CONSTRAINT FOREIGN KEY"
-        f" ({quoted(source.random.choice([*columns, 'fk']))}) REFERENCES {_name(parent)} (id){action}"
+        f"ALTER TABLE {_name(child)} ADD COLUMN {own} INT, ADD CONSTRAINT FOREIGN KEY"
+        f" ({quoted(source.random.choice([*columns, own, own, own]))}) REFERENCES {_name(parent)} (id){actions}"
     ]
 
 
@@ -222,6 +231,6 @@ def _versioning(source: Source) -> list[str]:
 
 _KINDS: tuple[Callable[[Source], list[str]], ...] = (
     *(_alter,) * 22, *(_create_if_room,) * 2, _create_like, _create_select, *(_drop,) * 2, *(_truncate,) * 2,
-    *(_rename,) * 2, *(_rename_many,) * 2, _drop_database, _foreign_key, *(_partition,) * 4, *(_exchange,) * 2,
+    *(_rename,) * 2, *(_rename_many,) * 2, _drop_database, *(_foreign_key,) * 2, *(_partition,) * 4, *(_exchange,) * 2,
 )  # fmt: skip
 _KINDS_OF = {"mysql": _KINDS, "mariadb": (*_KINDS, *(_convert_partition,) * 2, *(_versioning,) * 2)}

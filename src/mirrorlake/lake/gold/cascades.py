@@ -21,7 +21,7 @@ from mirrorlake.core.changes.left_keys import MOVED, left_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import literal, quote
-from mirrorlake.lake.gold.foreign_keys import Reference, Referenced
+from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, Referenced
 from mirrorlake.lake.gold.net_effect import NetEffect
 from mirrorlake.lake.gold.placed_rows import CODE, PLACE, PlacedRows, Versions, alias
 from mirrorlake.lake.gold.register import TableEntry
@@ -32,8 +32,22 @@ TOO_DEEP = "rows go through more levels of tables than the server allows"
 MAX_LEVELS = 15
 """InnoDB goes no deeper (FK_MAX_CASCADE_DEL)."""
 
+UNSPELLED = "whether a text is the one that it references, only the server knows"
+
 _IS_BEFORE = "_is_before"
 _EMPTY = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
+
+
+def _raise(reason: str) -> str:
+    return f"raise_error({literal(f'{CODE}: {reason}')})"
+
+
+_FORM = {
+    Comparison.BY_VALUE: "{}",
+    Comparison.PADDED: "rtrim({})",
+    Comparison.ASCII: "IF({0} RLIKE '[^ -~]', " + _raise(UNSPELLED) + ", lower(rtrim({0})))",
+}
+"""Equal where the values are, or may be."""
 
 
 def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -> bool:
@@ -93,12 +107,18 @@ def _is_circular(along: Sequence[Reference]) -> bool:
 def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
     """Versions of rows with the first hit of each: their columns, ``began`` (NULL: before the epoch), ``is_final`` (it
     lasts to the epoch's end), place, lsn and ``moved`` of the hit."""
-    places = [names.index(column) for column in reference.columns]
-    same = " AND ".join(f"v.{alias(place)} = l.{left_name(i)}" for i, place in enumerate(places))
+    pairs = [(f"v.{alias(names.index(column))}", f"l.{left_name(i)}") for i, column in enumerate(reference.columns)]
+    same = " AND ".join(
+        _FORM[kind].format(mine) + " = " + _FORM[kind].format(theirs)
+        for kind, (mine, theirs) in zip(reference.comparisons, pairs, strict=True)
+    )
+    spelled = [f"{mine} = {theirs}" for kind, (mine, theirs) in zip(reference.comparisons, pairs, strict=True)
+               if kind is Comparison.ASCII]  # fmt: skip
     columns = [alias(i) for i in range(len(names))]
     hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
     before = versions.before.alias("v").join(hit, F.expr(same))
-    of_version = [*(f"v.{column}" for column in columns), "l.hit", "l.lsn", f"l.{MOVED}"]
+    lsn = f"IF({' AND '.join(spelled)}, l.lsn, {_raise(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
+    of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}"]
     if versions.first is None or versions.changed is None:
         return _first_hits(before.selectExpr(*of_version, f"{_EMPTY} AS began", "true AS is_final"), columns)
     key = [alias(i) for i in range(len(reference.child.schema.primary_key))]
@@ -157,8 +177,8 @@ def _effect(hits: DataFrame, reference: Reference, nulled: list[Reference], chil
     """What is done to rows that last to the epoch's end: key, lsn, whether they go, and which references are nulled."""
     key = [alias(i) for i in range(len(child.schema.primary_key))]
     acts = [f"{MOVED} = {moved}" for moved, action in _actions(reference) if action in ROW_CHANGING_ACTIONS]
-    unclear = f"raise_error({literal(f'{CODE}: {UPDATED}')})"
-    lsn = f"IF({MOVED}, {unclear}, lsn) AS lsn" if reference.on_update == CASCADE else "lsn"
+    is_unclear = reference.on_update == CASCADE or Comparison.ASCII in reference.comparisons
+    lsn = f"IF({MOVED}, {_raise(UPDATED)}, lsn) AS lsn" if is_unclear else "lsn"
     nulls = f"IF({MOVED}, {reference.on_update == SET_NULL}, {reference.on_delete == SET_NULL})"
     return hits.where("is_final").where(" OR ".join(acts)).selectExpr(
         *key, f"began IS NULL AS {_IS_BEFORE}", lsn, f"NOT {MOVED} AND {reference.removes} AS {REMOVED}",

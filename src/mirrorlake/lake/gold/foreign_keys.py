@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL, ForeignKey
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.lake.gold.changes import TableChanges
@@ -20,11 +22,26 @@ _COMPARED_BY_VALUE = frozenset(
      "inet4", "inet6")
 )  # fmt: skip
 _TEMPORAL = frozenset(("date", "datetime", "timestamp"))
+_TEXTS = frozenset(("char", "varchar"))
+_OF_ALL_LANGUAGES = re.compile(
+    r"[a-z0-9]+_(general|unicode|unicode_520|0900|uca1400|tolower)(_nopad)?(_[ac][is])+|latin1_swedish(_nopad)?_ci"
+)
+"""Collations that know no letters of one language's own, by which two ASCII texts could be equal."""
+
+
+class Comparison(Enum):
+    """BY_VALUE: equal values. PADDED: but for spaces at their ends. ASCII: texts of ASCII that differ in more than case
+    and spaces at their ends are different; what else is equal, only the server knows."""
+
+    BY_VALUE = "by value"
+    PADDED = "padded"
+    ASCII = "ascii"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """columns, parent_columns: as the two tables spell them. unclear: why its effect does not follow from the log."""
+    """columns, parent_columns: as the two tables spell them. comparisons: how their values are compared, one each.
+    unclear: why its effect does not follow from the log."""
 
     child: TableEntry
     parent: TableEntry
@@ -32,6 +49,7 @@ class Reference:
     parent_columns: tuple[str, ...]
     on_delete: str | None
     on_update: str | None
+    comparisons: tuple[Comparison, ...] = ()
     unclear: str | None = None
 
     @property
@@ -77,8 +95,9 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
                 orphans.append(Orphan(child, f"a foreign key changes its rows, and {_named(key)} is not mirrored"))
                 break
             mine = tuple(child.schema.columns[child.schema.position(name)].name for name in key.columns)
-            unclear = _why_unclear(child, parent, key, mine, keys)
-            found.append(Reference(child, parent, mine, columns, key.on_delete, key.on_update, unclear))
+            compared = tuple(_comparison(child.schema.columns[child.schema.position(name)]) for name in mine)
+            unclear = _why_unclear(child, parent, key, mine, keys, compared)
+            found.append(Reference(child, parent, mine, columns, key.on_delete, key.on_update, compared, unclear))
     return found, orphans
 
 
@@ -93,14 +112,25 @@ def _parent_columns(key: ForeignKey, parent: TableSchema) -> tuple[str, ...] | N
     return tuple(parent.columns[place].name for place in places)
 
 
+def _comparison(column: Column) -> Comparison | None:
+    """None: not known."""
+    collation = column.collation or "utf8mb4_general_ci"
+    if column.type.name not in _TEXTS or collation == "binary" or collation.endswith(("_0900_bin", "_nopad_bin")):
+        return Comparison.BY_VALUE
+    if collation.endswith("_bin"):
+        return Comparison.PADDED
+    return Comparison.ASCII if _OF_ALL_LANGUAGES.fullmatch(collation) else None
+
+
 def _why_unclear(
-    child: TableEntry, parent: TableEntry, key: ForeignKey, columns: tuple[str, ...], keys: Collection[ForeignKey]
-) -> str | None:
+    child: TableEntry, parent: TableEntry, key: ForeignKey, columns: tuple[str, ...], keys: Collection[ForeignKey],
+    compared: Collection[Comparison | None],
+) -> str | None:  # fmt: skip
     if not child.schema.primary_key:
         return "it has no key"
     kinds = _COMPARED_BY_VALUE | (frozenset() if child.schema.as_text or parent.schema.as_text else _TEMPORAL)
     types = (column.type for column in child.schema.columns if column.name in columns)
-    if not all(kind.name in kinds for kind in types):
+    if not all(kind.name in kinds | _TEXTS for kind in types) or None in compared:
         return "its columns are not compared by their values alone"
     others = {name.casefold() for other in keys if other is not key for name in other.columns}
     if not others.isdisjoint(name.casefold() for name in columns):
