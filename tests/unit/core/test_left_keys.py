@@ -28,7 +28,8 @@ def row(*values: int | None) -> dict:
 
 def left(batches: list[pa.RecordBatch], *key: str) -> list[tuple]:
     found = pa.Table.from_batches(left_keys(batches, {name: pa.int32() for name in key})).to_pylist()
-    return [(*(each[f"left{i}"] for i in range(len(key))), each["ordinal"], each["moved"]) for each in found]
+    names = [*(f"left{i}" for i in range(len(key))), "ordinal", "moved", *(f"new{i}" for i in range(len(key)))]
+    return [tuple(each[name] for name in names) for each in found]
 
 
 def test_a_key_is_left_by_a_delete_and_by_an_update_that_changes_it(tmp_path):
@@ -40,8 +41,10 @@ def test_a_key_is_left_by_a_delete_and_by_an_update_that_changes_it(tmp_path):
         ),
         Delete(PARENT, [row(1, 1, 9), row(3, None, 3)]),
     )
-    assert left(batches, "id") == [(2, 5, True), (1, 7, False), (3, 8, False)]
-    assert left(batches, "a", "b") == [(1, 1, 4, True), (3, 3, 6, True), (1, 9, 7, False)]
+    assert left(batches, "id") == [(2, 5, True, 7), (1, 7, False, None), (3, 8, False, None)]
+    assert left(batches, "a", "b") == [
+        (1, 1, 4, True, 1, 9), (3, 3, 6, True, None, 3), (1, 9, 7, False, None, None),
+    ]  # fmt: skip
 
 
 def test_a_column_that_an_update_does_not_log_keeps_its_value(tmp_path):
@@ -59,9 +62,15 @@ def test_every_image_of_a_key_has_its_place(tmp_path):
         Update(PARENT, [(row(1, 1, 1), row(1, 5, 1)), (row(2, 2, 2), row(3, 2, 2))]),
         Delete(PARENT, [row(1, 5, 1)]),
     )
-    wanted = {"a": pa.int32(), "id": pa.int32()}
-    found = pa.Table.from_batches(placed_images(batches, wanted, ["id"])).to_pylist()
-    shown = sorted(tuple(each[name] for name in ("ordinal", REMOVED, "id", "a")) for each in found)
-    assert shown == [
+    found = pa.Table.from_batches(placed_images(batches, {"id": pa.int32(), "a": pa.int32()}, ["id"])).to_pylist()
+    assert sorted(tuple(each[name] for name in ("ordinal", REMOVED, "c0", "c1")) for each in found) == [
         (1, False, 1, 1), (2, False, 2, 2), (3, False, 1, 5), (4, False, 3, 2), (4, True, 2, None), (5, True, 1, None),
     ]  # fmt: skip
+
+
+def test_an_image_says_which_columns_are_logged(tmp_path):
+    batches = changes(tmp_path, Insert(PARENT, [row(1, 1, 1)]), Update(PARENT, [({"id": 1}, {"b": 2})]))
+    wanted = {name: pa.int32() for name in ("id", "a", "b")}
+    found = pa.Table.from_batches(placed_images(batches, wanted, ["id"], told=True)).to_pylist()
+    assert [tuple(each[f"told{i}"] for i in range(3)) for each in found] == [(True,) * 3, (True, False, True)]
+    assert [each["c2"] for each in found] == [1, 2]

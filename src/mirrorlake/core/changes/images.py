@@ -19,9 +19,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_images, decode_keys, require_valid_keys
+from mirrorlake.core.values.variant_columns import (
+    Asked,
+    arrow_types,
+    decode_images,
+    decode_keys,
+    locate_fields,
+    read_fields,
+    require_valid_keys,
+)
 
 LSN, REMOVED = "_lsn", "_removed"
+TOLD = "told"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
 """Columns beside the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
 
@@ -65,25 +74,30 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
-def placed_schema(columns: dict[str, Asked]) -> pa.Schema:
-    return pa.schema({**arrow_types(columns), "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
+def placed_schema(columns: dict[str, Asked], *, told: bool) -> pa.Schema:
+    """Columns are called by their place, c0, c1 ..."""
+    found = {f"c{i}": kind for i, kind in enumerate(arrow_types(columns).values())}
+    marks = {f"{TOLD}{i}": pa.bool_() for i in range(len(columns))} if told else {}
+    return pa.schema({**found, **marks, "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
 
 
 def placed_images(
-    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str]
+    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, told: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Every image of each key, not only the last, and its place. columns: those wanted, with the key's; of a removed
-    key all others are NULL. batches: as of ``net_effect``."""
-    key_types, schema = {name: columns[name] for name in key}, placed_schema(columns)
-    rest = {name: asked for name, asked in columns.items() if name not in key_types}
+    """Every image of each key, not only the last, and its place. batches: as of ``net_effect``.
+
+    columns: those wanted, the key's first; of a removed key all others are NULL. told: also which of them are logged.
+    """
+    schema = placed_schema(columns, told=told)
     for batch in batches:
-        keyed = _keyed_images(batch, key_types)
-        removed = keyed[REMOVED].to_numpy()
-        n_removes = pa.nulls(int(removed.sum()))
-        found = decode_images(batch.column("after"), rest, keyed[_ROW].to_numpy()[~removed])
-        of_all = (pa.concat_arrays([array, n_removes.cast(array.type)]) for array in found)
-        others = dict(zip(rest, of_all, strict=True))
-        arrays = [others[name] if name in others else keyed[name] for name in schema.names]
+        keyed = _keyed_images(batch, {name: columns[name] for name in key})
+        n_puts, n = int(pc.sum(pc.invert(keyed[REMOVED])).as_py() or 0), len(keyed)
+        rest = {name: asked for name, asked in columns.items() if name not in key}
+        buf, pos = locate_fields(batch.column("after"), list(rest), keyed[_ROW].to_numpy()[:n_puts])
+        found = [pa.concat_arrays([a, pa.nulls(n - n_puts, a.type)]) for a in read_fields(buf, pos, rest)]
+        logged = [np.ones(n, bool)] * len(key) + [np.concatenate([at >= 0, np.ones(n - n_puts, bool)]) for at in pos]
+        arrays = [*(keyed[name] for name in key), *found, *(map(pa.array, logged) if told else ())]
+        arrays += [keyed[name] for name in _ORDER]
         yield from pa.Table.from_arrays(arrays, names=schema.names).cast(schema).combine_chunks().to_batches()
 
 

@@ -29,10 +29,16 @@ def left_name(i: int) -> str:
     return f"left{i}"
 
 
+def new_name(i: int) -> str:
+    """Of the same column of the row that has moved; NULL: it is gone."""
+    return f"new{i}"
+
+
 def left_schema(key: Mapping[str, Asked]) -> pa.Schema:
     """key: the referenced columns, by the parent's names."""
-    names = (left_name(i) for i in range(len(key)))
-    return pa.schema({**dict(zip(names, arrow_types(key).values(), strict=True)), **_PLACE, MOVED: pa.bool_()})
+    types = list(arrow_types(key).values())
+    old, new = ({name(i): kind for i, kind in enumerate(types)} for name in (left_name, new_name))
+    return pa.schema({**old, **_PLACE, MOVED: pa.bool_(), **new})
 
 
 def left_keys(batches: Iterable[pa.RecordBatch], key: Mapping[str, Asked]) -> Iterator[pa.RecordBatch]:
@@ -47,26 +53,39 @@ def left_keys(batches: Iterable[pa.RecordBatch], key: Mapping[str, Asked]) -> It
 def _of_batch(batch: pa.RecordBatch, key: dict[str, Asked]) -> pa.RecordBatch:
     op = batch.column("op")
     rows = pc.indices_nonzero(pc.not_equal(op, "INSERT")).to_numpy().astype(np.int64)
+    if not len(rows):
+        return pa.RecordBatch.from_pylist([], left_schema(key))
+    is_update = pc.equal(op, "UPDATE").to_numpy(zero_copy_only=False)[rows]
+    told = np.ones(len(rows), bool)
+    told[is_update] = (locate_fields(batch.column("after"), list(key), rows[is_update])[1] >= 0).any(axis=0)
+    rows, is_update = rows[told], is_update[told]
     buf, pos = locate_fields(batch.column("before"), list(key), rows)
     if (pos < 0).any():
         raise RefusedError("foreign-key-cascade", LACKS_REFERENCED)
     old = read_fields(buf, pos, key)
-    is_update = pc.equal(op, "UPDATE").to_numpy(zero_copy_only=False)[rows]
+    new = _new_values(batch, rows, is_update, key, old)
     is_left = ~is_update
-    is_left[is_update] = _is_moved(batch, rows[is_update], key, [array.filter(pa.array(is_update)) for array in old])
+    for was, now in zip(old, new, strict=True):
+        is_left |= ~pc.fill_null(pc.equal(was, now), False).to_numpy(zero_copy_only=False)
     for array in old:
         is_left &= pc.is_valid(array).to_numpy(zero_copy_only=False)
     place = [batch.column(name).take(pa.array(rows)).cast(kind) for name, kind in _PLACE.items()]
-    found = pa.RecordBatch.from_arrays([*old, *place, pa.array(is_update)], schema=left_schema(key))
+    found = pa.RecordBatch.from_arrays([*old, *place, pa.array(is_update), *new], schema=left_schema(key))
     return found.filter(pa.array(is_left))
 
 
-def _is_moved(batch: pa.RecordBatch, rows: np.ndarray, key: dict[str, Asked], old: list[pa.Array]) -> np.ndarray:
-    """Of UPDATEs. A column that is not logged keeps its value."""
-    moved = np.zeros(len(rows), bool)
-    if len(rows):
-        buf, pos = locate_fields(batch.column("after"), list(key), rows)
-        for was, now, place in zip(old, read_fields(buf, pos, key), pos, strict=True):
-            is_same = pc.fill_null(pc.equal(was, now), False).to_numpy(zero_copy_only=False)
-            moved |= ~is_same & (place >= 0)
-    return moved
+def _new_values(
+    batch: pa.RecordBatch, rows: np.ndarray, is_update: np.ndarray, key: dict[str, Asked], old: list[pa.Array]
+) -> list[pa.Array]:
+    """Of UPDATEs, else NULL. A column that is not logged keeps its value."""
+    buf, pos = locate_fields(batch.column("after"), list(key), rows[is_update])
+    place = np.cumsum(is_update) - 1
+    spread = pa.array(place, mask=~is_update)
+    return [
+        pc.if_else(
+            pa.array(at >= 0).take(spread),
+            now.take(spread),
+            pc.if_else(pa.array(is_update), was, pa.scalar(None, was.type)),
+        )
+        for was, now, at in zip(old, read_fields(buf, pos, key), pos, strict=True)
+    ]

@@ -12,20 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.changes.left_keys import MOVED, left_name
+from mirrorlake.core.changes.left_keys import MOVED, left_name, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, Referenced
 from mirrorlake.lake.gold.net_effect import NetEffect
-from mirrorlake.lake.gold.placed_rows import CODE, PLACE, PlacedRows, Versions, alias
+from mirrorlake.lake.gold.placed_rows import CODE, PLACE, Left, PlacedRows, Versions, alias
 from mirrorlake.lake.gold.register import TableEntry
-from mirrorlake.lake.gold.table import LSN_COLUMN
+from mirrorlake.lake.gold.table import LSN_COLUMN, mirror_types
 
 UPDATED = "an UPDATE of a key that its rows reference changed them"
 TOO_DEEP = "rows go through more levels of tables than the server allows"
@@ -35,29 +34,33 @@ MAX_LEVELS = 15
 UNSPELLED = "whether a text is the one that it references, only the server knows"
 
 _IS_BEFORE = "_is_before"
-_EMPTY = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
+_NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
+_IS_HIT = "(v.began IS NULL OR l.hit > v.began) AND (v.ended IS NULL OR l.hit < v.ended)"
 
 
-def _raise(reason: str) -> str:
+def _failing(reason: str) -> str:
     return f"raise_error({literal(f'{CODE}: {reason}')})"
 
 
 _FORM = {
     Comparison.BY_VALUE: "{}",
     Comparison.PADDED: "rtrim({})",
-    Comparison.ASCII: "IF({0} RLIKE '[^ -~]', " + _raise(UNSPELLED) + ", lower(rtrim({0})))",
+    Comparison.ASCII: "IF({0} RLIKE '[^ -~]', " + _failing(UNSPELLED) + ", lower(rtrim({0})))",
 }
 """Equal where the values are, or may be."""
 
 
 def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -> bool:
-    """Whether rows of the parent leave keys in a way that the reference acts on."""
-    acting = [f"{MOVED} = {moved}" for moved, action in _actions(reference) if action in ROW_CHANGING_ACTIONS]
-    return not rows.left(session, reference).where(" OR ".join(acting)).isEmpty()
+    """Whether rows of the parent leave keys in a way that the reference acts on, or may."""
+    try:
+        return not rows.left(session, reference).rows.where(_acting(reference)).isEmpty()
+    except RefusedError:
+        return True
 
 
-def _actions(reference: Reference) -> tuple[tuple[bool, str | None], ...]:
-    return (False, reference.on_delete), (True, reference.on_update)
+def _acting(reference: Reference) -> str:
+    actions = (False, reference.on_delete), (True, reference.on_update)
+    return " OR ".join(f"{MOVED} = {moved}" for moved, action in actions if action in ROW_CHANGING_ACTIONS)
 
 
 def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry) -> NetEffect:
@@ -67,10 +70,13 @@ def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child
     change in a way that is not derived.
     """
     found = list(_hits_of(session, rows, net, child))
-    nulled = [reference for reference, _ in found if SET_NULL in (reference.on_delete, reference.on_update)]
-    nulled = list(dict.fromkeys(nulled))
-    effects = [_effect(hits, reference, nulled, child) for reference, hits in found]
-    return NetEffect(_merged(session, rows, net, child, reduce(DataFrame.unionByName, effects), nulled))
+    setting = list(dict.fromkeys(reference for reference, _ in found if _sets_columns(reference)))
+    effects = [_effect(hits, reference, setting, child) for reference, hits in found]
+    return NetEffect(_merged(session, rows, net, child, reduce(DataFrame.unionByName, effects), setting))
+
+
+def _sets_columns(reference: Reference) -> bool:
+    return SET_NULL in (reference.on_delete, reference.on_update) or reference.on_update == CASCADE
 
 
 def _hits_of(
@@ -84,14 +90,16 @@ def _hits_of(
     for _ in range(MAX_LEVELS + 1):
         below: dict[Referenced, list[DataFrame]] = {}
         for reference in (r for r in rows.along if r.referenced in fresh):
-            name, columns = reference.child.name, rows.columns_of(reference.child)
-            hits = _hits(versions[name], reference, columns, fresh[reference.referenced])
+            name, columns, left = reference.child.name, rows.columns_of(reference.child), fresh[reference.referenced]
+            hits = _hits(versions[name], reference, columns, left.rows)
+            if left.may_move and reference.on_update == CASCADE:
+                hits = _followed(session, hits, reference, rows, left.rows)
             hits = new.only(hits, reference) if new else hits
             if name == child.name:
                 yield reference, hits
             for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
                 below.setdefault(referenced, []).append(_left_by(hits, columns, referenced[1]))
-        fresh = {name: reduce(DataFrame.unionByName, parts) for name, parts in below.items()}
+        fresh = {name: Left(reduce(DataFrame.unionByName, parts), False) for name, parts in below.items()}
         if not fresh or (new and not new.found_any()):
             return
     raise RefusedError(CODE, TOO_DEEP)
@@ -105,46 +113,98 @@ def _is_circular(along: Sequence[Reference]) -> bool:
 
 
 def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
-    """Versions of rows with the first hit of each: their columns, ``began`` (NULL: before the epoch), ``is_final`` (it
-    lasts to the epoch's end), place, lsn and ``moved`` of the hit."""
-    pairs = [(f"v.{alias(names.index(column))}", f"l.{left_name(i)}") for i, column in enumerate(reference.columns)]
-    same = " AND ".join(
-        _FORM[kind].format(mine) + " = " + _FORM[kind].format(theirs)
-        for kind, (mine, theirs) in zip(reference.comparisons, pairs, strict=True)
-    )
-    spelled = [f"{mine} = {theirs}" for kind, (mine, theirs) in zip(reference.comparisons, pairs, strict=True)
-               if kind is Comparison.ASCII]  # fmt: skip
+    """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
+    end), whether the mirror had it before the epoch, and of the hit place, lsn, ``moved`` and the new key."""
+    places = [names.index(column) for column in reference.columns]
+    same, lsn = _matching(reference, places)
     columns = [alias(i) for i in range(len(names))]
     hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
+    of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference)]
     before = versions.before.alias("v").join(hit, F.expr(same))
-    lsn = f"IF({' AND '.join(spelled)}, l.lsn, {_raise(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
-    of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}"]
     if versions.first is None or versions.changed is None:
-        return _first_hits(before.selectExpr(*of_version, f"{_EMPTY} AS began", "true AS is_final"), columns)
-    key = [alias(i) for i in range(len(reference.child.schema.primary_key))]
+        nowhere = (f"{_NOWHERE} AS {name}" for name in ("began", "ended"))
+        return _first_hits(before.selectExpr(*of_version, *nowhere, f"true AS {_IS_BEFORE}"), columns)
+    key = columns[: len(reference.child.schema.primary_key)]
     same_key = " AND ".join(f"v.{column} = f.{column}" for column in key)
     before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.hit < first")
-    changed = versions.changed.alias("v").join(hit, F.expr(f"{same} AND l.hit > v.began"))
-    changed = changed.where("v.ended IS NULL OR l.hit < v.ended")
-    return _first_hits(
-        before.selectExpr(*of_version, f"{_EMPTY} AS began", "first IS NULL AS is_final").unionByName(
-            changed.selectExpr(*of_version, "v.began", "v.ended IS NULL AS is_final")
-        ),
-        columns,
-    )
+    changed = versions.changed
+    if not versions.is_told:
+        began = ", ".join(f"began{place}" for place in places)
+        changed = changed.selectExpr("*", f"greatest({began}, {began}) AS began", f"{_NOWHERE} AS ended")
+    changed = changed.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+    changed = changed.selectExpr(*of_version, "v.began", "v.ended", f"false AS {_IS_BEFORE}")
+    before = before.selectExpr(*of_version, f"{_NOWHERE} AS began", "first AS ended", f"true AS {_IS_BEFORE}")
+    return _first_hits(before.unionByName(changed), columns)
+
+
+def _matching(reference: Reference, places: list[int]) -> tuple[str, str]:
+    """The condition under which a version ``v`` has the key ``l``, and the lsn of the hit, which may fail."""
+    pairs = [
+        (kind, f"v.{alias(c)}", f"l.{left_name(i)}")
+        for i, (kind, c) in enumerate(zip(reference.comparisons, places, strict=True))
+    ]
+    same = " AND ".join(f"{_FORM[kind].format(mine)} = {_FORM[kind].format(theirs)}" for kind, mine, theirs in pairs)
+    spelled = " AND ".join(f"{mine} = {theirs}" for kind, mine, theirs in pairs if kind is Comparison.ASCII)
+    return same, f"IF({spelled}, l.lsn, {_failing(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
 
 
 def _first_hits(hits: DataFrame, columns: list[str]) -> DataFrame:
-    grouped = hits.groupBy(*columns, "began", "is_final").agg(F.expr(f"min(struct(hit, lsn, {MOVED})) AS found"))
-    return grouped.selectExpr(*columns, "began", "is_final", "found.*")
+    of_version = [*columns, "began", "ended", _IS_BEFORE]
+    of_hit = [name for name in hits.columns if name not in (*of_version, "hit")]
+    first = F.expr(f"min(struct(hit, {', '.join(of_hit)})) AS found")
+    return hits.groupBy(*of_version).agg(first).selectExpr(*of_version, "found.*")
+
+
+def _followed(
+    session: SparkSession, hits: DataFrame, reference: Reference, rows: PlacedRows, left: DataFrame
+) -> DataFrame:
+    """Hits of rows whose parents moved: with the key that these have in the end, or what came of it. In memory.
+
+    A row goes on under the new key, which may be left again.
+    """
+    names = rows.columns_of(reference.child)
+    places = [names.index(column) for column in reference.columns]
+    asked = {column for r in rows.along if r.parent.name == reference.child.name for column in r.parent_columns}
+    is_key = not asked.union(reference.child.schema.primary_key).isdisjoint(reference.columns)
+    going = _kept(session, hits.where(MOVED))
+    settled = hits.where(f"NOT {MOVED}")
+    while not going.isEmpty():
+        if is_key or any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
+            raise RefusedError(CODE, UPDATED)
+        now = [f"{new_name(places.index(i))} AS {alias(i)}" if i in places else alias(i) for i in range(len(names))]
+        version = going.selectExpr(*now, "began AS origin", "hit AS began", "ended", _IS_BEFORE)
+        same, lsn = _matching(reference, places)
+        hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
+        again = version.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+        columns = [alias(i) for i in range(len(names))]
+        again = again.selectExpr(
+            *(f"v.{column}" for column in columns), "v.origin AS began", "v.ended", f"v.{_IS_BEFORE}",
+            "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference),
+        )  # fmt: skip
+        again = _kept(session, _first_hits(again, columns))
+        key = " AND ".join(f"g.{alias(i)} = a.{alias(i)}" for i in range(len(reference.child.schema.primary_key)))
+        stays = going.alias("g").join(again.alias("a"), F.expr(f"{key} AND g.began <=> a.began"), "left_anti")
+        settled = settled.unionByName(stays).unionByName(again.where(f"NOT {MOVED}"))
+        going = again.where(MOVED)
+    return settled
+
+
+def _kept(session: SparkSession, frame: DataFrame) -> DataFrame:
+    """The same rows, in memory."""
+    return session.createDataFrame(frame.toArrow(), frame.schema)
+
+
+def _new_keys(reference: Reference) -> list[str]:
+    return [f"l.{new_name(i)}" for i in range(len(reference.columns))]
 
 
 def _left_by(hits: DataFrame, names: list[str], referenced: tuple[str, ...]) -> DataFrame:
     """Keys that removed rows leave, as ``PlacedRows.left``."""
     keys = [alias(names.index(name)) for name in referenced]
     gone = hits.where(f"NOT {MOVED}").where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
-    left = (f"{key} AS {left_name(i)}" for i, key in enumerate(keys))
-    return gone.selectExpr(*left, "hit.tx_lsn", "hit.ordinal", "lsn", MOVED)
+    left = [f"{key} AS {left_name(i)}" for i, key in enumerate(keys)]
+    nowhere = [f"IF(true, NULL, {key}) AS {new_name(i)}" for i, key in enumerate(keys)]
+    return gone.selectExpr(*left, "hit.tx_lsn", "hit.ordinal", "lsn", MOVED, *nowhere)
 
 
 class _NewHits:
@@ -152,58 +212,72 @@ class _NewHits:
 
     def __init__(self, session: SparkSession):
         self._session = session
-        self._known: dict[tuple[str, str], DataFrame] = {}
-        self._n_new = 0
+        self._known: dict[Reference, DataFrame] = {}
+        self._found_any = False
 
     def only(self, hits: DataFrame, reference: Reference) -> DataFrame:
-        n_key = len(reference.child.schema.primary_key)
-        known, name = self._known.get(reference.child.name), reference.child.name
+        known = self._known.get(reference)
         if known is not None:
-            same = " AND ".join([*(f"h.{alias(i)} = k.{alias(i)}" for i in range(n_key)), "h.began <=> k.began"])
+            key = (f"h.{alias(i)} = k.{alias(i)}" for i in range(len(reference.child.schema.primary_key)))
+            same = " AND ".join([*key, "h.began <=> k.began"])
             hits = hits.alias("h").join(known.alias("k"), F.expr(same), "left_anti")
-        table: pa.Table = hits.toArrow()
-        self._n_new += table.num_rows
-        found = self._session.createDataFrame(table, hits.schema)
-        self._known[name] = found if known is None else known.unionByName(found)
+        found = _kept(self._session, hits)
+        self._found_any |= not found.isEmpty()
+        self._known[reference] = found if known is None else known.unionByName(found)
         return found
 
     def found_any(self) -> bool:
         """Since it was asked last."""
-        n_new, self._n_new = self._n_new, 0
-        return n_new > 0
+        found, self._found_any = self._found_any, False
+        return found
 
 
-def _effect(hits: DataFrame, reference: Reference, nulled: list[Reference], child: TableEntry) -> DataFrame:
-    """What is done to rows that last to the epoch's end: key, lsn, whether they go, and which references are nulled."""
+def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
+    """What is done to rows that last to the epoch's end: key, lsn, whether they go, and the columns that are set."""
     key = [alias(i) for i in range(len(child.schema.primary_key))]
-    acts = [f"{MOVED} = {moved}" for moved, action in _actions(reference) if action in ROW_CHANGING_ACTIONS]
-    is_unclear = reference.on_update == CASCADE or Comparison.ASCII in reference.comparisons
-    lsn = f"IF({MOVED}, {_raise(UPDATED)}, lsn) AS lsn" if is_unclear else "lsn"
-    nulls = f"IF({MOVED}, {reference.on_update == SET_NULL}, {reference.on_delete == SET_NULL})"
-    return hits.where("is_final").where(" OR ".join(acts)).selectExpr(
-        *key, f"began IS NULL AS {_IS_BEFORE}", lsn, f"NOT {MOVED} AND {reference.removes} AS {REMOVED}",
-        *(f"{nulls if one is reference else False} AS {_null(i)}" for i, one in enumerate(nulled)),
-    )  # fmt: skip
+    is_unclear = reference.on_update == SET_NULL and Comparison.BY_VALUE not in reference.comparisons
+    lsn = f"IF({MOVED}, {_failing(UPDATED)}, lsn) AS lsn" if is_unclear else "lsn"
+    sets = f"IF({MOVED}, {_sets(reference.on_update)}, {_sets(reference.on_delete)})"
+    types, marks = mirror_types(child.schema), []
+    for i, one in enumerate(setting):
+        marks.append(f"{sets if one is reference else False} AS {_is_set(i)}")
+        for j, column in enumerate(one.columns):
+            value = f"IF({reference.on_update == CASCADE}, {new_name(j)}, NULL)" if one is reference else "NULL"
+            marks.append(f"CAST({value} AS {types[column]}) AS {_value(i, j)}")
+    removed = f"NOT {MOVED} AND {reference.removes} AS {REMOVED}"
+    lasting = hits.where("ended IS NULL").where(_acting(reference))
+    return lasting.selectExpr(*key, _IS_BEFORE, lsn, removed, *marks)
 
 
-def _null(i: int) -> str:
-    """Whether the columns of nulled reference i become NULL."""
-    return f"null{i}"
+def _sets(action: str | None) -> bool:
+    """CASCADE of a DELETE sets nothing that lasts."""
+    return action in ROW_CHANGING_ACTIONS
+
+
+def _is_set(i: int) -> str:
+    """Whether the columns of reference i are set."""
+    return f"set{i}"
+
+
+def _value(i: int, j: int) -> str:
+    """What column j of reference i is set to."""
+    return f"value{i}_{j}"
 
 
 def _merged(
     session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry, effects: DataFrame,
-    nulled: list[Reference],
+    setting: list[Reference],
 ) -> DataFrame:  # fmt: skip
     """The net effect with the rows that are hit as they are then."""
     key = child.schema.primary_key
-    marks = ["lsn", REMOVED, *(_null(i) for i in range(len(nulled)))]
+    values = [_value(i, j) for i, reference in enumerate(setting) for j in range(len(reference.columns))]
+    marks = ["lsn", REMOVED, *(_is_set(i) for i in range(len(setting))), *values]
     each = effects.groupBy(*(alias(i) for i in range(len(key))), _IS_BEFORE)
     done = each.agg(*(F.max(mark).alias(mark) for mark in marks)).alias("e")
     same = F.expr(" AND ".join(f"r.{quote(name)} = e.{alias(i)}" for i, name in enumerate(key)))
     sources = (net.rows, f"NOT {_IS_BEFORE}"), (session.sql(f"SELECT * FROM {rows.mirror_before(child)}"), _IS_BEFORE)
     columns = [name for name in net.rows.columns if name not in (LSN_COLUMN, REMOVED)]
-    after = [f"{_after(name, nulled)} AS {quote(name)}" for name in columns]
+    after = [f"{_after(name, setting)} AS {quote(name)}" for name in columns]
     found = net.rows.alias("r").join(done.where(f"NOT {_IS_BEFORE}"), same, "left_anti")
     for source, is_source in sources:
         hit = source.alias("r").join(done.where(is_source), same)
@@ -211,6 +285,9 @@ def _merged(
     return found
 
 
-def _after(column: str, nulled: list[Reference]) -> str:
-    becomes_null = [f"e.{_null(i)}" for i, reference in enumerate(nulled) if column in reference.columns]
-    return f"IF({' OR '.join(becomes_null)}, NULL, r.{quote(column)})" if becomes_null else f"r.{quote(column)}"
+def _after(column: str, setting: list[Reference]) -> str:
+    value = f"r.{quote(column)}"
+    for i, reference in enumerate(setting):
+        if column in reference.columns:
+            value = f"IF(e.{_is_set(i)}, e.{_value(i, reference.columns.index(column))}, {value})"
+    return value

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.changes.images import REMOVED, placed_images, placed_schema
-from mirrorlake.core.changes.left_keys import MOVED, left_keys, left_name, left_schema
+from mirrorlake.core.changes.images import REMOVED, TOLD, placed_images, placed_schema
+from mirrorlake.core.changes.left_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
@@ -27,7 +28,7 @@ from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.table import mirror_types
 
 CODE = "foreign-key-cascade"
-LACKS_COLUMNS = "row images of a table between lack columns"
+LACKS_COLUMNS = "row images lack the columns that tell which rows it changes"
 PLACE = "struct(tx_lsn, ordinal)"
 _PLACE_TYPES, _PLACE_FIELDS = "tx_lsn BIGINT, ordinal INT", "tx_lsn: BIGINT, ordinal: INT"
 
@@ -37,13 +38,26 @@ def alias(place: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """rows: columns of ``left_schema``. may_move: some of them may be of rows that have another key now."""
+
+    rows: DataFrame
+    may_move: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Versions:
     """before: rows as the epoch found them. changed: what its changes left, ``began`` .. ``ended`` (NULL: it lasts).
-    first: by key, the place of the first change; None, as ``changed``: there are none."""
+    first: by key, the place of the first change; None, as ``changed``: there are none.
+
+    is_told: no row image lacks columns. Else ``changed`` has the last version of each row alone, and for each column
+    the place ``began0``, ``began1`` .. of the image that told it; NULL: none has.
+    """
 
     before: DataFrame
-    changed: DataFrame | None
-    first: DataFrame | None
+    changed: DataFrame | None = None
+    first: DataFrame | None = None
+    is_told: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +80,19 @@ class PlacedRows:
         asked = [r.parent_columns for r in self.along if r.parent.name == table.name]
         return list(dict.fromkeys([*table.schema.primary_key, *(name for names in (*own, *asked) for name in names)]))
 
-    def left(self, session: SparkSession, reference: Reference) -> DataFrame:
-        """Columns of ``left_schema``."""
+    def left(self, session: SparkSession, reference: Reference) -> Left:
+        """What the parent's logged changes leave."""
         parent = reference.parent
         types, kinds = asked_types(parent.schema), mirror_types(parent.schema)
         key, end = {name: types[name] for name in reference.parent_columns}, end_column(parent.schema)
-        names = (f"{left_name(i)} {kinds[name]}" for i, name in enumerate(key))
-        ddl = ", ".join([*names, _PLACE_TYPES, f"lsn BIGINT, {MOVED} BOOLEAN"])
+        old, new = (", ".join(f"{name(i)} {kinds[c]}" for i, c in enumerate(key)) for name in (left_name, new_name))
+        ddl = f"{old}, {_PLACE_TYPES}, lsn BIGINT, {MOVED} BOOLEAN, {new}"
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return left_keys(rows_in_force(batches, end), key)
 
-        return self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True)
+        rows, local = self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True)
+        return Left(rows, may_move=local is None or bool(pc.any(local[MOVED]).as_py()))
 
     def versions(self, session: SparkSession, table: TableEntry, net: NetEffect | None) -> Versions:
         """net: of the table's logged changes, where it is the one that they are applied to.
@@ -88,19 +103,17 @@ class PlacedRows:
         before = session.sql(f"SELECT {', '.join(_aliased(names))} FROM {self.mirror_before(table)}")
         changes = self.changes.get(table.name)
         if changes is None or not changes.n_changes:
-            return Versions(before, None, None)
+            return Versions(before)
         key = [alias(i) for i in range(len(table.schema.primary_key))]
         is_told = not changes.has_partial
-        images = self._images(session, table, names if is_told else names[: len(key)])
+        images = self._images(session, table, names, told=not is_told)
         first = images.groupBy(*key).agg(F.expr(f"min({PLACE}) AS first"))
         if is_told:
             return Versions(before, _versions_of(images, key), first)
         if net is None:
             raise RefusedError(CODE, LACKS_COLUMNS)
-        last = images.groupBy(*key).agg(F.expr(f"max({PLACE}) AS began"))
         rows = net.rows.where(f"NOT {REMOVED}").selectExpr(*_aliased(names))
-        changed = rows.join(last, key).withColumn("ended", F.expr(f"CAST(NULL AS STRUCT<{_PLACE_FIELDS}>)"))
-        return Versions(before, changed, first)
+        return Versions(before, rows.join(_told_at(images, key, len(names)), key), first, is_told=False)
 
     def mirror_before(self, table: TableEntry) -> str:
         """What a query reads the mirror's rows from, as they were before the epoch."""
@@ -108,37 +121,36 @@ class PlacedRows:
         mirror = self.lake.names.mirror(table.mirror_id)
         return mirror if version is None else f"{mirror} VERSION AS OF {version}"
 
-    def _images(self, session: SparkSession, table: TableEntry, names: list[str]) -> DataFrame:
-        """Every image of the epoch: the named columns by their aliases, place and ``_removed``."""
+    def _images(self, session: SparkSession, table: TableEntry, names: list[str], *, told: bool) -> DataFrame:
+        """Columns of ``placed_schema``."""
         types, kinds = asked_types(table.schema), mirror_types(table.schema)
         wanted, key, end = {name: types[name] for name in names}, table.schema.primary_key, end_column(table.schema)
-        columns = (f"{alias(i)} {kinds[name]}" for i, name in enumerate(names))
-        ddl = ", ".join([*columns, _PLACE_TYPES, f"{REMOVED} BOOLEAN"])
-        schema = placed_schema(wanted)
-        called = schema.empty_table().rename_columns([alias(i) for i in range(len(names))] + schema.names[len(names) :])
+        columns = [f"{alias(i)} {kinds[name]}" for i, name in enumerate(names)]
+        columns += [f"{TOLD}{i} BOOLEAN" for i in range(len(names))] if told else []
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in placed_images(rows_in_force(batches, end), wanted, key):
-                yield batch.rename_columns(called.schema.names)
+            return placed_images(rows_in_force(batches, end), wanted, key, told=told)
 
-        return self._decoded(session, table.name, decode, called.schema, ddl)
+        ddl = ", ".join([*columns, _PLACE_TYPES, f"{REMOVED} BOOLEAN"])
+        return self._decoded(session, table.name, decode, placed_schema(wanted, told=told), ddl)[0]
 
     def _decoded(
         self, session: SparkSession, name: TableName,
         decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: str, *,
         that_cascade: bool = False,
-    ) -> DataFrame:  # fmt: skip
+    ) -> tuple[DataFrame, pa.Table | None]:  # fmt: skip
         """What ``decode`` makes of a table's changes: in the driver where they are few or at hand, else by workers."""
         changes = self.changes.get(name)
         if changes is None:
-            return session.createDataFrame(schema.empty_table(), ddl)
+            return session.createDataFrame(schema.empty_table(), ddl), schema.empty_table()
         batches = self.reader.in_memory(name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
         if batches is None:
             stored = self.reader.stored(session, name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
             if changes.n_changes > self.sizes.local:
-                return stored.mapInArrow(decode, ddl)
+                return stored.mapInArrow(decode, ddl), None
             batches = stored.toArrow().to_batches()
-        return session.createDataFrame(pa.Table.from_batches(decode(batches), schema), ddl)
+        local = pa.Table.from_batches(decode(batches), schema)
+        return session.createDataFrame(local, ddl), local
 
 
 def _aliased(names: Sequence[str]) -> list[str]:
@@ -149,3 +161,16 @@ def _versions_of(images: DataFrame, key: list[str]) -> DataFrame:
     in_order = f"PARTITION BY {', '.join(key)} ORDER BY tx_lsn, ordinal"
     placed = images.selectExpr("*", f"{PLACE} AS began", f"lead({PLACE}) OVER ({in_order}) AS ended")
     return placed.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)
+
+
+def _told_at(images: DataFrame, key: list[str], n_columns: int) -> DataFrame:
+    """By key, where each column was told last. Where a row came to its key by an UPDATE, that may be under another."""
+    came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
+    failing = f"raise_error('{CODE}: {LACKS_COLUMNS}')"
+    placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_told(n_columns)}) AS came")
+    told = [F.expr(f"max(IF(came, {failing}, IF({TOLD}{i}, {PLACE}, NULL))) AS began{i}") for i in range(n_columns)]
+    return placed.groupBy(*key).agg(*told)
+
+
+def _all_told(n_columns: int) -> str:
+    return " AND ".join(f"{TOLD}{i}" for i in range(n_columns))

@@ -1,0 +1,27 @@
+CREATE TABLE p (id INT PRIMARY KEY, k INT, v INT, UNIQUE (k, v));
+CREATE TABLE c (id INT PRIMARY KEY, p INT, k INT, v INT, t TEXT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL ON UPDATE CASCADE,
+  FOREIGN KEY (k, v) REFERENCES p (k, v) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON UPDATE SET NULL);
+INSERT INTO p VALUES (1, 10, 1), (2, 20, 2), (3, 30, 3), (4, 40, 4), (5, 50, 5), (6, 60, 6);
+INSERT INTO c VALUES (1, 1, 10, 1, 'a'), (2, 1, 20, 2, 'b'), (3, 2, NULL, 3, 'c'), (4, 3, 30, 3, 'd'), (5, 4, 10, 1, 'e'), (6, 6, 60, 6, 'f');
+INSERT INTO n VALUES (1, 1), (2, 5), (3, 3);
+ALTER TABLE p ADD w INT;
+UPDATE p SET id = 11 WHERE id = 1;
+UPDATE c SET t = 'between' WHERE id = 2;
+UPDATE p SET id = 12 WHERE id = 11;
+INSERT INTO c VALUES (7, 12, 50, 5, 'g');
+UPDATE p SET id = 13, k = 11 WHERE id = 12;
+UPDATE p SET id = 1 WHERE id = 4;
+UPDATE p SET id = 4 WHERE id = 3;
+UPDATE p SET w = 5;
+DELETE FROM p WHERE id = 2;
+UPDATE p SET v = 7 WHERE k = 50;
+UPDATE p SET k = NULL WHERE k = 60;
+DELETE FROM p WHERE id = 4;
+ALTER TABLE c ADD w INT;
+SET SESSION binlog_row_image = MINIMAL;
+UPDATE c SET t = 'told no reference' WHERE id IN (1, 7);
+SET SESSION binlog_row_image = FULL;
+DELETE FROM p WHERE id = 6;
+SET SESSION binlog_row_image = MINIMAL;
+UPDATE c SET t = 'null by now' WHERE id = 6;
