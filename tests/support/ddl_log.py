@@ -1,4 +1,4 @@
-"""A log with DDL of every class between row changes of seven tables, and what the tables hold at its end."""
+"""A log with DDL of every class between row changes of ten tables, and what the tables hold at its end."""
 
 from __future__ import annotations
 
@@ -42,12 +42,18 @@ ITEMS = (
     ddl("create table x (id int primary key, v int)"),
     ddl("create table k (v int)"),
     ddl(f"create table c (id int primary key, v int) {PARTITIONS}"),
+    ddl("create table f (id int primary key)"),
+    ddl("create table g (id int primary key, f int, foreign key (f) references f (id) on delete cascade)"),
+    ddl("create table h (id int primary key, g int, foreign key (g) references g (id) on delete set null)"),
     insert(table("a", "id", "v"), (1, 1), (2, 2)),
     insert(table("b", "id", "v"), (3, 3)),
     insert(table("p", "id", "v"), (4, 4), (14, 14)),
     insert(table("x", "id", "v"), (5, 5), (6, 6)),
     insert(K, (1,), (1,), (1,), (2,)),
     insert(table("c", "id", "v"), (1, 1), (11, 11)),
+    insert(table("f", "id"), (1,), (2,)),
+    insert(table("g", "id", "f"), (1, 1), (2, 2), (3, 1)),
+    insert(table("h", "id", "g"), (1, 1), (2, 2), (3, 3)),
     ddl("alter table k add w int default 5"),
     ddl("alter table a add w int default 5"),
     ddl("alter table a change v u int, drop w, add z int first"),
@@ -61,6 +67,7 @@ ITEMS = (
     insert(table("a", "id", "v"), (8, 8)),
     insert(table("d", "id", "v"), (12, 12)),
     insert(table("p", "id", "v"), (9, 9)),
+    Transaction([Delete(table("f", "id"), [{"id": 1}])]),
     Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}]), Update(K_WIDER, [({"v": 2, "w": 5}, {"v": 1, "w": 5})])]),
     ddl("alter table p exchange partition low with table x"),
     ddl("alter table c convert table d to partition top values less than (30)"),
@@ -73,6 +80,9 @@ _ROWS = {
     "a": [{"id": "1", "n": "100"}],
     "b": [{"id": "1", "u": "1", "z": None}, {"id": "2", "u": "2", "z": None}, {"id": "7", "u": "7", "z": "7"}],
     "c": [{"id": "1", "v": "1"}, {"id": "11", "v": "11"}, {"id": "12", "v": "12"}],
+    "f": [{"id": "2"}],
+    "g": [{"f": "2", "id": "2"}],
+    "h": [{"g": "2", "id": "2"}, {"g": None, "id": "1"}, {"g": None, "id": "3"}],
     "k": [{"v": "1", "w": "5"}] * 2,
     "p": [{"id": "4", "v": "4"}],
     "x": [{"id": "5", "v": "5"}, {"id": "6", "v": "6"}, {"id": "9", "v": "9"}],
@@ -80,10 +90,10 @@ _ROWS = {
 EXPECTED = {("shop", name): [json.dumps(row) for row in rows] for name, rows in _ROWS.items()}
 """Canonical rows of every table, as ``LakeRun.gold`` gives them."""
 EXECUTED = {  # class of each DDL that has an effect -> how many there are
-    DdlClass.COMPARED: 8, DdlClass.REBUILT: 2, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 4,
+    DdlClass.COMPARED: 11, DdlClass.REBUILT: 2, DdlClass.REGISTERED: 2, DdlClass.SELF_INVERSE: 4,
     DdlClass.DESTRUCTIVE: 2,
 }  # fmt: skip
-N_STEPS = 22
+N_STEPS = 25
 """Commits on mirrors that carry out these."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
+from mirrorlake.core.schema.versioning import system_period
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
@@ -158,6 +159,8 @@ def _linear(number: str, n: int) -> str:
 
 
 def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
+    if not partitioning.columns and system_period(schema):
+        raise NotDerivable("which rows are in a partition by KEY of a key that has the end of a period")
     columns = [_column(name, schema) for name in partitioning.columns or schema.primary_key]
     unknown = next((column.name for column in columns if column.type.name not in INTEGERS), None)
     if unknown or partitioning.options:
