@@ -65,7 +65,7 @@ REFUSALS: dict[str, str] = {
     "row-metadata": "SET GLOBAL binlog_row_metadata = 'FULL', or drop and create the table again in the log.",
     "row-event": "The row event could not be decoded to its end; the table needs a first copy after the cause is found.",
     "statement-dml": "Rows were changed in STATEMENT format; set binlog_format = ROW and copy the table again.",
-    "foreign-key-cascade": "The server does not log cascaded rows; drop the cascading foreign key and copy the table again.",
+    "foreign-key-cascade": "Mirror the parent too, or drop the foreign key's ON DELETE and ON UPDATE; then copy the table again.",
     "definition-mismatch": "The log's table map and the known definition differ; copy the table again.",
     "ddl-unsupported": "This statement is not replayed yet; copy the table again after it.",
     "needs-resync": "What the statement did to rows that exist does not follow from the log; copy the table again after it.",
