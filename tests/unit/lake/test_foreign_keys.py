@@ -8,7 +8,7 @@ from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.changes import TableChanges
-from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, above, reached, references
+from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, above, alone, reached, references
 from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table_rules import TableRules
 
@@ -67,9 +67,8 @@ def test_references_are_spelled_as_the_tables_are():
 )
 def test_changes_reach_children_until_no_row_goes(changed, children):
     found, _ = references(register(*SHOP), TableRules())
-    along = reached(found, changed)
-    assert "".join(sorted(r.child.table for r in along)) == children
-    assert reached(found, changed, leaves=[]) == []
+    leaving = [r for r in found if r.parent.name in changed and r.may_follow(changed[r.parent.name])]
+    assert "".join(sorted(r.child.table for r in reached(found, leaving))) == children
 
 
 def test_what_is_above_a_table():
@@ -87,6 +86,10 @@ def test_children_of_a_parent_without_a_mirror(state, is_wanted, orphans):
     found = references(register(*SHOP, states={"a": state}), rules)[1]
     assert [orphan.child.table for orphan in found] == orphans
     assert all(orphan.reason.endswith("its parent s.a is not mirrored") for orphan in found)
+
+
+def test_what_goes_on_alone_has_no_parent_but_itself():
+    assert [orphan.child.table for orphan in alone(register(*SHOP))] == ["b", "c", "d", "e"]
 
 
 @pytest.mark.parametrize(

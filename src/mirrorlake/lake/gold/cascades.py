@@ -53,14 +53,15 @@ _FORM = {
 def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -> bool:
     """Whether rows of the parent leave keys in a way that the reference acts on, or may."""
     try:
-        return not rows.left(session, reference).rows.where(_acting(reference)).isEmpty()
+        return rows.left(session, reference).has_any(*_acting(reference))
     except RefusedError:
         return True
 
 
-def _acting(reference: Reference) -> str:
+def _acting(reference: Reference) -> list[bool]:
+    """Whether the rows that it acts on have moved."""
     actions = (False, reference.on_delete), (True, reference.on_update)
-    return " OR ".join(f"{MOVED} = {moved}" for moved, action in actions if action in ROW_CHANGING_ACTIONS)
+    return [moved for moved, action in actions if action in ROW_CHANGING_ACTIONS]
 
 
 def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry) -> NetEffect:
@@ -87,19 +88,19 @@ def _hits_of(
     own = {reference.child.name: reference.child for reference in rows.along}
     versions = {name: rows.versions(session, of, net if name == child.name else None) for name, of in own.items()}
     fresh = {reference.referenced: rows.left(session, reference) for reference in rows.along}
-    for _ in range(MAX_LEVELS + 1):
+    for level in range(MAX_LEVELS + 1):
         below: dict[Referenced, list[DataFrame]] = {}
         for reference in (r for r in rows.along if r.referenced in fresh):
             name, columns, left = reference.child.name, rows.columns_of(reference.child), fresh[reference.referenced]
             hits = _hits(versions[name], reference, columns, left.rows)
-            if left.may_move and reference.on_update == CASCADE:
+            if level == 0 and reference.on_update == CASCADE and left.has_any(True):
                 hits = _followed(session, hits, reference, rows, left.rows)
             hits = new.only(hits, reference) if new else hits
             if name == child.name:
                 yield reference, hits
             for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
                 below.setdefault(referenced, []).append(_left_by(hits, columns, referenced[1]))
-        fresh = {name: Left(reduce(DataFrame.unionByName, parts), False) for name, parts in below.items()}
+        fresh = {name: Left(reduce(DataFrame.unionByName, parts)) for name, parts in below.items()}
         if not fresh or (new and not new.found_any()):
             return
     raise RefusedError(CODE, TOO_DEEP)
@@ -245,7 +246,7 @@ def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], chi
             value = f"IF({reference.on_update == CASCADE}, {new_name(j)}, NULL)" if one is reference else "NULL"
             marks.append(f"CAST({value} AS {types[column]}) AS {_value(i, j)}")
     removed = f"NOT {MOVED} AND {reference.removes} AS {REMOVED}"
-    lasting = hits.where("ended IS NULL").where(_acting(reference))
+    lasting = hits.where("ended IS NULL").where(F.col(MOVED).isin(*_acting(reference)))
     return lasting.selectExpr(*key, _IS_BEFORE, lsn, removed, *marks)
 
 

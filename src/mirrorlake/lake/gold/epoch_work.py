@@ -12,12 +12,10 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.cascades import leaves_keys
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.foreign_keys import Reference, above, reached, references
+from mirrorlake.lake.gold.foreign_keys import Reference, above, alone, reached, references
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.placed_rows import CODE, PlacedRows
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
-
-_ALONE = "a foreign key changes its rows, and it goes on apart from its parent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,11 @@ class EpochWork:
         summary = reader.summary(lsn_from, lsn_to)
         taken, refused = self.decisions.take(summary, register, planned)
         found, orphans = references(register, self.decisions.rules)
+        orphans = alone(register) if reader.only else orphans
         lost = {orphan.child.name: (orphan.child, orphan.reason) for orphan in orphans}
-        if reader.only:
-            lost |= {reference.child.name: (reference.child, _ALONE) for reference in found}
         changes = {each.name: each for each in summary}
         rows = PlacedRows(self.lake, reader, lsn_from, lsn_to, changes, (), versions, self.sizes)
-        along = self._followed(session, rows, found) if found and not reader.only else []
+        along = self._followed(session, rows, found) if found else []
         work = {entry.name: TableWork(each, entry) for each, entry in taken}
         stopped = {entry.name for entry in refused}
         for child in {reference.child.name: reference.child for reference in along}.values():
@@ -64,6 +61,7 @@ class EpochWork:
             first = min(changes[r.parent.name].first_lsn for r in ways if r.parent.name in changes)
             own = changes.get(child.name) or TableChanges.none(child.name, first)
             work[child.name] = TableWork(own, child, replace(rows, along=ways))
+        refused = [entry for entry in refused if entry.name not in lost]
         refused += [child.refused(lsn_from + 1, CODE, reason) for child, reason in lost.values()]
         return [each for name, each in work.items() if name not in lost], refused
 
@@ -71,10 +69,9 @@ class EpochWork:
         """The references by which a change comes; the answer for the last range is kept: it is planned, then done."""
         span = rows.lsn_from, rows.lsn_to
         if span not in self._along:
-            changed = {name: each for name, each in rows.changes.items() if not each.only_inserts}
-            first = [r for r in reached(found, changed) if r.parent.name in changed]
-            leaving = [r for r in first if r.may_follow(changed[r.parent.name]) and leaves_keys(session, rows, r)]
-            self._along = {span: reached(found, changed, leaving)}
+            first = [r for r in found if (c := rows.changes.get(r.parent.name)) and r.may_follow(c)]
+            leaving = [r for r in first if rows.changes[r.parent.name].refused or leaves_keys(session, rows, r)]
+            self._along = {span: reached(found, leaving)}
         return self._along[span]
 
 

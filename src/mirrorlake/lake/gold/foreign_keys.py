@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -27,6 +27,9 @@ _OF_ALL_LANGUAGES = re.compile(
     r"[a-z0-9]+_(general|unicode|unicode_520|0900|uca1400|tolower)(_nopad)?(_[ac][is])+|latin1_swedish(_nopad)?_ci"
 )
 """Collations that know no letters of one language's own, by which two ASCII texts could be equal."""
+
+
+_UNCOMPARED = "its columns are not compared by their values alone"
 
 
 class Comparison(Enum):
@@ -61,17 +64,17 @@ class Reference:
         return self.parent.name, self.parent_columns
 
     def may_follow(self, changes: TableChanges) -> bool:
-        """changes: of the parent. With system versioning an UPDATE may take a row away."""
+        """Whether changes of the parent may have an effect. With system versioning an UPDATE may take a row away."""
         n_updates = changes.n_changes - changes.n_inserts - changes.n_deletes
         is_versioned = end_column(self.parent.schema) is not None
         may_remove = changes.n_deletes > 0 or is_versioned and n_updates > 0
         acts = [action in ROW_CHANGING_ACTIONS for action in (self.on_delete, self.on_update)]
-        return acts[0] and may_remove or acts[1] and n_updates > 0
+        return changes.refused is not None or acts[0] and may_remove or acts[1] and n_updates > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A mirror whose rows a parent changes that has no mirror."""
+    """A mirror whose rows a parent changes that cannot be followed."""
 
     child: TableEntry
     reason: str
@@ -90,26 +93,45 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
             is_absent = parent is None or parent.state == DROPPED
             if is_absent and rules.is_wanted(*key.parent):
                 continue
-            columns = None if is_absent or parent.state != STREAMING else _parent_columns(key, parent.schema)
-            if columns is None:
-                orphans.append(Orphan(child, f"a foreign key changes its rows, and {_named(key)} is not mirrored"))
+            reference = None if is_absent or parent.state != STREAMING else _reference(child, parent, key, keys)
+            if reference is None:
+                named = ".".join(key.parent)
+                orphans.append(Orphan(child, f"a foreign key changes its rows, and its parent {named} is not mirrored"))
                 break
-            mine = tuple(child.schema.columns[child.schema.position(name)].name for name in key.columns)
-            compared = tuple(_comparison(child.schema.columns[child.schema.position(name)]) for name in mine)
-            unclear = _why_unclear(child, parent, key, mine, keys, compared)
-            found.append(Reference(child, parent, mine, columns, key.on_delete, key.on_update, compared, unclear))
+            found.append(reference)
     return found, orphans
 
 
-def _named(key: ForeignKey) -> str:
-    return f"its parent {'.'.join(key.parent)}"
-
-
-def _parent_columns(key: ForeignKey, parent: TableSchema) -> tuple[str, ...] | None:
-    places = [parent.position(name) for name in key.parent_columns or parent.primary_key]
-    if len(places) != len(key.columns) or None in places:
+def _reference(
+    child: TableEntry, parent: TableEntry, key: ForeignKey, keys: Collection[ForeignKey]
+) -> Reference | None:
+    """None when the parent has no such columns."""
+    theirs = _columns(key.parent_columns or parent.schema.primary_key, parent.schema)
+    mine = _columns(key.columns, child.schema)
+    if len(theirs) != len(mine):
         return None
-    return tuple(parent.columns[place].name for place in places)
+    names, parent_names = (tuple(column.name for column in columns) for columns in (mine, theirs))
+    compared = tuple(map(_comparison, mine))
+    unclear = _why_unclear(child, parent, key, mine, keys) or (_UNCOMPARED if None in compared else None)
+    return Reference(
+        child, parent, names, parent_names, key.on_delete, key.on_update, tuple(filter(None, compared)), unclear
+    )
+
+
+def _columns(names: Iterable[str], schema: TableSchema) -> list[Column]:
+    """Those that the table has."""
+    places = (schema.position(name) for name in names)
+    return [schema.columns[place] for place in places if place is not None]
+
+
+def alone(register: TableRegister) -> list[Orphan]:
+    """Of tables that go on apart from all others, those whose parents would change rows."""
+    return [
+        Orphan(entry, "a foreign key changes its rows, and it goes on apart from its parent")
+        for entry in register
+        if entry.state == STREAMING
+        and any(key.changes_rows and key.parent != entry.name for key in entry.schema.foreign_keys)
+    ]
 
 
 def _comparison(column: Column) -> Comparison | None:
@@ -123,21 +145,19 @@ def _comparison(column: Column) -> Comparison | None:
 
 
 def _why_unclear(
-    child: TableEntry, parent: TableEntry, key: ForeignKey, columns: tuple[str, ...], keys: Collection[ForeignKey],
-    compared: Collection[Comparison | None],
-) -> str | None:  # fmt: skip
+    child: TableEntry, parent: TableEntry, key: ForeignKey, columns: list[Column], keys: Collection[ForeignKey]
+) -> str | None:
     if not child.schema.primary_key:
         return "it has no key"
-    kinds = _COMPARED_BY_VALUE | (frozenset() if child.schema.as_text or parent.schema.as_text else _TEMPORAL)
-    types = (column.type for column in child.schema.columns if column.name in columns)
-    if not all(kind.name in kinds | _TEXTS for kind in types) or None in compared:
-        return "its columns are not compared by their values alone"
+    temporal = frozenset() if child.schema.as_text or parent.schema.as_text else _TEMPORAL
+    if not all(column.type.name in _COMPARED_BY_VALUE | temporal | _TEXTS for column in columns):
+        return _UNCOMPARED
+    mine = {column.name.casefold() for column in columns}
     others = {name.casefold() for other in keys if other is not key for name in other.columns}
-    if not others.isdisjoint(name.casefold() for name in columns):
+    if not mine.isdisjoint(others):
         return "another foreign key has columns of it"
-    if SET_NULL in (key.on_delete, key.on_update) and not set(columns).isdisjoint(child.schema.primary_key):
-        return "it changes the table's key"
-    return None
+    own_key = {name.casefold() for name in child.schema.primary_key}
+    return "it changes the table's key" if SET_NULL in (key.on_delete, key.on_update) and mine & own_key else None
 
 
 def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
@@ -154,16 +174,9 @@ def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
     return found
 
 
-def reached(
-    found: Iterable[Reference], changed: Mapping[TableName, TableChanges], leaves: Collection[Reference] | None = None
-) -> list[Reference]:
-    """Those along which a change may come: from the parents in ``changed``, then from children whose rows go.
-
-    leaves: of the references to changed parents those whose parents do leave keys; None: not known yet.
-    """
-    found = list(found)
-    first = [r for r in found if (c := changed.get(r.parent.name)) is not None and r.may_follow(c)]
-    along = first if leaves is None else [r for r in first if r in leaves]
+def reached(found: Iterable[Reference], leaving: Iterable[Reference]) -> list[Reference]:
+    """Those along which changes come. leaving: the ones whose parents' logged changes have an effect."""
+    found, along = list(found), list(leaving)
     is_complete = False
     while not is_complete:
         losing = {reference.child.name for reference in along if reference.removes}

@@ -39,10 +39,17 @@ def alias(place: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """rows: columns of ``left_schema``. may_move: some of them may be of rows that have another key now."""
+    """rows: columns of ``left_schema``. local: the same, where they are in memory."""
 
     rows: DataFrame
-    may_move: bool
+    local: pa.Table | None = None
+
+    def has_any(self, *moved: bool) -> bool:
+        """Whether any row has one of these as ``moved``."""
+        wanted = pa.array(moved, pa.bool_())
+        if self.local is None:
+            return not self.rows.where(F.col(MOVED).isin(*moved)).isEmpty()
+        return bool(pc.any(pc.is_in(self.local[MOVED], wanted)).as_py())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,7 @@ class PlacedRows:
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return left_keys(rows_in_force(batches, end), key)
 
-        rows, local = self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True)
-        return Left(rows, may_move=local is None or bool(pc.any(local[MOVED]).as_py()))
+        return Left(*self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True))
 
     def versions(self, session: SparkSession, table: TableEntry, net: NetEffect | None) -> Versions:
         """net: of the table's logged changes, where it is the one that they are applied to.
