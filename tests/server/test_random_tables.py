@@ -5,21 +5,15 @@ A table is filled, read with SELECT, and emptied: its rows are logged as they ca
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 from random import Random
 
-from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.changes.assembler import Assembler
-from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
-from mirrorlake.core.changes.definition_reader import DefinitionReader
-from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.canonical import source_rows
 from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
 from tests.support.random_tables import quoted
+from tests.support.server_silver import silver_of
 from tests.support.silver_rows import silver_rows
 
 TABLES, TABLES_LONG, TABLES_PER_LOG = 40, 600, 40
@@ -55,22 +49,12 @@ def write_and_empty(server, random: Random, tables: list[TableSchema]) -> dict[s
                 cursor.execute(sql, args)
             found[table.table] = Counter(source_rows(connection, DATABASE, table.table))
             cursor.execute(f"DELETE FROM {quoted(table.table)}")
-    server.execute("FLUSH BINARY LOGS")
     return found
 
 
 def logged_rows(folder: Path, server, tables: list[TableSchema]) -> dict[str, dict[str, Counter]]:
     """Table -> op -> the row images that silver has."""
-    folder.mkdir()
-    for path in server.log_files()[:-1]:
-        shutil.copy(path, folder)
-    source = FileSource(folder)
-    reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
-    chunks = reader.read(source.read(source.earliest(), source.current()))
-    events = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
-    definitions = DefinitionReader(server.flavor)
-    definitions.read(events)
-    silver = Assembler(server.flavor, definitions.timeline(-1, 2**62)).assemble(events)
+    silver = silver_of(server, folder)
     found: dict[str, dict[str, Counter]] = {table.table: {} for table in tables}
     for op, *rest in silver_rows(silver, {table.schema_id: table for table in tables}):
         if op in ("INSERT", "DELETE"):

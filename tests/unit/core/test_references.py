@@ -65,6 +65,21 @@ def test_foreign_keys_follow(sql):
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        "create table d.n (id int, foreign key (id) references p (id) on delete cascade)",
+        "create table d.n (id int, foreign key (id) references d.p (id) on delete cascade)",
+    ],
+)
+def test_a_parent_is_in_the_database_of_its_child(sql):
+    definitions = after(*SHOP[:2])
+    definitions.apply(
+        interpret(sql, database="", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions)
+    )
+    assert definitions.get("d", "n").foreign_keys[0].parent == ("d", "p")
+
+
+@pytest.mark.parametrize(
     ("flavor", "version", "found"),
     [("mysql", 80400, []), ("mysql", 90000, ["n_ibfk_1: id -> p.id"]), ("mariadb", 100400, [])],
 )

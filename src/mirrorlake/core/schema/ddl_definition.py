@@ -10,7 +10,7 @@ from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable, Table
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.ddl_types import resolve_type
 from mirrorlake.core.schema.engines import keeps_foreign_keys
-from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, name_foreign_keys, server_order
+from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, server_order, settle_foreign_keys
 from mirrorlake.core.schema.keys_of_table import settle_keys
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
@@ -79,7 +79,7 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
     return replace(
         drafted,
         columns=tuple(columns),
-        foreign_keys=name_foreign_keys(foreign, drafted.table),
+        foreign_keys=settle_foreign_keys(foreign, drafted.database, drafted.table),
         keys=keys,
         primary_key=identity.columns if identity else (),
         key_is_promoted=not any(key.kind == PRIMARY for key in keys),

@@ -54,7 +54,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """on_delete, on_update: CASCADE, SET NULL, SET DEFAULT, NO ACTION, RESTRICT, or None when not written."""
+    """parent_database: "" in a statement that does not name it. on_delete, on_update: CASCADE, SET NULL, SET DEFAULT,
+    NO ACTION, RESTRICT, or None when not written."""
 
     name: str | None
     columns: tuple[str, ...]
@@ -74,9 +75,11 @@ class ForeignKey:
         return self.parent_database, self.parent_table
 
 
-def name_foreign_keys(keys: Iterable[ForeignKey], table: str) -> tuple[ForeignKey, ...]:
-    """Those without a name get the one that InnoDB makes up: the table's, and a number above all others."""
-    keys, made_up = tuple(keys), f"{table}_ibfk_".casefold()
+def settle_foreign_keys(keys: Iterable[ForeignKey], database: str, table: str) -> tuple[ForeignKey, ...]:
+    """Of a table, as InnoDB keeps them: the parent is in the same database where no other is named, and a key without
+    a name gets the table's, and a number above all others."""
+    keys = tuple(replace(key, parent_database=key.parent_database or database) for key in keys)
+    made_up = f"{table}_ibfk_".casefold()
     known = ((key.name or "").casefold() for key in keys)
     numbers = [int(name.removeprefix(made_up)) for name in known if _is_numbered(name, made_up)]
     count = itertools.count(max(numbers, default=0) + 1)

@@ -1,0 +1,31 @@
+"""A real server's log as the rows that silver has of it, without Spark."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.changes.assembler import Assembler
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.definition_reader import DefinitionReader
+from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.servers import Server
+
+
+def silver_of(server: Server, folder: Path) -> list[pa.RecordBatch]:
+    """Of the server's whole log, which is copied to a new folder."""
+    server.execute("FLUSH BINARY LOGS")
+    folder.mkdir()
+    for path in server.log_files()[:-1]:
+        shutil.copy(path, folder)
+    source = FileSource(folder)
+    reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
+    chunks = reader.read(source.read(source.earliest(), source.current()))
+    events = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
+    definitions = DefinitionReader(source.flavor)
+    definitions.read(events)
+    return list(Assembler(source.flavor, definitions.timeline(-1, 2**62)).assemble(events))
