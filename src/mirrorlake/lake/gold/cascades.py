@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
@@ -27,11 +27,11 @@ from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.table import LSN_COLUMN, mirror_types
 
 UPDATED = "an UPDATE of a key that its rows reference changed them"
+UNSPELLED = "whether a text is the one that it references, only the server knows"
+DEPENDENT = "a column that depends on others may have changed with a foreign key's"
 TOO_DEEP = "rows go through more levels of tables than the server allows"
 MAX_LEVELS = 15
 """InnoDB goes no deeper (FK_MAX_CASCADE_DEL)."""
-
-UNSPELLED = "whether a text is the one that it references, only the server knows"
 
 _IS_BEFORE = "_is_before"
 _NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
@@ -183,8 +183,7 @@ def _followed(
             "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference),
         )  # fmt: skip
         again = _kept(session, _first_hits(again, columns))
-        key = " AND ".join(f"g.{alias(i)} = a.{alias(i)}" for i in range(len(reference.child.schema.primary_key)))
-        stays = going.alias("g").join(again.alias("a"), F.expr(f"{key} AND g.began <=> a.began"), "left_anti")
+        stays = going.alias("g").join(again.alias("a"), _same_version("g", "a", reference.child), "left_anti")
         settled = settled.unionByName(stays).unionByName(again.where(f"NOT {MOVED}"))
         going = again.where(MOVED)
     return settled
@@ -193,6 +192,12 @@ def _followed(
 def _kept(session: SparkSession, frame: DataFrame) -> DataFrame:
     """The same rows, in memory."""
     return session.createDataFrame(frame.toArrow(), frame.schema)
+
+
+def _same_version(one: str, other: str, child: TableEntry) -> Column:
+    key = (f"{one}.{alias(i)} = {other}.{alias(i)}" for i in range(len(child.schema.primary_key)))
+    which = (f"{one}.{name} <=> {other}.{name}" for name in ("began", _IS_BEFORE))
+    return F.expr(" AND ".join([*key, *which]))
 
 
 def _new_keys(reference: Reference) -> list[str]:
@@ -219,9 +224,7 @@ class _NewHits:
     def only(self, hits: DataFrame, reference: Reference) -> DataFrame:
         known = self._known.get(reference)
         if known is not None:
-            key = (f"h.{alias(i)} = k.{alias(i)}" for i in range(len(reference.child.schema.primary_key)))
-            same = " AND ".join([*key, "h.began <=> k.began"])
-            hits = hits.alias("h").join(known.alias("k"), F.expr(same), "left_anti")
+            hits = hits.alias("h").join(known.alias("k"), _same_version("h", "k", reference.child), "left_anti")
         found = _kept(self._session, hits)
         self._found_any |= not found.isEmpty()
         self._known[reference] = found if known is None else known.unionByName(found)
@@ -236,9 +239,12 @@ class _NewHits:
 def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
     """What is done to rows that last to the epoch's end: key, lsn, whether they go, and the columns that are set."""
     key = [alias(i) for i in range(len(child.schema.primary_key))]
-    is_unclear = reference.on_update == SET_NULL and Comparison.BY_VALUE not in reference.comparisons
-    lsn = f"IF({MOVED}, {_failing(UPDATED)}, lsn) AS lsn" if is_unclear else "lsn"
-    sets = f"IF({MOVED}, {_sets(reference.on_update)}, {_sets(reference.on_delete)})"
+    sets = f"IF({MOVED}, {reference.on_update in ROW_CHANGING_ACTIONS}, {reference.on_delete == SET_NULL})"
+    lsn = "lsn"
+    if any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
+        lsn = f"IF({MOVED}, {_failing(UPDATED)}, {lsn})"
+    if any(column.generated or column.row_period for column in child.schema.columns):
+        lsn = f"IF({sets}, {_failing(DEPENDENT)}, {lsn})"
     types, marks = mirror_types(child.schema), []
     for i, one in enumerate(setting):
         marks.append(f"{sets if one is reference else False} AS {_is_set(i)}")
@@ -247,12 +253,7 @@ def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], chi
             marks.append(f"CAST({value} AS {types[column]}) AS {_value(i, j)}")
     removed = f"NOT {MOVED} AND {reference.removes} AS {REMOVED}"
     lasting = hits.where("ended IS NULL").where(F.col(MOVED).isin(*_acting(reference)))
-    return lasting.selectExpr(*key, _IS_BEFORE, lsn, removed, *marks)
-
-
-def _sets(action: str | None) -> bool:
-    """CASCADE of a DELETE sets nothing that lasts."""
-    return action in ROW_CHANGING_ACTIONS
+    return lasting.selectExpr(*key, _IS_BEFORE, f"{lsn} AS lsn", removed, *marks)
 
 
 def _is_set(i: int) -> str:

@@ -28,7 +28,7 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, step_done
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
-from mirrorlake.lake.gold.cascades import TOO_DEEP, UNSPELLED, UPDATED, with_cascades
+from mirrorlake.lake.gold.cascades import DEPENDENT, TOO_DEEP, UNSPELLED, UPDATED, with_cascades
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import Epoch, EpochTable
@@ -42,8 +42,8 @@ from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
 _REASONS = (
-    "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, TOO_DEEP, LACKS_COLUMNS,
-    LACKS_REFERENCED,
+    "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, DEPENDENT, TOO_DEEP,
+    LACKS_COLUMNS, LACKS_REFERENCED,
 )  # fmt: skip
 _REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}|{CODE}): ({'|'.join(_REASONS)})")
 
