@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -65,15 +66,29 @@ def _acting(reference: Reference) -> list[bool]:
 
 
 def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry) -> NetEffect:
-    """net: of the child's logged changes.
+    """net: of the child's logged changes; the same one comes back where no row is hit.
 
-    Raises RefusedError ``foreign-key-cascade``, or makes the statement that uses the rows fail with it, when rows
-    change in a way that is not derived.
+    Raises RefusedError ``foreign-key-cascade``, or lets Spark fail with it, when rows change in a way that is not
+    derived.
     """
     found = list(_hits_of(session, rows, net, child))
     setting = list(dict.fromkeys(reference for reference, _ in found if _sets_columns(reference)))
     effects = [_effect(hits, reference, setting, child) for reference, hits in found]
-    return NetEffect(_merged(session, rows, net, child, reduce(DataFrame.unionByName, effects), setting))
+    done = _of_each_row(reduce(DataFrame.unionByName, effects), setting, child)
+    local = done.limit(rows.sizes.local + 1).toArrow()
+    if not len(local):
+        return net
+    if len(local) > rows.sizes.local:
+        return NetEffect(_merged(session, rows, net, child, done, setting))
+    merged = _merged(session, rows, net, child, session.createDataFrame(local, done.schema), setting)
+    return NetEffect(merged, _keys_of_both(net.local, local, child.schema.primary_key))
+
+
+def _keys_of_both(net: pa.Table | None, done: pa.Table, key: tuple[str, ...]) -> pa.Table | None:
+    if net is None:
+        return None
+    found = done.select([alias(i) for i in range(len(key))]).rename_columns(list(key))
+    return pa.concat_tables([net.select(list(key)), found.cast(net.select(list(key)).schema)])
 
 
 def _sets_columns(reference: Reference) -> bool:
@@ -266,16 +281,20 @@ def _value(i: int, j: int) -> str:
     return f"value{i}_{j}"
 
 
-def _merged(
-    session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry, effects: DataFrame,
-    setting: list[Reference],
-) -> DataFrame:  # fmt: skip
-    """The net effect with the rows that are hit as they are then."""
-    key = child.schema.primary_key
+def _of_each_row(effects: DataFrame, setting: list[Reference], child: TableEntry) -> DataFrame:
+    """All that is done to a row, by its key and whether the mirror had it before the epoch."""
     values = [_value(i, j) for i, reference in enumerate(setting) for j in range(len(reference.columns))]
     marks = ["lsn", REMOVED, *(_is_set(i) for i in range(len(setting))), *values]
-    each = effects.groupBy(*(alias(i) for i in range(len(key))), _IS_BEFORE)
-    done = each.agg(*(F.max(mark).alias(mark) for mark in marks)).alias("e")
+    each = effects.groupBy(*(alias(i) for i in range(len(child.schema.primary_key))), _IS_BEFORE)
+    return each.agg(*(F.max(mark).alias(mark) for mark in marks))
+
+
+def _merged(
+    session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry, done: DataFrame,
+    setting: list[Reference],
+) -> DataFrame:  # fmt: skip
+    """The net effect with the rows that are hit as they are then. done: of ``_of_each_row``."""
+    key, done = child.schema.primary_key, done.alias("e")
     same = F.expr(" AND ".join(f"r.{quote(name)} = e.{alias(i)}" for i, name in enumerate(key)))
     sources = (net.rows, f"NOT {_IS_BEFORE}"), (session.sql(f"SELECT * FROM {rows.mirror_before(child)}"), _IS_BEFORE)
     columns = [name for name in net.rows.columns if name not in (LSN_COLUMN, REMOVED)]

@@ -141,8 +141,9 @@ class RowEpochs:
             net = no_effect(session, schema)
         if work.rows:
             net = with_cascades(session, replace(work.rows, lsn_to=lsn_to), net, entry)
+        is_nothing = net.local is not None and not len(net.local)
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
-        if is_new or (planned and planned.version == 0):
+        if is_new or is_nothing or (planned and planned.version == 0):
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
 
