@@ -31,10 +31,9 @@ def fill(server: Server, parents: int, children: int) -> None:
         server.execute(f"CREATE TABLE {database}.p (id INT PRIMARY KEY, v INT)")
         cascade = _CASCADE.replace("p (id)", f"{database}.p (id)") if database == "derived" else ", KEY (p)"
         server.execute(f"CREATE TABLE {database}.c (id INT PRIMARY KEY, p INT, t VARCHAR(40){cascade})")
-        server.execute(f"INSERT INTO {database}.p SELECT seq, seq FROM seq_1_to_{parents}")
-        server.execute(
-            f"INSERT INTO {database}.c SELECT seq, 1 + seq % {parents}, REPEAT('x', 30) FROM seq_1_to_{children}"
-        )
+        server.execute(f"INSERT INTO {database}.p SELECT seq, seq FROM {database}.seq_1_to_{parents}")
+        values = f"SELECT seq, 1 + seq % {parents}, REPEAT('x', 30) FROM {database}.seq_1_to_{children}"
+        server.execute(f"INSERT INTO {database}.c {values}")
 
 
 def delete(server: Server, kind: str, first: int, last: int) -> None:
