@@ -28,7 +28,8 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, step_done
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
-from mirrorlake.lake.gold.cascades import DEPENDENT, TOO_DEEP, UNSPELLED, UPDATED, with_cascades
+from mirrorlake.lake.gold.cascade_hits import TOO_DEEP, UNSPELLED, UPDATED
+from mirrorlake.lake.gold.cascades import DEPENDENT, with_cascades
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import Epoch, EpochTable
