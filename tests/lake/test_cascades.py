@@ -1,0 +1,46 @@
+"""Rows that foreign keys change without a row event, however the log is cut and wherever it is decoded."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from mirrorlake.jobs.replicate import run_all
+from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.net_effect import Sizes
+from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Log
+from tests.support.binlog_writer import write_logs
+from tests.support.foreign_keys import ForeignKeyHistory
+from tests.support.lake_runs import QUIET, LakeRun
+
+TRANSACTIONS, TRANSACTIONS_LONG = 120, 1200
+EPOCHS, EPOCHS_LONG = 2, 6
+
+
+@pytest.fixture(scope="module")
+def history(seed, is_long) -> ForeignKeyHistory:
+    return ForeignKeyHistory(f"{seed} cascades", TRANSACTIONS_LONG if is_long else TRANSACTIONS)
+
+
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(local=0)], ids=["driver", "workers"])
+def test_children_are_what_foreign_keys_left_of_them(spark, tmp_path, seed, is_long, history, sizes):
+    run = LakeRun.up_to_silver(spark, Log("mariadb", history.items), tmp_path)
+    commits = (
+        spark.table(run.lake.names.silver_changes).where("op = 'COMMIT'").select("lsn").toArrow()["lsn"].to_pylist()
+    )
+    hop = ApplyHop(run.lake, TableRules(), epoch_changes=1_000_000, sizes=sizes)
+    for lsn in sorted(Random(seed).sample(commits, (EPOCHS_LONG if is_long else EPOCHS) - 1)):
+        list(hop.apply(up_to=lsn))
+    list(hop.apply())
+    hop.flush()
+    assert run.gold() == history.rows()
+
+
+def test_children_are_the_same_where_changes_are_still_in_memory(spark, tmp_path, history):
+    write_logs(tmp_path / "logs", Log("mariadb", history.items))
+    run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
+    run_all(run.lake, FileSource(run.logs), run.options(), QUIET)
+    assert run.gold() == history.rows()
