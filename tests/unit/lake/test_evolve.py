@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.row_steps import ServerMode
+from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
@@ -168,6 +173,13 @@ def test_what_null_becomes_outside_strict_mode():
     assert [brief(outcome) for outcome in found] == [("rebuilt", f"t streaming {T}", columns)]
     [stopped] = Replay(*SHOP).run("alter table g modify a int not null", sql_mode=0)
     assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
+
+
+@pytest.mark.parametrize(("flavor", "fails"), [("mysql", None), ("mariadb", "{} IS NULL")])
+def test_null_outside_strict_mode_may_become_a_default_on_mariadb(flavor, fails):
+    old, new = Column("a", ColumnType("int")), Column("a", ColumnType("int"), False, default=Default("number", "5"))
+    assert conversion(old, new, ServerMode(flavor, False)).fails == fails
+    assert conversion(old, replace(new, default=None), ServerMode(flavor, False)).fails is None
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
         found = convert(old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
         found = replace(found, fails=any_of(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
-    return _without_nulls(found, new) if old.nullable and not new.nullable and not mode.is_strict else found
+    return _without_nulls(found, new, mode) if old.nullable and not new.nullable and not mode.is_strict else found
 
 
 def _value_type(column: Column) -> tuple:
@@ -87,9 +87,12 @@ def _value_type(column: Column) -> tuple:
     return column.type, column.display if family(column.type) == "float" else ()
 
 
-def _without_nulls(found: Conversion, new: Column) -> Conversion:
-    """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on."""
+def _without_nulls(found: Conversion, new: Column, mode: ServerMode) -> Conversion:
+    """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on. On MariaDB a
+    DEFAULT may take its place: that hangs on whether the table was changed in place."""
     kind = new.type
+    if mode.flavor == "mariadb" and new.default is not None:
+        return replace(found, fails=any_of(found.fails, "{} IS NULL"))
     if kind.name in ("date", "datetime"):
         return replace(found, invalid="{} IS NULL")
     if kind.name == "time":
