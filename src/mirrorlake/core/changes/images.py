@@ -30,7 +30,6 @@ from mirrorlake.core.values.variant_columns import (
 )
 
 LSN, REMOVED = "_lsn", "_removed"
-TOLD = "told"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
 """Columns beside the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
 
@@ -74,10 +73,19 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
+def alias(place: int) -> str:
+    """What a column is called by its place, for a source may call its own as it likes."""
+    return f"c{place}"
+
+
+def told_name(place: int) -> str:
+    """Whether the column is logged."""
+    return f"told{place}"
+
+
 def placed_schema(columns: dict[str, Asked], *, told: bool) -> pa.Schema:
-    """Columns are called by their place, c0, c1 ..."""
-    found = {f"c{i}": kind for i, kind in enumerate(arrow_types(columns).values())}
-    marks = {f"{TOLD}{i}": pa.bool_() for i in range(len(columns))} if told else {}
+    found = {alias(i): kind for i, kind in enumerate(arrow_types(columns).values())}
+    marks = {told_name(i): pa.bool_() for i in range(len(columns))} if told else {}
     return pa.schema({**found, **marks, "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
 
 

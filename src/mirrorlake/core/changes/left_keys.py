@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, locate_fields, read_fields
 from mirrorlake.errors import RefusedError
 
@@ -61,7 +62,7 @@ def _of_batch(batch: pa.RecordBatch, key: dict[str, Asked]) -> pa.RecordBatch:
     rows, is_update = rows[told], is_update[told]
     buf, pos = locate_fields(batch.column("before"), list(key), rows)
     if (pos < 0).any():
-        raise RefusedError("foreign-key-cascade", LACKS_REFERENCED)
+        raise RefusedError(NOT_FOLLOWED, LACKS_REFERENCED)
     old = read_fields(buf, pos, key)
     new = _new_values(batch, rows, is_update, key, old)
     is_left = ~is_update

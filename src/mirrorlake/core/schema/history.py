@@ -150,7 +150,7 @@ class Definitions:
 
     def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
         self._tables[database, table] = known
-        if isinstance(known, TableSchema) and any(key.changes_rows for key in known.foreign_keys):
+        if isinstance(known, TableSchema) and known.row_changing_keys:
             self._children[database, table] = known
         else:
             self._children.pop((database, table), None)

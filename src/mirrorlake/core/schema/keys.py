@@ -11,6 +11,8 @@ PRIMARY_NAME = "PRIMARY"
 CASCADE, SET_NULL = "CASCADE", "SET NULL"
 ROW_CHANGING_ACTIONS = frozenset((CASCADE, SET_NULL))
 """No engine carries out SET DEFAULT."""
+NOT_FOLLOWED = "foreign-key-cascade"
+"""Code of a refusal: what a foreign key does to the table's rows does not follow from the log."""
 
 
 @dataclass(frozen=True, slots=True)

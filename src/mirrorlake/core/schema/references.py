@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
-from mirrorlake.core.schema.keys import ForeignKey
+from mirrorlake.core.schema.keys import NOT_FOLLOWED, ForeignKey
 from mirrorlake.core.schema.row_steps import From, Keep
 from mirrorlake.core.schema.tables import TableSchema
 
-CASCADE = "foreign-key-cascade"
 _Name = tuple[str, str]
 _GONE = ("drop", "moved")
 
@@ -91,11 +90,11 @@ def _refuse_children(found: dict[_Name, DefinitionChange], definitions: Definiti
     while not is_stable:
         is_stable = True
         for name, schema in list(after.items()):
-            keys = (key for key in schema.foreign_keys if key.changes_rows and key.parent != name)
+            keys = (key for key in schema.row_changing_keys if key.parent != name)
             cause = next(((key, why) for key in keys if (why := why_lost(key))), None)
             if cause:
                 reason = f"a foreign key changes its rows, and its parent {'.'.join(cause[0].parent)} {cause[1]}"
-                found[name] = DefinitionChange("refuse", *name, schema, code=CASCADE, reason=reason)
+                found[name] = DefinitionChange("refuse", *name, schema, code=NOT_FOLLOWED, reason=reason)
                 lost.add(name)
                 del after[name]
                 is_stable = False

@@ -121,6 +121,11 @@ class TableSchema:
     update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
     as_text: bool = field(default=False, compare=False)
 
+    @property
+    def row_changing_keys(self) -> tuple[ForeignKey, ...]:
+        """The foreign keys by which a parent's change changes rows of this table."""
+        return tuple(key for key in self.foreign_keys if key.changes_rows)
+
     def position(self, column: str) -> int | None:
         """Index of a column by name, as the servers compare names: without regard to case."""
         wanted = column.casefold()

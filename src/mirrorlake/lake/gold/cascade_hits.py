@@ -14,12 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.left_keys import MOVED, left_name, new_name
-from mirrorlake.core.schema.keys import CASCADE
+from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, Referenced
 from mirrorlake.lake.gold.net_effect import NetEffect
-from mirrorlake.lake.gold.placed_rows import CODE, PLACE, Left, PlacedRows, Versions, alias
+from mirrorlake.lake.gold.placed_rows import PLACE, Left, PlacedRows, Versions, alias, failing
 from mirrorlake.lake.gold.register import TableEntry
 
 UPDATED = "an UPDATE of a key that its rows reference changed them"
@@ -32,11 +31,6 @@ IS_BEFORE = "_is_before"
 """Of a version: the mirror had it before the epoch."""
 _NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
 _IS_HIT = "(v.began IS NULL OR l.hit > v.began) AND (v.ended IS NULL OR l.hit < v.ended)"
-
-
-def failing(reason: str) -> str:
-    """An expression that stops the statement with the refusal."""
-    return f"raise_error({literal(f'{CODE}: {reason}')})"
 
 
 _FORM = {
@@ -70,7 +64,7 @@ def hits_of(
         fresh = {name: Left(reduce(DataFrame.unionByName, parts)) for name, parts in below.items()}
         if not fresh or (new and not new.found_any()):
             return
-    raise RefusedError(CODE, TOO_DEEP)
+    raise RefusedError(NOT_FOLLOWED, TOO_DEEP)
 
 
 def _is_circular(along: Sequence[Reference]) -> bool:
@@ -138,7 +132,7 @@ def _followed(
     settled = hits.where(f"NOT {MOVED}")
     while not going.isEmpty():
         if is_key or any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
-            raise RefusedError(CODE, UPDATED)
+            raise RefusedError(NOT_FOLLOWED, UPDATED)
         now = [f"{new_name(places.index(i))} AS {alias(i)}" if i in places else alias(i) for i in range(len(names))]
         version = going.selectExpr(*now, "began AS origin", "hit AS began", "ended", IS_BEFORE)
         same, lsn = _matching(reference, places)

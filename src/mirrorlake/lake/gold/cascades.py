@@ -19,10 +19,10 @@ from mirrorlake.core.changes.left_keys import MOVED, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import quote
-from mirrorlake.lake.gold.cascade_hits import IS_BEFORE, UPDATED, failing, hits_of
+from mirrorlake.lake.gold.cascade_hits import IS_BEFORE, UPDATED, hits_of
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference
 from mirrorlake.lake.gold.net_effect import NetEffect
-from mirrorlake.lake.gold.placed_rows import PlacedRows, alias
+from mirrorlake.lake.gold.placed_rows import PlacedRows, alias, failing
 from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.table import LSN_COLUMN, mirror_types
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.cascades import leaves_keys
@@ -14,7 +15,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.foreign_keys import Reference, above, alone, reached, references
 from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.placed_rows import CODE, PlacedRows
+from mirrorlake.lake.gold.placed_rows import PlacedRows
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
 
 
@@ -62,7 +63,7 @@ class EpochWork:
             own = changes.get(child.name) or TableChanges.none(child.name, first)
             work[child.name] = TableWork(own, child, replace(rows, along=ways))
         refused = [entry for entry in refused if entry.name not in lost]
-        refused += [child.refused(lsn_from + 1, CODE, reason) for child, reason in lost.values()]
+        refused += [child.refused(lsn_from + 1, NOT_FOLLOWED, reason) for child, reason in lost.values()]
         return [each for name, each in work.items() if name not in lost], refused
 
     def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:

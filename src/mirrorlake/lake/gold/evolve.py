@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.keys import ForeignKey
 from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force, system_period
@@ -240,12 +239,8 @@ def _held(change: DefinitionChange, *, as_text: bool) -> DefinitionChange:
 
 def _shows(new: TableSchema, old: TableSchema) -> bool:
     """Whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
-    of_new, of_old = ((s.columns, s.primary_key, system_period(s), _changing(s)) for s in (new, old))
+    of_new, of_old = ((s.columns, s.primary_key, system_period(s), s.row_changing_keys) for s in (new, old))
     return of_new != of_old
-
-
-def _changing(schema: TableSchema) -> list[ForeignKey]:
-    return [key for key in schema.foreign_keys if key.changes_rows]
 
 
 _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {

@@ -87,7 +87,7 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
     for child in register:
         if child.state != STREAMING:
             continue
-        keys = [key for key in child.schema.foreign_keys if key.changes_rows]
+        keys = child.schema.row_changing_keys
         for key in keys:
             parent = register.get(key.parent)
             is_absent = parent is None or parent.state == DROPPED
@@ -129,8 +129,7 @@ def alone(register: TableRegister) -> list[Orphan]:
     return [
         Orphan(entry, "a foreign key changes its rows, and it goes on apart from its parent")
         for entry in register
-        if entry.state == STREAMING
-        and any(key.changes_rows and key.parent != entry.name for key in entry.schema.foreign_keys)
+        if entry.state == STREAMING and any(key.parent != entry.name for key in entry.schema.row_changing_keys)
     ]
 
 

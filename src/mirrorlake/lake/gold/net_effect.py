@@ -60,7 +60,7 @@ def net_effect_of(
 ) -> NetEffect:  # fmt: skip
     """schema: of the mirror, a table, that the net effect is for."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
-    ddl = ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
+    ddl = _ddl(types)
     partial_ddl = _partial_ddl(ddl, types, key)
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
     if batches is None:
@@ -81,9 +81,12 @@ def net_effect_of(
 
 def no_effect(session: SparkSession, schema: TableSchema) -> NetEffect:
     """Of a mirror that no logged change is about."""
-    columns = ", ".join(f"{quote(column)} {kind}" for column, kind in mirror_types(schema).items())
     local = image_schema(asked_types(schema)).empty_table()
-    return NetEffect(session.createDataFrame(local, f"{columns}, {_MARK_COLUMNS}"), local)
+    return NetEffect(session.createDataFrame(local, _ddl(mirror_types(schema))), local)
+
+
+def _ddl(types: dict[str, str]) -> str:
+    return ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
 
 
 def _by_workers(

@@ -1,6 +1,6 @@
 """An epoch's changes as foreign keys see them: keys that rows of parents leave, versions of the rows of children.
 
-Columns of a table are called by their place in ``columns_of``, c0, c1 ..., for a source may call its own as it likes.
+Columns of a table are called by their place in ``columns_of`` (``alias``).
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.changes.images import REMOVED, TOLD, placed_images, placed_schema
+from mirrorlake.core.changes.images import REMOVED, alias, placed_images, placed_schema, told_name
 from mirrorlake.core.changes.left_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.foreign_keys import Reference
 from mirrorlake.lake.gold.net_effect import NetEffect, Sizes, asked_types
 from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.table import mirror_types
 
-CODE = "foreign-key-cascade"
 LACKS_COLUMNS = "row images lack the columns that tell which rows it changes"
 PLACE = "struct(tx_lsn, ordinal)"
 _PLACE_TYPES, _PLACE_FIELDS = "tx_lsn BIGINT, ordinal INT", "tx_lsn: BIGINT, ordinal: INT"
 
 
-def alias(place: int) -> str:
-    return f"c{place}"
+def failing(reason: str) -> str:
+    """An expression that stops the statement with the refusal."""
+    return f"raise_error({literal(f'{NOT_FOLLOWED}: {reason}')})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class PlacedRows:
         if is_told:
             return Versions(before, _versions_of(images, key), first)
         if net is None:
-            raise RefusedError(CODE, LACKS_COLUMNS)
+            raise RefusedError(NOT_FOLLOWED, LACKS_COLUMNS)
         rows = net.rows.where(f"NOT {REMOVED}").selectExpr(*_aliased(names))
         return Versions(before, rows.join(_told_at(images, key, len(names)), key), first, is_told=False)
 
@@ -132,7 +133,7 @@ class PlacedRows:
         types, kinds = asked_types(table.schema), mirror_types(table.schema)
         wanted, key, end = {name: types[name] for name in names}, table.schema.primary_key, end_column(table.schema)
         columns = [f"{alias(i)} {kinds[name]}" for i, name in enumerate(names)]
-        columns += [f"{TOLD}{i} BOOLEAN" for i in range(len(names))] if told else []
+        columns += [f"{told_name(i)} BOOLEAN" for i in range(len(names))] if told else []
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return placed_images(rows_in_force(batches, end), wanted, key, told=told)
@@ -172,11 +173,13 @@ def _versions_of(images: DataFrame, key: list[str]) -> DataFrame:
 def _told_at(images: DataFrame, key: list[str], n_columns: int) -> DataFrame:
     """By key, where each column was told last. Where a row came to its key by an UPDATE, that may be under another."""
     came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
-    failing = f"raise_error('{CODE}: {LACKS_COLUMNS}')"
     placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_told(n_columns)}) AS came")
-    told = [F.expr(f"max(IF(came, {failing}, IF({TOLD}{i}, {PLACE}, NULL))) AS began{i}") for i in range(n_columns)]
+    told = [
+        F.expr(f"max(IF(came, {failing(LACKS_COLUMNS)}, IF({told_name(i)}, {PLACE}, NULL))) AS began{i}")
+        for i in range(n_columns)
+    ]
     return placed.groupBy(*key).agg(*told)
 
 
 def _all_told(n_columns: int) -> str:
-    return " AND ".join(f"{TOLD}{i}" for i in range(n_columns))
+    return " AND ".join(f"{told_name(i)}" for i in range(n_columns))

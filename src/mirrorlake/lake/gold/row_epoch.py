@@ -21,6 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
@@ -37,7 +38,7 @@ from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
-from mirrorlake.lake.gold.placed_rows import CODE, LACKS_COLUMNS
+from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
 from mirrorlake.lake.gold.register import DDL_IGNORED, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 
@@ -46,7 +47,7 @@ _REASONS = (
     "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, DEPENDENT, TOO_DEEP,
     LACKS_COLUMNS, LACKS_REFERENCED,
 )  # fmt: skip
-_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}|{CODE}): ({'|'.join(_REASONS)})")
+_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}|{NOT_FOLLOWED}): ({'|'.join(_REASONS)})")
 
 
 @dataclass(frozen=True, slots=True)
