@@ -6,18 +6,22 @@ from random import Random
 
 import pytest
 
+from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
 from mirrorlake.jobs.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.net_effect import Sizes
+from mirrorlake.lake.gold.register import REFUSED
 from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.support.binlog_spec import Log
+from tests.support.binlog_spec import Delete, Log, Transaction
 from tests.support.binlog_writer import write_logs
+from tests.support.ddl_log import ddl, insert, table
 from tests.support.foreign_keys import ForeignKeyHistory
 from tests.support.lake_runs import QUIET, LakeRun
 
 TRANSACTIONS, TRANSACTIONS_LONG = 120, 1200
 EPOCHS, EPOCHS_LONG = 2, 6
+SIZES = {"driver": Sizes(), "workers": Sizes(local=0)}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +29,7 @@ def history(seed, is_long) -> ForeignKeyHistory:
     return ForeignKeyHistory(f"{seed} cascades", TRANSACTIONS_LONG if is_long else TRANSACTIONS)
 
 
-@pytest.mark.parametrize("sizes", [Sizes(), Sizes(local=0)], ids=["driver", "workers"])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_children_are_what_foreign_keys_left_of_them(spark, tmp_path, seed, is_long, history, sizes):
     run = LakeRun.up_to_silver(spark, Log("mariadb", history.items), tmp_path)
     commits = (
@@ -37,6 +41,25 @@ def test_children_are_what_foreign_keys_left_of_them(spark, tmp_path, seed, is_l
     list(hop.apply())
     hop.flush()
     assert run.gold() == history.rows()
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_a_parent_that_does_not_log_what_is_referenced_refuses_its_child(spark, tmp_path, sizes):
+    parent, child = table("p", "id", "u"), table("c", "id", "u")
+    items = (
+        ddl("create database shop"),
+        ddl("create table p (id int primary key, u int unique)"),
+        ddl("create table c (id int primary key, u int, foreign key (u) references p (u) on delete cascade)"),
+        insert(parent, (1, 1)), insert(child, (1, 1)), ddl("alter table p comment 'later', add w int"),
+        Transaction([Delete(table("p", "id", "u", "w"), [{"id": 1}])]),
+    )  # fmt: skip
+    run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
+    hop = ApplyHop(run.lake, TableRules(), epoch_changes=1_000_000, sizes=sizes)
+    list(hop.apply())
+    hop.flush()
+    refused = {entry.table: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
+    assert refused == {"c": ("foreign-key-cascade", LACKS_REFERENCED)}
+    assert run.gold() == {("shop", "p"): []}
 
 
 def test_children_are_the_same_where_changes_are_still_in_memory(spark, tmp_path, history):

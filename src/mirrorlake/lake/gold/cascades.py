@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.changes.left_keys import MOVED, new_name
+from mirrorlake.core.changes.left_keys import LACKS_REFERENCED, MOVED, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
-from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.gold.cascade_hits import IS_BEFORE, UPDATED, hits_of
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference
@@ -33,8 +32,10 @@ def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -
     """Whether rows of the parent leave keys in a way that the reference acts on, or may."""
     try:
         return rows.left(session, reference).has_any(*_acting(reference))
-    except RefusedError:
-        return True
+    except Exception as error:  # of what workers raise only the text comes back
+        if LACKS_REFERENCED in str(error):
+            return True
+        raise
 
 
 def _acting(reference: Reference) -> list[bool]:
