@@ -1,6 +1,7 @@
 """Crash after crash at any call of a run, while a mixed workload with DDL writes; then the lake equals its source.
 
-`make torture` makes a thousand crashes (CRASHES=N) on each server, `make test-long` a few.
+A run is one process with all hops, or one for each hop with one to three apply groups. `make torture` makes a thousand
+crashes, half of them on each server (CRASHES=N), `make test-long` a few.
 """
 
 from __future__ import annotations
@@ -8,25 +9,36 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.errors import RetryableError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold import syncpoints
 from tests.server.test_live import changes_in_silver, mirrors, sources
+from tests.support.every_step import check_every_step_once
 from tests.support.logged_changes import count_logged_changes
 from tests.support.random_crash import RandomCrashes
 from tests.support.servers import FLAVORS
 from tests.support.workload import Workload
 
 CRASHES = 8
-COMPARE_EVERY = 20
-TRANSACTIONS, DDL_EVERY = 30, 20
-CALLS = 150
-"""About as many as a run makes that finds the transactions above."""
+COMPARE_EVERY = 25
+DATABASES = 2
+TRANSACTIONS, DDL_EVERY = 4, 15
+SYNCPOINT_EVERY_S = 20
+MORE = 0.4
+"""How often the next attempt finds new transactions, and not only what the crash has left."""
+FEWEST_CALLS = 12
+"""A crash comes at one of as many calls as the last whole run had, and of so many at least."""
+PATIENCE_S = 1.0
+"""How long an apply group waits for one that has crashed."""
 
 
 @pytest.mark.long
@@ -39,28 +51,65 @@ def test_no_crash_at_any_call_loses_or_doubles_anything(
     wanted = request.config.option.crashes
     if wanted is None and flavor != FLAVORS[(seed + 1) % 2]:
         pytest.skip("the short form takes the other server")
+    monkeypatch.setattr("mirrorlake.lake.gold.apply_group.PATIENCE_S", PATIENCE_S)
     server, rng = request.getfixturevalue(flavor), random.Random(f"{seed} {flavor}")
     server.reset()
-    workload = Workload(server, seed, databases=2, ddl_every=DDL_EVERY)
+    workload = Workload(server, seed, databases=DATABASES, ddl_every=DDL_EVERY)
     workload.create_tables()
-    options = Options(source=server.url, lake=str(lake_dir), tables="live_*", syncpoint_every=5)
-    crashes, made, started = RandomCrashes(monkeypatch), Counter(), time.monotonic()
+    options = Options(source=server.url, lake=str(lake_dir), tables="live_*", syncpoint_every=SYNCPOINT_EVERY_S)
+    crashes, made, started, calls = RandomCrashes(monkeypatch), Counter(), time.monotonic(), 4 * FEWEST_CALLS
 
     def run() -> None:
         hops.run(options, Watcher(), spark)
 
+    def run_in_groups() -> None:
+        apply_in_groups(options, spark, count=rng.randint(1, 3))
+
+    has_crashed, whole = False, 0
     while made.total() < (wanted or CRASHES):
-        workload.run(transactions=rng.randint(1, TRANSACTIONS))
-        if crashes.crashes_in(run, rng.randint(1, CALLS), rng.choice(("before", "after"))):
-            made[crashes.last] += 1
-        if made.total() % COMPARE_EVERY == COMPARE_EVERY - 1:
+        if not has_crashed or rng.random() < MORE:
+            workload.run(transactions=rng.randint(1, TRANSACTIONS))
+        when = rng.choice(("before", "after"))
+        has_crashed = crashes.crashes_in(rng.choice((run, run, run_in_groups)), rng.randint(1, calls), when)
+        if not has_crashed:
+            calls = max(crashes.calls, FEWEST_CALLS)
+            whole += 1
+            assert whole < 10 + 3 * made.total(), "crashes do not happen"
+            continue
+        made[crashes.last] += 1
+        if made.total() % COMPARE_EVERY == 0:
             run()
-            assert mirrors(open_lake(options, spark)) == sources(server), made
+            assert mirrors(open_lake(options, spark)) == sources(server, DATABASES), made
+            print(
+                f"\n{flavor}: {made.total()} crashes in {time.monotonic() - started:.0f} s, {whole} runs without",
+                end="",
+                flush=True,
+            )
     run()
     lake = open_lake(options, spark)
-    assert mirrors(lake) == sources(server), made
+    assert mirrors(lake) == sources(server, DATABASES), made
     text = read_with_tool(server.flavor, "-v", "--base64-output=decode-rows", *server.log_files())
     assert changes_in_silver(lake) == count_logged_changes(text)
     points = syncpoints.published(lake)
     assert len({point.lsn for point in points}) == len(points)
-    print(f"\n{flavor}: {made.total()} crashes in {time.monotonic() - started:.0f} s, at {len(made)} kinds of calls")
+    check_every_step_once(lake)
+    print(f", at {len(made)} kinds of calls: {dict(made)}")
+
+
+def apply_in_groups(options: Options, spark: SparkSession, count: int) -> None:
+    """A process for each hop, one after another, and ``count`` apply groups side by side.
+
+    A group that waits for one that has crashed gives up. Raises what one has crashed with.
+    """
+    hops.ingest(options, Watcher(), spark)
+    hops.assemble(options, Watcher(), spark)
+
+    def apply(number: int) -> None:
+        group = options.model_copy(update={"group": f"{number}/{count}"})
+        hops.apply(group, Watcher(), private_session(spark))
+
+    with ThreadPoolExecutor(count) as pool:
+        ends = [pool.submit(apply, number + 1) for number in range(count)]
+    for error in filter(None, (end.exception() for end in ends)):
+        if not isinstance(error, RetryableError):
+            raise error

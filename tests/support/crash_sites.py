@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -27,7 +28,7 @@ from pytest import MonkeyPatch
 import mirrorlake
 from tests.support.crash import When, failing
 
-SOURCE = str(Path(mirrorlake.__file__).parent)
+SOURCE, WRAPPERS = str(Path(mirrorlake.__file__).parent), str(Path(__file__).parent)
 Site = tuple[str, ...]
 
 OUTSIDE: list[tuple[Any, str]] = [
@@ -53,8 +54,7 @@ class UnheardOf(Exception):
 class CrashSites:
     """failed: the sites that have failed, in order."""
 
-    def __init__(self, monkeypatch: MonkeyPatch, when: When, is_chosen: Callable[[Site], bool]):
-        self._is_chosen = is_chosen
+    def __init__(self, monkeypatch: MonkeyPatch, when: When):
         self.failed: dict[Site, None] = {}
         self._when, self._armed, self._lock = when, False, threading.Lock()
         own = [resolve(name) for name in OWN] if when == "before" else []
@@ -85,8 +85,6 @@ class CrashSites:
                 return False
             if self._when == "after" and not site[0].startswith("lake/delta/progress.py"):
                 return False
-            if not self._is_chosen(site):
-                return False
             self.failed[site] = None
             self._armed = False  # the others of this attempt go on, as threads do
             return True
@@ -94,10 +92,9 @@ class CrashSites:
 
 def _site() -> Site | None:
     """None for a call that Spark or Python make by themselves."""
-    frame = sys._getframe(3)
-    if not frame.f_code.co_filename.startswith(SOURCE):
+    if not is_ours():
         return None
-    lines = []
+    frame, lines = _caller(), []
     while frame is not None:
         if frame.f_code.co_filename.startswith(SOURCE):
             lines.append(f"{Path(frame.f_code.co_filename).relative_to(SOURCE)}:{frame.f_lineno}")
@@ -108,7 +105,15 @@ def _site() -> Site | None:
 
 def is_ours() -> bool:
     """Whether the wrapper that asks was called by our own code."""
-    return sys._getframe(2).f_code.co_filename.startswith(SOURCE)
+    return _caller().f_code.co_filename.startswith(SOURCE)
+
+
+def _caller() -> FrameType:
+    """Of the wrapper: the first frame that is not of these modules."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(WRAPPERS):
+        frame = frame.f_back
+    return frame
 
 
 def resolve(name: str) -> tuple[Any, str]:

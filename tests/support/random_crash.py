@@ -23,16 +23,16 @@ SERVER: list[tuple[Any, str]] = [(LiveSource, "current"), (DumpStream, "read")]
 
 
 class RandomCrashes:
-    """last: the call that crashed."""
+    """last: the call that crashed. calls: how many there were in the work done last."""
 
     def __init__(self, monkeypatch: MonkeyPatch):
-        self._lock, self._calls, self._due, self._when, self.last = threading.Lock(), 0, 0, "before", ""
+        self._lock, self.calls, self._due, self._when, self.last = threading.Lock(), 0, 0, "before", ""
         for owner, name in OUTSIDE + SERVER + [resolve(name) for name in OWN]:
             monkeypatch.setattr(owner, name, self._crashing(f"{owner.__name__}.{name}", getattr(owner, name)))
 
     def crashes_in(self, work: Callable[[], object], call_number: int, when: When) -> bool:
         """Do ``work`` up to its call_number-th call; false: it has fewer, and is done."""
-        self._calls, self._due, self._when = 0, call_number, when
+        self.calls, self._due, self._when = 0, call_number, when
         try:
             work()
         except UnheardOf:
@@ -49,8 +49,8 @@ class RandomCrashes:
 
     def _count(self, name: str) -> bool:
         with self._lock:
-            self._calls += 1
-            if self._calls != self._due:
+            self.calls += 1
+            if self.calls != self._due:
                 return False
             self._due, self.last = 0, f"{self._when} {name}"  # what other threads have begun goes on
             return True
