@@ -328,6 +328,27 @@ def replay(
 
 
 @app.command()
+def maintain(
+    ctx: typer.Context, lake: Lake = None,
+    retention_days: Annotated[
+        int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; 30 at least")
+    ] = 30,
+    bronze_days: Annotated[
+        int | None, typer.Option("--bronze-days", metavar="DAYS", help="let go log that is older; else none")
+    ] = None,
+    as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """OPTIMIZE and VACUUM every table, and let go what is older than its time."""
+    options = _options(ctx)
+    from mirrorlake.jobs import maintenance as job
+    from mirrorlake.jobs.output import show_list
+
+    found = job.maintain(options, retention_days=retention_days)
+    columns = list(found.columns)
+    show_list(found.to_dict("records"), columns, found.itertuples(index=False), as_json, sys.stdout)
+
+
+@app.command()
 def preflight(
     ctx: typer.Context, source: Source = None, config: Config = None, password_file: PasswordFile = None,
     tls: Tls = False, as_json: Json = False, verbose: Verbose = False,

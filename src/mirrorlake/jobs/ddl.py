@@ -21,12 +21,12 @@ _NOT_BY_ITSELF = (MIRROR_CHANGED, NEEDS_FIRST_COPY)
 
 def list_refused(lake: Lake) -> list[dict[str, Any]]:
     """``{database, table, lsn, position, at, code, reason, statement}`` of every table that a statement refused, in log
-    order; at: when the source committed it."""
+    order; at: when the source committed it. position: None where bronze has let it go."""
     refusals = _refusals(lake)
     lsns = ", ".join(str(lsn) for lsn, _, _ in refusals.values()) or "NULL"
     statements = lake.spark.sql(
         f"""SELECT c.lsn, concat(b.log_file, ':', b.log_pos) AS position, c.commit_ts, c.statement
-            FROM {lake.names.silver_changes} c JOIN {lake.names.bronze_events} b ON b.lsn = c.lsn
+            FROM {lake.names.silver_changes} c LEFT JOIN {lake.names.bronze_events} b ON b.lsn = c.lsn
             WHERE c.op = 'DDL' AND c.lsn IN ({lsns})"""
     ).toArrow()
     logged = {row["lsn"]: row for row in statements.to_pylist()}

@@ -6,10 +6,21 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.lake.bronze import ingest
-from mirrorlake.lake.delta.maintenance import REMOVED, compact, keep_history, remove_mirror, remove_staged
+from mirrorlake.lake.bronze.newest import first_lsn
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.maintenance import (
+    REMOVED,
+    compact,
+    delete_before,
+    keep_history,
+    remove_mirror,
+    remove_staged,
+)
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.gold import retired, syncpoints
 from mirrorlake.lake.silver import assemble
@@ -22,8 +33,8 @@ STAGED_DAYS = 7
 def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
     """One row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long ago).
 
-    A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
-    ``options.syncpoint_days``.
+    Bronze lets go binlog files older than ``options.bronze_days`` that every hop has gone past. A mirror keeps its
+    files for as long as a syncpoint pins one of its versions; syncpoints expire after ``options.syncpoint_days``.
     Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
     """
     if retention_days < REPLAY_DAYS:
@@ -38,7 +49,8 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
         keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
     tables = {name: getattr(names, name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
-    outcomes = {
+    outcomes = {} if options.bronze_days is None else _let_go(lake, options.bronze_days)
+    outcomes |= {
         name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
     }
     outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
@@ -46,3 +58,11 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
+
+
+def _let_go(lake: Lake, days: int) -> dict[str, str]:
+    """Bronze's part of the outcomes."""
+    kept = first_kept(lake, days)
+    if kept is None or kept == first_lsn(lake):
+        return {}
+    return {f"bronze_events before {show_lsn(kept)}": delete_before(lake.spark, lake.names.bronze_events, kept)}

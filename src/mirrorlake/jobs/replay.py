@@ -15,11 +15,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import create_tables, open_lake
 from mirrorlake.jobs.replicate import apply_hop, run_assemble
 from mirrorlake.jobs.syncpoints import make_syncpoint
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.copy import copy_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY, LakeNames
@@ -47,6 +49,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     if Path(into).exists():
         raise UsageError("usage", f"{into} is there already; name a folder that is not")
     old = open_lake(options, spark)
+    _check_whole(old)
     point = make_syncpoint(old, None, None)
     for place in (("bronze", "events"), ("control", "answers")):
         copy_table(old.names.folder(*place), LakeNames(into).folder(*place))
@@ -58,6 +61,14 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
         watcher.applied(done)
     hop.flush()
     return list(_compared(old, point, new, syncpoints.take(new, hop.lsn)))
+
+
+def _check_whole(lake: Lake) -> None:
+    """Raises UsageError where maintenance has let go what silver was made from."""
+    made_from = lake.spark.table(lake.names.silver_changes).agg({"lsn": "min"}).first()[0]
+    begins = first_lsn(lake)
+    if made_from is not None and begins is not None and begins > made_from:
+        raise UsageError("usage", f"replay needs the whole log, and bronze has let it go before {show_lsn(begins)}")
 
 
 def _compared(old: Lake, was: Syncpoint, new: Lake, now: Syncpoint) -> Iterator[ReplayedTable]:

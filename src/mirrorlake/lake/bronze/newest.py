@@ -1,7 +1,8 @@
-"""The newest transaction that bronze holds, and whether its log begins with a file."""
+"""The newest transaction that bronze holds, and where its log begins."""
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.failover import KnownTransaction, moment_of
@@ -15,9 +16,8 @@ _OUTSIDE = [k for k in range(256) if EVENT_ROLES[k] in (ROLE_OUTSIDE, ROLE_IGNOR
 
 def newest_transaction(lake: Lake) -> KnownTransaction | None:
     """None: it has no GTID, or there is none."""
-    events = lake.spark.table(lake.names.bronze_events).where(~F.col("event_type").isin(_OUTSIDE))
-    newest = events.agg(F.max("tx_lsn")).first()[0]
-    first_two = events.where(F.col("tx_lsn") == newest).orderBy("lsn").limit(2).select(*BRONZE_COLUMNS).toArrow()
+    of_newest = _in_transactions(lake).where(F.col("tx_lsn") == newest_tx_lsn(lake))
+    first_two = of_newest.orderBy("lsn").limit(2).select(*BRONZE_COLUMNS).toArrow()
     if first_two.num_rows < 2 or not first_two["gtid"][0].is_valid:
         return None
     found = BronzeEvents(first_two.sort_by("lsn").combine_chunks().to_batches()[0])
@@ -25,7 +25,21 @@ def newest_transaction(lake: Lake) -> KnownTransaction | None:
     return KnownTransaction(found.gtid[0].as_py(), moment)
 
 
+def newest_tx_lsn(lake: Lake) -> int | None:
+    """None: there is no transaction."""
+    return _in_transactions(lake).agg(F.max("tx_lsn")).first()[0]
+
+
+def first_lsn(lake: Lake) -> int | None:
+    """None: bronze is empty."""
+    return lake.spark.table(lake.names.bronze_events).agg(F.min("lsn")).first()[0]
+
+
 def begins_with_file(lake: Lake) -> bool:
     """So that the file's list of GTIDs is in bronze."""
-    first = lake.spark.table(lake.names.bronze_events).agg(F.min("lsn")).first()[0]
+    first = first_lsn(lake)
     return first is not None and unpack_lsn(first)[2] == FIRST_EVENT_OFFSET
+
+
+def _in_transactions(lake: Lake) -> DataFrame:
+    return lake.spark.table(lake.names.bronze_events).where(~F.col("event_type").isin(_OUTSIDE))

@@ -1,4 +1,4 @@
-"""Housekeeping of a lake's files. Changes no row and no progress.
+"""Housekeeping of a lake's files. Changes no progress, and no row but those that are let go.
 
 A table on which nothing happened since its last VACUUM is left alone. That is more than thrift: Delta forgets commits
 older than ``delta.logRetentionDuration`` (30 days) as newer ones are made, so on a table that stands still the commits
@@ -26,14 +26,24 @@ def compact(spark: SparkSession, table: str, retention_days: int) -> str:
     """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
+    vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
+    return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
+
+
+def delete_before(spark: SparkSession, table: str, lsn: int) -> str:
+    """Delete what comes before an lsn; REMOVED or BUSY, as above. VACUUM takes its files, when their time has come."""
+    return REMOVED if _run_unless_busy(spark, f"DELETE FROM {table} WHERE lsn < {lsn}") else BUSY
+
+
+def _run_unless_busy(spark: SparkSession, *statements: str) -> bool:
     try:
-        spark.sql(f"OPTIMIZE {table}").collect()
-        spark.sql(f"VACUUM {table} RETAIN {24 * retention_days} HOURS").collect()
+        for statement in statements:
+            spark.sql(statement).collect()
     except Exception as error:
         if CONFLICT in str(error):
-            return BUSY
+            return False
         raise
-    return COMPACTED
+    return True
 
 
 def keep_history(spark: SparkSession, table: str, days: int) -> None:

@@ -42,6 +42,12 @@ def gtids_at(lake: Lake, lsn: int) -> GtidSet:
     return gtids
 
 
+def noted_lsn(lake: Lake, lsn: int) -> int:
+    """The end of the newest bronze commit at or before ``lsn``, behind which ``gtids_at(lake, lsn)`` reads the log; -1:
+    all of it."""
+    return next(mark.lsn for mark in _marks(lake) if mark.lsn <= lsn)
+
+
 def end_of(lake: Lake, wanted: GtidSet) -> int | None:
     """lsn of the event that completes ``wanted``; None when bronze has no such event (yet)."""
     until = None

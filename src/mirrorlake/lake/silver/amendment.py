@@ -50,7 +50,9 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     Raises RefusedError for a text that is not understood and names no table.
     """
     *earlier, answer = answers
-    (event,) = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").collect()
+    event = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").first()
+    if event is None:
+        return _without_log(lake, answer, lsn_to)
     lsn_from, known = event.tx_lsn - 1, f"answer < {answer.number} AND lsn"
     events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
     plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
@@ -70,6 +72,11 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
         answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if _name(change) == answer.name],
         was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan, objection or None,
     )  # fmt: skip
+
+
+def _without_log(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
+    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
+    return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, "bronze has let go the log from there on")
 
 
 def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]) -> str | None:

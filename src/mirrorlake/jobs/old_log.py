@@ -1,0 +1,42 @@
+"""How much of bronze nothing needs any more: whole binlog files that all hops have gone past.
+
+Bronze then begins with a file as it did before, with its description and its list of GTIDs, so that decoding,
+syncpoints and a failover find what they look for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import functions as F
+
+from mirrorlake.core.constants import EventType
+from mirrorlake.core.position import FIRST_EVENT_OFFSET
+from mirrorlake.lake.bronze.newest import newest_tx_lsn
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.gold.epoch import EpochLog
+from mirrorlake.lake.gold.log_gtids import noted_lsn
+from mirrorlake.lake.silver.answers import read_answers
+from mirrorlake.lake.silver.assemble import PREPARED
+
+
+def first_kept(lake: Lake, days: int) -> int | None:
+    """lsn of the first event that stays, in a file that was begun ``days`` days ago or earlier: all before it is older.
+    None: everything stays."""
+    starts = lake.spark.table(lake.names.bronze_events).where(
+        f"lsn <= {min(_needed(lake))} AND event_type = {int(EventType.FORMAT_DESCRIPTION)}"
+        f" AND log_pos = {FIRST_EVENT_OFFSET} AND event_ts <= current_timestamp() - INTERVAL {int(days)} DAYS"
+    )
+    return starts.agg(F.max("lsn")).first()[0]
+
+
+def _needed(lake: Lake) -> Iterator[int]:
+    """An lsn of each thing that may still be read."""
+    epochs, newest = EpochLog(lake), newest_tx_lsn(lake)
+    yield epochs.applied_lsn
+    yield noted_lsn(lake, epochs.applied_lsn)
+    yield epochs.applied_lsn if newest is None else newest
+    yield from (answer.lsn for answer in read_answers(lake)[epochs.answers :])
+    silver = read_progress(lake.spark, lake.names.silver_changes)
+    yield from silver.payload.get(PREPARED, {}).values() if silver else ()
