@@ -35,6 +35,7 @@ setup(
         # For a session on one's own machine. On Databricks both come with the runtime, and a wheel that required them
         # would replace the runtime's PySpark. Delta 4.4.0 is published for Spark 4.2; later pairs do not resolve.
         "spark": ["pyspark==4.2.0", "delta-spark==4.4.0"],
+        "connect": ["pyspark[connect]==4.2.0"],  # for SPARK_REMOTE
         "databricks": ["databricks-sdk==0.156.0"],
         "dev": [
             "pytest<9.2",  # with 9.2 the groups of pytest-xdist 3.8 have no effect

@@ -110,7 +110,7 @@ if [ "$(cat $venv/made-for 2>/dev/null)" != "$(place)" ] || ! $venv/bin/python -
 fi
 rm -f $stamp
 say "installing the Python packages (PySpark alone is 450 MB: some minutes the first time)"
-quietly $venv/bin/python -m pip install -q --disable-pip-version-check -e '.[spark,dev]' ||
+quietly $venv/bin/python -m pip install -q --disable-pip-version-check -e '.[spark,connect,dev]' ||
   give_up "pip could not install the packages; the reason stands above. Run the command again when it is mended."
 home=$(find_java || install_java)
 say "Java: $home"

@@ -19,12 +19,14 @@ START_S = 180
 
 
 class Running:
-    """A command as a process group of its own; what it says goes to the end of ``log``."""
+    """A command as a process group of its own; what it says goes to the end of ``log``. environment: besides ours."""
 
-    def __init__(self, log: Path, *arguments: str):
+    def __init__(self, log: Path, *arguments: str, **environment: str):
         command = [sys.executable, "-m", "mirrorlake", *arguments]
         with log.open("ab") as out:
-            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdout=out, stderr=out, start_new_session=True, env=os.environ | environment
+            )
 
     def has_committed(self, log: Path) -> bool:
         """Wait for the first commit it reports."""

@@ -90,7 +90,8 @@ def open_session(
     driver_memory: str | None = None,
     settings: dict[str, str] | None = None,
 ) -> SparkSession:
-    """The active session where there is one, Databricks' own on Databricks, else a local session with Delta.
+    """The active session where there is one, Databricks' own on Databricks, one of the Spark Connect server that the
+    environment's SPARK_REMOTE names, else a local session with Delta.
 
     ``brief``: for a few queries only.
     ``driver_memory``: JVM heap of a local session, e.g. ``2g``; environment ``MIRRORLAKE_DRIVER_MEMORY``, then 2g.
@@ -99,7 +100,7 @@ def open_session(
     Raises: UsageError("spark-start") when no JVM comes up; the message is the log's own reason.
     """
     spark = SparkSession.getActiveSession()
-    if spark is None and "DATABRICKS_RUNTIME_VERSION" in os.environ:
+    if spark is None and not {"DATABRICKS_RUNTIME_VERSION", "SPARK_REMOTE"}.isdisjoint(os.environ):
         spark = SparkSession.builder.getOrCreate()
     if spark is not None:
         return _with_our_settings(spark)
@@ -159,7 +160,7 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
-    conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), _delta_jars()])
+    conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", COLLECTOR]
     archive = Path(sys.prefix) / CLASS_ARCHIVE
@@ -191,7 +192,7 @@ def _reason(log_file: Path, error: Exception) -> str:
     return "Spark did not start: " + (telling or lines or [str(error)])[0][:300]
 
 
-def _delta_jars() -> tuple[str, str]:
+def delta_jars() -> tuple[str, str]:
     """The JARs beside the interpreter when `make` has put them there, else Delta's coordinates for Ivy."""
     jars = sorted((Path(sys.prefix) / "delta-jars").glob("*.jar"))
     if jars:  # not in spark.jars: each session would copy them
