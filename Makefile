@@ -26,8 +26,9 @@ test-long: setup  ## the server tier in its long form: more kills, more historie
 	$(pytest) tests/lake tests/server --long
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)
 	$(run)python -m tests.ddl_histories --histories $(or $(HISTORIES),100) $(if $(CRASH),--crash)
-torture: setup  ## a thousand crashes at any call of a run, under a mixed workload with DDL (CRASHES=N)
-	$(pytest) tests/server/test_torture.py --long --crashes $(or $(CRASHES),1000) -s
+torture: setup  ## a mixed workload with DDL: 500 crashes at any call on each server (CRASHES=N), then 120 SIGKILLs
+	$(pytest) tests/server/test_torture.py --long --crashes $(or $(CRASHES),500) -s
+	$(pytest) tests/server/test_live.py tests/server/test_connect.py --long -s
 fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
 	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy

@@ -1,7 +1,7 @@
 """Crash after crash at any call of a run, while a mixed workload with DDL writes; then the lake equals its source.
 
-A run is one process with all hops, or one for each hop with one to three apply groups. `make torture` makes a thousand
-crashes, half of them on each server (CRASHES=N), `make test-long` a few.
+A run is one process with all hops, or one for each hop with one to three apply groups. `make torture` makes five
+hundred crashes on each server (CRASHES=N), `make test-long` a few.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ TRANSACTIONS, DDL_EVERY = 4, 15
 SYNCPOINT_EVERY_S = 20
 MORE = 0.4
 """How often the next attempt finds new transactions, and not only what the crash has left."""
-FEWEST_CALLS = 12
-"""A crash comes at one of as many calls as the last whole run had, and of so many at least."""
 PATIENCE_S = 1.0
 """How long an apply group waits for one that has crashed."""
 
@@ -57,7 +55,7 @@ def test_no_crash_at_any_call_loses_or_doubles_anything(
     workload = Workload(server, seed, databases=DATABASES, ddl_every=DDL_EVERY)
     workload.create_tables()
     options = Options(source=server.url, lake=str(lake_dir), tables="live_*", syncpoint_every=SYNCPOINT_EVERY_S)
-    crashes, made, started, calls = RandomCrashes(monkeypatch), Counter(), time.monotonic(), 4 * FEWEST_CALLS
+    crashes, made, started, has_crashed, whole = RandomCrashes(monkeypatch), Counter(), time.monotonic(), False, 0
 
     def run() -> None:
         hops.run(options, Watcher(), spark)
@@ -65,26 +63,25 @@ def test_no_crash_at_any_call_loses_or_doubles_anything(
     def run_in_groups() -> None:
         apply_in_groups(options, spark, count=rng.randint(1, 3))
 
-    has_crashed, whole = False, 0
+    crashes.crashes_in(run)
+    calls = dict(crashes.calls)
     while made.total() < (wanted or CRASHES):
         if not has_crashed or rng.random() < MORE:
             workload.run(transactions=rng.randint(1, TRANSACTIONS))
-        when = rng.choice(("before", "after"))
-        has_crashed = crashes.crashes_in(rng.choice((run, run, run_in_groups)), rng.randint(1, calls), when)
+        name, when = rng.choice(sorted(calls)), rng.choice(("before", "after"))
+        has_crashed = crashes.crashes_in(rng.choice((run, run, run_in_groups)), name, rng.randint(1, calls[name]), when)
         if not has_crashed:
-            calls = max(crashes.calls, FEWEST_CALLS)
+            calls |= crashes.calls
             whole += 1
-            assert whole < 10 + 3 * made.total(), "crashes do not happen"
+            assert whole < 20 + 3 * made.total(), "crashes do not happen"
             continue
-        made[crashes.last] += 1
+        made[f"{when} {name}"] += 1
         if made.total() % COMPARE_EVERY == 0:
-            run()
+            crashes.crashes_in(run)
+            calls |= crashes.calls
             assert mirrors(open_lake(options, spark)) == sources(server, DATABASES), made
-            print(
-                f"\n{flavor}: {made.total()} crashes in {time.monotonic() - started:.0f} s, {whole} runs without",
-                end="",
-                flush=True,
-            )
+            seconds = time.monotonic() - started
+            print(f"\n{flavor}: {made.total()} crashes in {seconds:.0f} s, {whole} runs without", end="", flush=True)
     run()
     lake = open_lake(options, spark)
     assert mirrors(lake) == sources(server, DATABASES), made

@@ -1,7 +1,7 @@
-"""A crash at any call to Spark, the file system or the server, or at any step of our own, chosen by a number.
+"""A crash at any call to Spark, the file system or the server, or at any step of our own.
 
     crashes = RandomCrashes(monkeypatch)
-    calls = crashes.crashes_in(work, call_number=17, when="before")     # None: it came to its end before that call
+    crashes.crashes_in(work, "DataFrame.collect", 3, "before")     # at its third call; false: it came to its end before
 
 The process goes on, but nothing of it does: the next attempt opens everything anew, from the lake alone.
 """
@@ -9,6 +9,7 @@ The process goes on, but nothing of it does: the next attempt opens everything a
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,34 +24,37 @@ SERVER: list[tuple[Any, str]] = [(LiveSource, "current"), (DumpStream, "read")]
 
 
 class RandomCrashes:
-    """last: the call that crashed. calls: how many there were in the work done last."""
+    """calls: how often the work done last called each."""
 
     def __init__(self, monkeypatch: MonkeyPatch):
-        self._lock, self.calls, self._due, self._when, self.last = threading.Lock(), 0, 0, "before", ""
+        self._lock, self._is_working, self._has_crashed = threading.Lock(), False, False
+        self._name, self._number, self._when = "", 0, "before"
+        self.calls: Counter[str] = Counter()
         for owner, name in OUTSIDE + SERVER + [resolve(name) for name in OWN]:
             monkeypatch.setattr(owner, name, self._crashing(f"{owner.__name__}.{name}", getattr(owner, name)))
 
-    def crashes_in(self, work: Callable[[], object], call_number: int, when: When) -> bool:
-        """Do ``work`` up to its call_number-th call; false: it has fewer, and is done."""
-        self.calls, self._due, self._when = 0, call_number, when
+    def crashes_in(self, work: Callable[[], object], name: str = "", number: int = 0, when: When = "before") -> bool:
+        """Do ``work`` up to its number-th call of ``name``; false: it has fewer, and is done."""
+        self.calls, self._has_crashed, self._is_working = Counter(), False, True
+        self._name, self._number, self._when = name, number, when
         try:
             work()
         except UnheardOf:
             return True
         finally:
-            self._due = 0
+            self._is_working = False
         return False
 
     def _crashing(self, name: str, function: Callable) -> Callable:
         def when_due() -> When | None:
-            return self._when if self._due and is_ours() and self._count(name) else None
+            return self._when if self._is_working and is_ours() and self._is_due(name) else None
 
         return failing(function, when_due, lambda: UnheardOf(name))
 
-    def _count(self, name: str) -> bool:
+    def _is_due(self, name: str) -> bool:
         with self._lock:
-            self.calls += 1
-            if self.calls != self._due:
+            if self._has_crashed:  # what other threads have begun goes on
                 return False
-            self._due, self.last = 0, f"{self._when} {name}"  # what other threads have begun goes on
-            return True
+            self.calls[name] += 1
+            self._has_crashed = (name, self.calls[name]) == (self._name, self._number)
+            return self._has_crashed
