@@ -14,7 +14,9 @@ HERE = Path(__file__).parent
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=None, help="seed of the random histories; a new one in every run")
     parser.addoption("--histories", type=int, default=None, help="how many random histories a test takes")
-    parser.addoption("--crashes", type=int, default=None, help="how many crashes tests/server/test_torture.py makes on each server")
+    parser.addoption(
+        "--crashes", type=int, default=None, help="how many crashes tests/server/test_torture.py makes on each server"
+    )
     parser.addoption("--long", action="store_true", help="the long form: more kills, more histories")
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
 import pytest
+from typer.testing import CliRunner
 
+from mirrorlake.cli import app
+from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.ddl import give_answer, list_refused
 from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.syncpoints import make_syncpoint
+from mirrorlake.lake.delta.maintenance import REMOVED, delete_before
 from tests.support.binlog_spec import Insert, Log, Query, RawEvent, Rotate, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.ddl_log import ddl, insert, table
@@ -43,27 +49,27 @@ def files_of(run: LakeRun) -> list[str]:
     return sorted(row.log_file for row in events.select("log_file").distinct().collect())
 
 
-def let_go(run: LakeRun, days: int = 1) -> list[str]:
-    """What maintenance tells of bronze's old files."""
-    outcomes = maintain(run.options(bronze_days=days), run.spark).itertuples(index=False)
-    return [f"{table}: {outcome}" for table, outcome in outcomes if " before " in table]
+def begins(run: LakeRun, days: int = 1) -> str | None:
+    """Where bronze may begin."""
+    kept = first_kept(run.lake, days)
+    return kept and show_lsn(kept)
 
 
 def test_files_that_all_hops_have_gone_past_are_let_go_and_all_goes_on(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS, end="open"), tmp_path)
-    assert let_go(run) == []  # gold has not begun
+    assert begins(run) is None  # gold has not begun
     run.apply()
-    assert let_go(run, days=36500) == []
-    replayed = replay(run.options(), str(tmp_path / "before"), QUIET, spark)
-    assert [each.difference for each in replayed] == ["", ""]
-    assert let_go(run) == ["bronze_events before 000004:4: removed"] and files_of(run) == ["binlog.000004"]
-    assert let_go(run) == []
+    assert begins(run, days=36500) is None
+    outcomes = maintain(run.options(bronze_days=1), spark).itertuples(index=False)
+    assert ("bronze_events before 000004:4", "removed") in map(tuple, outcomes)
+    assert files_of(run) == ["binlog.000004"]
+    shown = CliRunner().invoke(app, ["maintain", "--lake", str(run.folder), "--bronze-days", "1", "--json"])
+    assert {row["outcome"] for row in json.loads(shown.stdout)} == {"unchanged"}  # by now
 
     write_logs(run.logs, Log("mysql", [*ITEMS, insert(T, (5, 5)), Rotate(), insert(T, (6, 6))], end="open"))
     run.all_hops()
     assert run.gold() == {("shop", "t"): ROWS}
-    point = make_syncpoint(run.lake, None, None)
-    assert point.gtids.endswith(":1-10")
+    assert make_syncpoint(run.lake, None, None).gtids.endswith(":1-10")
     with pytest.raises(UsageError, match="replay needs the whole log, and bronze has let it go before 000004:4"):
         replay(run.options(), str(tmp_path / "behind"), QUIET, spark)
 
@@ -72,7 +78,7 @@ def test_what_a_statement_that_was_let_go_has_refused_stays_refused(spark, tmp_p
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS, end="open"), tmp_path)
     run.apply()
     (was,) = list_refused(run.lake)
-    let_go(run)
+    assert delete_before(spark, run.lake.names.bronze_events, first_kept(run.lake, 1)) == REMOVED
     assert list_refused(run.lake) == [was | {"position": None}]
     with pytest.raises(UsageError, match="bronze has let go the log from there on") as refusal:
         give_answer(run.lake, "shop.u", None, None)
@@ -82,19 +88,21 @@ def test_what_a_statement_that_was_let_go_has_refused_stays_refused(spark, tmp_p
 def test_an_answer_that_waits_keeps_the_log_that_it_needs(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS, end="open"), tmp_path)
     run.apply()
+    assert begins(run) == "000004:4"
     give_answer(run.lake, "shop.u", None, None)
-    assert let_go(run) == []
+    assert begins(run) == "000001:4"
     run.all_hops()
     assert run.gold() == {("shop", "t"): ROWS[:4], ("shop", "u"): []}
-    assert let_go(run) == ["bronze_events before 000004:4: removed"]
+    assert begins(run) == "000004:4"
 
 
 def test_a_transaction_that_is_prepared_keeps_its_rows(spark, tmp_path):
     items = [*ITEMS[:7], *PREPARED, *ITEMS[7:]]
     run = LakeRun.up_to_silver(spark, Log("mariadb", items, end="open"), tmp_path)
     run.apply()
-    assert let_go(run) == ["bronze_events before 000002:4: removed"]
+    assert begins(run) == "000002:4"
+    delete_before(spark, run.lake.names.bronze_events, first_kept(run.lake, 1))
     write_logs(run.logs, Log("mariadb", [*items, ddl(f"XA COMMIT {XID}"), Rotate(), insert(T, (6, 6))], end="open"))
     run.all_hops()
     assert run.gold() == {("shop", "t"): ROWS}
-    assert let_go(run) == ["bronze_events before 000005:4: removed"]
+    assert begins(run) == "000005:4"
