@@ -17,7 +17,7 @@ from tests.support.logged_changes import count_logged_changes
 from tests.support.servers import FLAVORS
 from tests.support.workload import Workload
 
-KILLS, KILLS_LONG = 2, 20
+KILLS = 20
 RATE, DDL_EVERY_S, DATABASES = 10, 30, 2
 LONGEST_LIFE_S = 15
 OVERTAKEN = ((RefusedError.exit_code, "lake-writer"), (RetryableError.exit_code, "lake-conflict"))
@@ -28,7 +28,7 @@ AGAIN = 5
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_server_that_outlives_its_clients_loses_and_doubles_nothing(
-    request, lake_dir, tmp_path, seed, is_long, spark, read_with_tool
+    request, lake_dir, tmp_path, seed, spark, read_with_tool
 ):
     server, rng = request.getfixturevalue(FLAVORS[seed % 2]), random.Random(seed)
     server.reset()
@@ -37,7 +37,7 @@ def test_a_server_that_outlives_its_clients_loses_and_doubles_nothing(
     with connect_server(tmp_path / "connect.log") as remote:
         kills = 0
         with workload(server, seed, DATABASES, RATE, DDL_EVERY_S):
-            while kills < (KILLS_LONG if is_long else KILLS):
+            while kills < KILLS:
                 run = Running(log, *command, "--follow", SPARK_REMOTE=remote)
                 if run.has_committed(log) and is_alive_for(run.process, rng.uniform(0, LONGEST_LIFE_S)):
                     run.kill(whole_group=True)
