@@ -369,6 +369,9 @@ def main() -> None:
             app()
         except SystemExit as end:
             codes.append(end.code)
+        finally:
+            if sessions := sys.modules.get("mirrorlake.lake.delta.session"):  # else none was opened
+                sessions.close_remote_sessions()
 
     worker = threading.Thread(target=work, daemon=True)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,10 @@ instead of 31."""
 BRIEF_RUN = "-XX:TieredStopAtLevel=1"
 """Keeps the JVM's optimizing compiler out of commands of a few queries: the start takes half the CPU time (8 instead of
 14 s). Whatever applies changes needs it: the demo's log takes 105 s without it and 55 s with it on a warm JVM."""
+
+
+_remote: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+"""Sessions of Spark Connect that are in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,15 @@ def private_session(spark: SparkSession) -> SparkSession:
     return _with_our_settings(session)
 
 
+def close_remote_sessions() -> None:
+    """Let go of a Spark Connect server at the end of a command, without asking it: it may be gone.
+
+    PySpark closes what is left over while the interpreter ends, and then waits for ever for threads that are gone.
+    """
+    for session in list(_remote):
+        session.client.close()
+
+
 def settings_for_few_rows(session: SparkSession) -> dict[str, str]:
     """``FEW_ROWS`` in a session of our own; elsewhere what the platform has chosen stays."""
     return FEW_ROWS if is_own(session) else {}
@@ -143,6 +157,8 @@ def is_settable(spark: SparkSession, key: str) -> bool:
 
 
 def _with_our_settings(session: SparkSession) -> SparkSession:
+    if is_connect(session):
+        _remote.add(session)
     session.conf.set(*TIME_ZONE)
     with suppress(PySparkException):  # a platform that lets nobody choose it
         session.conf.set(*SPREAD_UNIONS)
