@@ -11,9 +11,7 @@ from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.open import open_lake
 from tests.support.connect_server import connect_server
-from tests.support.every_step import check_every_step_once
-from tests.support.live import Running, changes_in_silver, is_alive_for, mirrors, sources, workload
-from tests.support.logged_changes import count_logged_changes
+from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
 from tests.support.servers import FLAVORS
 from tests.support.workload import Workload
 
@@ -51,10 +49,7 @@ def test_a_server_that_outlives_its_clients_loses_and_doubles_nothing(
             check_overtaken(run, log)
     assert run.process.returncode == 0
     lake = open_lake(Options(lake=str(lake_dir)), spark)
-    assert mirrors(lake) == sources(server, DATABASES)
-    text = read_with_tool(server.flavor, "-v", "--base64-output=decode-rows", *server.log_files())
-    assert changes_in_silver(lake) == count_logged_changes(text)
-    check_every_step_once(lake)
+    check_lake_is_source(lake, server, DATABASES, read_with_tool)
     overtaken = sum(log.read_text().count(f"{code}: ") for _, code in OVERTAKEN)
     print(f"\n{server.flavor}: {kills} kills, {overtaken} runs overtaken")
 

@@ -9,9 +9,7 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.jobs.open import open_lake
-from tests.support.every_step import check_every_step_once
-from tests.support.live import Running, changes_in_silver, is_alive_for, mirrors, sources, workload
-from tests.support.logged_changes import count_logged_changes
+from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
 from tests.support.workload import Workload
 
 KILLS, KILLS_LONG = 3, 50
@@ -38,7 +36,4 @@ def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, 
     assert run.process.wait(900) == 0, log.read_text()[-3000:]
 
     lake = open_lake(Options(lake=str(lake_dir)), spark)
-    assert mirrors(lake) == sources(server, DATABASES)
-    text = read_with_tool(server.flavor, "-v", "--base64-output=decode-rows", *server.log_files())
-    assert changes_in_silver(lake) == count_logged_changes(text)
-    check_every_step_once(lake)
+    check_lake_is_source(lake, server, DATABASES, read_with_tool)

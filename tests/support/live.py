@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
 from tests.support.canonical import TableDigest, mirror_rows, source_rows, source_tables
+from tests.support.every_step import check_every_step_once
+from tests.support.logged_changes import count_logged_changes
 
 START_S = 180
 
@@ -65,6 +67,14 @@ def workload(server, seed: int, databases: int, rate: int, ddl_every_s: int) -> 
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
+
+
+def check_lake_is_source(lake, server, databases: int, read_with_tool: Callable[..., str]) -> None:
+    """Every mirror equals SELECT, silver has each transaction of the log once, gold has made each commit once."""
+    assert mirrors(lake) == sources(server, databases)
+    text = read_with_tool(server.flavor, "-v", "--base64-output=decode-rows", *server.log_files())
+    assert changes_in_silver(lake) == count_logged_changes(text)
+    check_every_step_once(lake)
 
 
 def mirrors(lake) -> dict[str, TableDigest]:
