@@ -75,6 +75,7 @@ REFUSALS: dict[str, str] = {
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
+    "spark-settings": "Run apply on classic compute, such as a job cluster; ingest and assemble may stay where they are.",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be answered, and the answers given.",
     "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",

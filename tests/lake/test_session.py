@@ -9,8 +9,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, table_exists
-from mirrorlake.lake.delta.session import CLASS_ARCHIVE, Capabilities, open_session, private_session
+from mirrorlake.lake.delta.session import (
+    CLASS_ARCHIVE,
+    DELTA_SETTING,
+    open_session,
+    private_session,
+    require_delta_settings,
+)
 
 WORK = """
 from mirrorlake.errors import MirrorlakeError
@@ -44,9 +51,14 @@ def test_the_active_session_is_used_again(spark):
     assert open_session() is spark
 
 
-def test_capabilities_of_a_local_session(spark):
-    found = Capabilities.probe(spark)
-    assert (found.is_connect, found.has_delta_confs, found.has_private_sessions) == (False, True, True)
+def test_a_platform_that_lets_no_session_choose_is_refused(spark, monkeypatch):
+    """With a setting that nobody can choose here."""
+    require_delta_settings(spark)
+    assert spark.conf.get(DELTA_SETTING, None) is None
+    monkeypatch.setattr("mirrorlake.lake.delta.session.DELTA_SETTING", "spark.sql.extensions")
+    with pytest.raises(RefusedError) as refused:
+        require_delta_settings(spark)
+    assert refused.value.code == "spark-settings"
 
 
 def test_private_sessions_share_neither_settings_nor_views(spark):

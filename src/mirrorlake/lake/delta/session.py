@@ -14,14 +14,13 @@ import sys
 import tempfile
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mirrorlake.errors import UsageError
+from mirrorlake.errors import RefusedError, UsageError
 
 TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
 SPREAD_UNIONS = ("spark.sql.unionOutputPartitioning", "false")
@@ -69,23 +68,8 @@ _remote: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 """Sessions of Spark Connect that are in use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What this session can do, found by trying, never by looking at product names."""
-
-    spark_version: str
-    is_connect: bool  # Spark Connect: no JVM behind the session, no newSession
-    has_delta_confs: bool  # Delta's settings can be set: MERGE can carry a transaction id
-    has_private_sessions: bool
-
-    @classmethod
-    def probe(cls, spark: SparkSession) -> Capabilities:
-        return cls(
-            spark_version=spark.version,
-            is_connect=is_connect(spark),
-            has_delta_confs=is_settable(spark, "spark.databricks.delta.commitInfo.userMetadata"),
-            has_private_sessions=not is_connect(spark) or hasattr(spark, "cloneSession"),
-        )
+DELTA_SETTING = "spark.databricks.delta.commitInfo.userMetadata"
+"""One of those by which a statement carries our note and its transaction id."""
 
 
 def open_session(
@@ -146,14 +130,14 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def is_settable(spark: SparkSession, key: str) -> bool:
-    """Whether the platform lets a session choose this Spark setting; the setting is unset afterwards."""
+def require_delta_settings(spark: SparkSession) -> None:
+    """Raises RefusedError ``spark-settings`` where a session may not choose Delta's settings: MERGE could carry no
+    transaction id there, and a repeated one would run twice."""
     try:
-        spark.conf.set(key, "")
-        spark.conf.unset(key)
+        spark.conf.set(DELTA_SETTING, "")
+        spark.conf.unset(DELTA_SETTING)
     except PySparkException:
-        return False
-    return True
+        raise RefusedError("spark-settings", f"this Spark lets no session set {DELTA_SETTING}") from None
 
 
 def _with_our_settings(session: SparkSession) -> SparkSession:
