@@ -231,7 +231,9 @@ def syncpoint(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="else lsn-NUMBER")] = None,
     lake: Lake = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="GTIDS", help="ask for one at this set")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="PLACE", help="ask for one at a GTID set or FILE:POS")
+    ] = None,
     config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Keep what all mirrors hold together now, for sql --at."""
@@ -325,6 +327,32 @@ def replay(
         found = job.replay(options, into, view)
     show_table(("table", "difference"), [(table.name, table.difference or "none") for table in found], sys.stdout)
     return RefusedError.exit_code if any(table.difference for table in found) else 0
+
+
+@app.command()
+def verify(
+    ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None,
+    moves: Annotated[bool, typer.Option("--run", help="bring the lake there first: no other run is at work")] = False,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="for the run that is at work")] = 300,
+    keys: Annotated[int, typer.Option("--keys", metavar="N", help="so many differing keys of a table are shown")] = 10,
+    as_json: Json = False, config: Config = None, password_file: PasswordFile = None, tls: Tls = False,
+    verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Compare every mirror with its source, row by row, at one place of the log."""
+    options = _options(ctx)
+    from dataclasses import asdict
+
+    from mirrorlake.jobs import verify as job
+    from mirrorlake.jobs.output import show_list
+    from mirrorlake.jobs.view import open_view
+
+    with open_view(sys.stderr) as view:
+        point, found = job.verify(options, view, moves=moves, wait_s=wait, n_keys=keys)
+    print(f"at syncpoint {point.name}  {point.gtids}", file=sys.stderr)
+    rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.difference) for table in found]
+    described = [asdict(table) for table in found]
+    show_list(described, ("table", "state", "rows", "difference"), rows, as_json, sys.stdout)
+    return RefusedError.exit_code if any(table.state == job.DIFFERENT for table in found) else 0
 
 
 @app.command()

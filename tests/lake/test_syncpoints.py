@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from random import Random
 
 import pytest
 from typer.testing import CliRunner
 
 from mirrorlake.cli import app
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.replicate import run_all
 from mirrorlake.jobs.sql import Catalog
 from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.bronze.ingest import IngestProgress
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.log_gtids import end_of, gtids_at
+from mirrorlake.lake.gold.log_gtids import end_before, end_of, gtids_at
 from mirrorlake.lake.gold.table_rules import TableRules
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.lake.test_cli import complaint
@@ -103,6 +106,22 @@ def test_gtid_sets_and_places_in_the_log_belong_together(ingested, places):
     assert end_of(ingested.lake, gtids) is None
 
 
+def test_a_position_is_come_to_where_the_last_transaction_before_it_ends(ingested, places, seed):
+    events = ingested.spark.table(ingested.lake.names.bronze_events).orderBy("lsn").collect()
+    ends = {event.tx_lsn: event.lsn for event in events}
+    for event in Random(seed).sample(events, 6):
+        expected = max((lsn for tx_lsn, lsn in ends.items() if lsn <= event.lsn), default=None)
+        assert end_before(ingested.lake, BinlogPosition(event.log_file, event.end_log_pos)) == expected
+    resume = IngestProgress.read(ingested.lake).position
+    assert end_before(ingested.lake, resume) == events[-1].lsn
+    assert end_before(ingested.lake, BinlogPosition(resume.log_file, resume.offset + 1)) is None
+
+
+def position_behind(run: LakeRun, lsn: int) -> BinlogPosition:
+    event = run.spark.table(run.lake.names.bronze_events).where(f"lsn = {lsn}").first()
+    return BinlogPosition(event.log_file, event.end_log_pos)
+
+
 def test_every_epochs_end_can_be_read_again(run, history, places):
     """Also behind later DDL, a drop of the table among them."""
     hop, taken = ApplyHop(run.lake, TableRules(), epoch_changes=1), []
@@ -122,10 +141,11 @@ def test_every_epochs_end_can_be_read_again(run, history, places):
 def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(
     run, history, places, monkeypatch, when
 ):
-    """The process ends between the commits of the tables and the publication, or right behind it."""
+    """The process ends between the commits of the tables and the publication, or right behind it. One is asked for by
+    GTIDs, one by its position."""
     counts = [5, len(places)]
-    for count in counts:
-        syncpoints.request(run.lake, f"n{count}", gtids_of(places, count))
+    syncpoints.request(run.lake, "n5", gtids_of(places, 5))
+    syncpoints.request(run.lake, f"n{len(places)}", position_behind(run, places[-1][0]))
     crashes = 0
     while True:
         with monkeypatch.context() as patched:

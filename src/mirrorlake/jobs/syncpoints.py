@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import LogEdge, parse_start
 from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold import syncpoints
@@ -12,15 +12,19 @@ from mirrorlake.lake.gold.epoch import EpochLog
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
 
-def make_syncpoint(lake: Lake, name: str | None, gtids: str | None) -> Syncpoint:
-    """Where gold stands now, whether a run is at work or not; with gtids a request that the apply hop answers.
+def make_syncpoint(lake: Lake, name: str | None, place: str | None) -> Syncpoint:
+    """Where gold stands now, whether a run is at work or not; with a place, GTID set or FILE:POS, a request that the
+    apply hop answers.
 
     Raises UsageError ``syncpoint``: the name is taken, or nothing is applied yet.
     """
-    if gtids is not None:
+    if place is not None:
         if name is None:
-            raise UsageError("usage", "a syncpoint at a GTID set needs a name")
-        return syncpoints.request(lake, name, parse_gtid_set(lake.flavor, gtids))
+            raise UsageError("usage", "a syncpoint that is asked for needs a name")
+        asked = parse_start(place, lake.flavor)
+        if isinstance(asked, LogEdge):
+            raise UsageError("usage", "a syncpoint is asked for at a GTID set or FILE:POS")
+        return syncpoints.request(lake, name, asked)
     applied_lsn = EpochLog(lake).applied_lsn
     if applied_lsn < 0:
         raise UsageError("syncpoint", "nothing is applied yet")

@@ -93,7 +93,7 @@ class ServerConnection:
         if self._session is not None and time.monotonic() - self._used_s > IDLE_LIMIT_S:
             self.close()
         if self._session is None:
-            self._session = _connect(self.login, self._receive_buffer_bytes)
+            self._session = open_session(self.login, receive_buffer_bytes=self._receive_buffer_bytes)
         self._used_s = time.monotonic()
         return self._session
 
@@ -186,10 +186,13 @@ def _one_line(what: object) -> str:
     return " ".join(str(what).split())
 
 
-def _connect(login: ServerLogin, receive_buffer_bytes: int) -> pymysql.Connection:
+def open_session(
+    login: ServerLogin, *, receive_buffer_bytes: int = 0, read_timeout_s: int = READ_TIMEOUT_S
+) -> pymysql.Connection:
+    """A connection that is not opened again by itself. Raises what ``ServerConnection`` raises."""
     session = pymysql.Connection(
         host=login.host, port=login.port, user=login.user, password=login.password.encode(), charset="utf8mb4",
-        autocommit=True, read_timeout=READ_TIMEOUT_S, write_timeout=READ_TIMEOUT_S, defer_connect=True,
+        autocommit=True, read_timeout=read_timeout_s, write_timeout=READ_TIMEOUT_S, defer_connect=True,
         **_tls_options(login),
     )  # fmt: skip
     with server_errors(login, logged_in=False):

@@ -1,4 +1,5 @@
-"""GTID sets and places in the log: what the source had committed at an lsn, and where a GTID set is complete.
+"""GTID sets and places in the log: what the source had committed at an lsn, and where a GTID set or a position is
+complete.
 
 Every commit of bronze notes the set at its end, so only the events of one commit are looked at.
 """
@@ -14,8 +15,10 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
+from mirrorlake.core.position import BinlogPosition, pack_lsn, parse_start, unpack_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_notes
+from mirrorlake.lake.delta.progress import read_progress
 
 _HEADER, _CHECKSUM = 19, 4  # bytes around an event's body
 
@@ -48,6 +51,14 @@ def noted_lsn(lake: Lake, lsn: int) -> int:
     return next(mark.lsn for mark in _marks(lake) if mark.lsn <= lsn)
 
 
+def end_at(lake: Lake, place: str) -> int | None:
+    """lsn at which a GTID set or a position (FILE:POS) is come to, see ``end_of`` and ``end_before``."""
+    parsed = parse_start(place, lake.flavor)
+    if isinstance(parsed, BinlogPosition):
+        return end_before(lake, parsed)
+    return end_of(lake, parse_gtid_set(lake.flavor, place))
+
+
 def end_of(lake: Lake, wanted: GtidSet) -> int | None:
     """lsn of the event that completes ``wanted``; None when bronze has no such event (yet)."""
     until = None
@@ -62,6 +73,18 @@ def end_of(lake: Lake, wanted: GtidSet) -> int | None:
                 return end
         return None
     return None
+
+
+def end_before(lake: Lake, position: BinlogPosition) -> int | None:
+    """lsn of the last event whose transaction ends before a position of the server that bronze follows; None when
+    bronze has not come to that position (yet)."""
+    recorded = read_progress(lake.spark, lake.names.bronze_events)
+    if recorded is None or BinlogPosition.parse(recorded.payload["resume"]) < position:
+        return None
+    behind = pack_lsn(unpack_lsn(recorded.lsn)[0], position.file_number, position.offset)
+    events = lake.spark.table(lake.names.bronze_events)
+    within = events.where(f"lsn >= {behind} AND tx_lsn < {behind}").agg(F.min("tx_lsn")).first()[0]
+    return events.where(f"lsn < {within or behind}").agg(F.max("lsn")).first()[0]
 
 
 def _marks(lake: Lake) -> Iterator[_Mark]:

@@ -1,17 +1,16 @@
-"""Syncpoints that were asked for at GTID sets: where gold's epochs have to end, and the answers.
+"""Syncpoints that were asked for at GTID sets or positions: where gold's epochs have to end, and the answers.
 
-A request is a row, so it outlives the process. Where its set is complete follows from bronze alone, and once an epoch
-has ended there, the syncpoint can be taken by any process at any time.
+A request is a row, so it outlives the process. Where its place in the log is follows from bronze alone, and once an
+epoch has ended there, the syncpoint can be taken by any process at any time.
 """
 
 from __future__ import annotations
 
-from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.epoch import DONE
-from mirrorlake.lake.gold.log_gtids import end_of
+from mirrorlake.lake.gold.log_gtids import end_at
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
 
@@ -41,7 +40,7 @@ class SyncpointRequests:
 
     def _end(self, asked: Syncpoint) -> int | None:
         if asked.name not in self._ends:
-            end = end_of(self._lake, parse_gtid_set(self._lake.flavor, asked.gtids))
+            end = end_at(self._lake, asked.gtids)
             if end is None:
                 return None
             self._ends[asked.name] = end

@@ -4,8 +4,8 @@ A syncpoint is the end of an epoch that is kept: what the source had committed t
 version that holds exactly that. Which version it is, the mirrors' own histories say, also later, while gold goes on.
 So a syncpoint is published by one commit behind its epoch; it is there or not, and taking it again reads no row twice.
 
-phase: requested (by a GTID set that is still to come), published, missed (gold went past it before it was seen),
-expired (its versions may go). A row for each, by name.
+phase: requested (by a GTID set or a position that is still to come), published, missed (gold went past it before it was
+seen), expired (its versions may go). A row for each, by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.gtid import GtidSet
-from mirrorlake.core.position import parse_moment
+from mirrorlake.core.position import BinlogPosition, parse_moment
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, read_progress, renew
@@ -51,7 +51,8 @@ _ROW_SCHEMA = pa.schema(
 @dataclass(frozen=True, slots=True)
 class Syncpoint:
     """lsn: every mirror holds everything up to here and nothing beyond. gtids: what the source had committed there;
-    of a request: what it waits for. commit_ts: when the source committed the last of it. at: when the row was written.
+    of a request: what it waits for, a position as FILE:POS. commit_ts: when the source committed the last of it. at:
+    when the row was written.
     """
 
     name: str
@@ -76,12 +77,12 @@ def take(lake: Lake, lsn: int, name: str | None = None, *, is_new: bool = False)
     return _record(lake, point, is_new)
 
 
-def request(lake: Lake, name: str, gtids: GtidSet) -> Syncpoint:
-    """Ask for a syncpoint where ``gtids`` is complete: the apply hop ends an epoch there.
+def request(lake: Lake, name: str, place: GtidSet | BinlogPosition) -> Syncpoint:
+    """Ask for a syncpoint where a GTID set is complete, or a position is come to: the apply hop ends an epoch there.
 
     Raises UsageError ``syncpoint`` for a name that is taken or is none.
     """
-    return _record(lake, Syncpoint(name, REQUESTED, str(gtids)), is_new=True)
+    return _record(lake, Syncpoint(name, REQUESTED, str(place)), is_new=True)
 
 
 def miss(lake: Lake, asked: Syncpoint) -> Syncpoint:

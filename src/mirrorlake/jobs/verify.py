@@ -1,0 +1,204 @@
+"""Is every mirror what its source is? Both are read at one place of the log, whatever goes on meanwhile.
+
+1. a consistent read of the source     at a position of its log
+2. a syncpoint of the lake             asked for at that position; a run that is at work comes to it, or one made here
+3. table by table, on both sides       rows and the sum of their hashes, in parts by key; of parts that differ the keys
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.jobs import hops
+from mirrorlake.jobs.open import open_lake, server_login
+from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.bronze.ingest import server_of
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.row_text import (
+    Spelled,
+    hash_of,
+    key_shown,
+    part_of,
+    register_functions,
+    row_text,
+    source_name,
+)
+from mirrorlake.lake.gold.syncpoints import Syncpoint
+from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
+
+EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
+MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
+NO_VERSIONS = "its storage engine keeps no older versions of rows"
+LOOK_EVERY_S = 1
+PARTS_LOOKED_INTO = 8
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedTable:
+    """state: one of the three above. rows: of the source, of the mirror; None: not counted. keys: (key, what about it),
+    the first of those that differ; of a table without a key none. reason: why it was not compared."""
+
+    database: str
+    table: str
+    state: str
+    rows: int | None = None
+    mirror_rows: int | None = None
+    keys: tuple[tuple[str, str], ...] = ()
+    reason: str | None = None
+
+    @property
+    def difference(self) -> str:
+        """For a person."""
+        if self.reason or self.state == EQUAL:
+            return self.reason or ""
+        counts = f"{self.rows:,} rows, in the mirror {self.mirror_rows:,}"
+        return "; ".join([counts, *(f"{key}: {what}" for key, what in self.keys)])
+
+
+def verify(
+    options: Options, watcher: Watcher, *, moves: bool, wait_s: float, n_keys: int, spark: SparkSession | None = None
+) -> tuple[Syncpoint, list[VerifiedTable]]:
+    """Where both were compared, and every table that the options want, by name.
+
+    moves: the hops are run here up to the position; else a run that is at work must come to it within wait_s seconds.
+    n_keys: of a table so many keys that differ are named.
+    Raises RefusedError ``lake-missing``, ``lake-source``; RetryableError ``verify-wait``; what ``ConsistentRead`` and
+    the hops raise.
+    """
+    login, lake = server_login(options), open_lake(options, spark)
+    register_functions(lake.spark)
+    point, ends_at = None, time.monotonic() + wait_s
+    while point is None:  # a run that is faster than the request goes past the position: then another one
+        read = ConsistentRead(login)
+        try:
+            _check_source(lake, read)
+            name = f"verify-{dt.datetime.now(dt.timezone.utc):%Y%m%dT%H%M%S.%f}"
+            syncpoints.request(lake, name, read.position)
+            if moves:
+                until = options.model_copy(update={"until": str(read.position), "follow": False})
+                hops.run(until, watcher, lake.spark)
+            point = _answered(lake, name, read, ends_at)
+            found = list(_verified(lake, point, read, options, n_keys)) if point else []
+        finally:
+            read.close()
+    return point, found
+
+
+def _check_source(lake: Lake, read: ConsistentRead) -> None:
+    recorded = read_progress(lake.spark, lake.names.bronze_events)
+    if recorded is None or server_of(recorded) != read.identity:
+        raise RefusedError("lake-source", f"the lake does not follow this server, which is {read.identity}")
+
+
+def _answered(lake: Lake, name: str, read: ConsistentRead, ends_at: float) -> Syncpoint | None:
+    """None where gold was past the position before it saw the request."""
+    while not (found := next((point for point in syncpoints.published(lake) if point.name == name), None)):
+        if time.monotonic() > ends_at:
+            raise RetryableError("verify-wait", f"no run has brought the lake to {read.position}")
+        if any(point.name == name for point in syncpoints.missed(lake)):
+            return None
+        time.sleep(LOOK_EVERY_S)
+    return found
+
+
+def _verified(
+    lake: Lake, point: Syncpoint, read: ConsistentRead, options: Options, n_keys: int
+) -> Iterator[VerifiedTable]:
+    versions = {table.mirror_id: table.version for table in point.tables}
+    for entry in TableRegister.read(lake, up_to=point.lsn):
+        if entry.state == DROPPED or not options.wants(*entry.name):
+            continue
+        version = versions.get(entry.mirror_id or "")
+        reason = _why_not(entry, version)
+        try:
+            if reason is None and not read.has_versions(*entry.name):
+                reason = NO_VERSIONS
+            if reason is None:
+                assert version is not None
+                yield _compared(lake, entry, version, read, n_keys)
+                continue
+        except TableChanged:
+            reason = "DDL has changed it meanwhile"
+        yield VerifiedTable(*entry.name, NOT_COMPARED, reason=reason)
+
+
+def _why_not(entry: TableEntry, version: int | None) -> str | None:
+    if entry.state != STREAMING:
+        return f"{entry.state} ({entry.code})"
+    if entry.code == DDL_IGNORED:
+        return entry.reason
+    return "others have changed the mirror table" if version is None else None
+
+
+def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead, n_keys: int) -> VerifiedTable:
+    schema = entry.schema
+    assert schema, "a table that is streaming has a mirror"
+    of_key = [column for name in schema.primary_key for column in schema.columns if column.name == name]
+    text = row_text(schema.columns, as_text=schema.as_text)
+    key = row_text(of_key, as_text=schema.as_text) if of_key else text
+    mirror_version = f"{lake.names.mirror(entry.mirror_id)} VERSION AS OF {version}"
+    source = _Side(read.rows, ".".join(map(source_name, entry.name)), attrgetter("source"), "UNSIGNED")
+    mirror = _Side(lambda sql: lake.spark.sql(sql).collect(), mirror_version, attrgetter("mirror"), "DECIMAL(38,0)")
+    theirs, ours = source.sums(key, text), mirror.sums(key, text)
+    parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
+    rows, mirror_rows = (sum(n for n, _ in sums.values()) for sums in (theirs, ours))
+    if not parts:
+        return VerifiedTable(*entry.name, EQUAL, rows, mirror_rows)
+    if not of_key:
+        return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows)
+    found = (side.rows(key, text, key_shown(of_key), parts[:PARTS_LOOKED_INTO]) for side in (source, mirror))
+    keys = _differing_keys(*found, names=[column.name for column in schema.columns])
+    return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows, tuple(keys[:n_keys]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """table: in SQL, as ``ask`` takes it. spelled: this side's expression. number: the SQL type of a hash."""
+
+    ask: Callable[[str], Iterable[tuple]]
+    table: str
+    spelled: Callable[[Spelled], str]
+    number: str
+
+    def sums(self, key: Spelled, text: Spelled) -> dict[str, tuple[int, int]]:
+        """Part of the keys -> how many rows, and the sum of their hashes."""
+        part, row_hash = map(self.spelled, (part_of(key), hash_of(text)))
+        sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {self.table} GROUP BY 1"
+        return {str(number): (int(n), int(total)) for number, n, total in self.ask(sql)}
+
+    def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: list[str]) -> Iterable[tuple]:
+        """(the key's hash, the row's text, the key for a person) of the rows in some parts."""
+        wanted, part = map(self.spelled, (hash_of(key), text, shown)), self.spelled(part_of(key))
+        numbers = ", ".join(f"'{number}'" for number in parts)
+        return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {part} IN ({numbers})")
+
+
+def _differing_keys(theirs: Iterable[tuple], ours: Iterable[tuple], *, names: list[str]) -> list[tuple[str, str]]:
+    """(the key as it is shown, what about it) of rows (key's hash, row's text, shown key). names: of the columns."""
+    shown, sides = dict[str, str](), (defaultdict[str, Counter](Counter), defaultdict[str, Counter](Counter))
+    for side, rows in zip(sides, (theirs, ours), strict=True):
+        for key, text, what in rows:
+            side[key][text] += 1
+            shown.setdefault(key, what)
+    source, mirror = sides
+    keys = [key for key in shown if source.get(key) != mirror.get(key)]
+    return sorted((shown[key], _what(source.get(key), mirror.get(key), names)) for key in keys)
+
+
+def _what(source: Counter | None, mirror: Counter | None, names: list[str]) -> str:
+    if not source or not mirror:
+        return MISSING if source else EXTRA
+    cells = zip(names, min(source).split(","), min(mirror).split(","), strict=True)
+    return f"{CHANGED} in {', '.join(name for name, theirs, ours in cells if theirs != ours)}"

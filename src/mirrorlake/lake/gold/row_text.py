@@ -1,0 +1,132 @@
+"""A row as one text, spelled twice: in the server's SQL for its table, in Spark's for the mirror. The texts of two rows
+are the same exactly when the mirror's row is what the source's is mirrored as.
+
+The text of a value: numbers in decimal digits; FLOAT and DOUBLE as the 16 hexadecimal digits of the double, for two
+programs may show one number in two ways; dates and times as the server shows them in UTC; of strings of characters or
+bytes the SHA-256, for the text of a row has no end otherwise; ``-`` for NULL. Values are parted by commas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import BLOBS, DATED, INTEGERS, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
+from mirrorlake.lake.delta.names import quote
+
+BITS = "mirrorlake_double_bits"
+NULL_TEXT = "'-'"
+_OF_CALENDAR = "YEAR({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_DAY({0}))"
+"""What a mirror holds as a date: no zero date, no 30th of February, no year 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """One expression in the SQL of both sides."""
+
+    source: str
+    mirror: str
+
+    def format(self, source: Spelled | str, mirror: str = "") -> Spelled:
+        inner = source if isinstance(source, Spelled) else Spelled(source, mirror)
+        return Spelled(self.source.format(inner.source), self.mirror.format(inner.mirror))
+
+
+_DIGITS = Spelled("CAST({0} + 0 AS CHAR)", "CAST({0} AS string)")
+_SHOWN = Spelled("CAST({0} AS CHAR)", "CAST({0} AS string)")
+_DOUBLE = Spelled(
+    "HEX(REVERSE(SUBSTRING(ST_AsBinary(POINT({0} * 1e0, 0)), 6, 8)))",  # x in WKB; * keeps the sign of -0
+    f"IF({{0}} IS NULL, NULL, lpad(hex({BITS}(CAST({{0}} AS double))), 16, '0'))",  # the function has no NULL
+)
+_BYTES = Spelled("SHA2({0}, 256)", "sha2({0}, 256)")  # MySQL 9.7 has no MD5 by itself
+_TEXT = Spelled("SHA2(CONVERT({0} USING utf8mb4), 256)", "sha2(CAST({0} AS binary), 256)")
+_HASH = Spelled("CONV(LEFT(SHA2({0}, 256), 15), 16, 10)", "conv(left(sha2({0}, 256), 15), 16, 10)")
+_PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 256), 3), 16, 10)")
+
+
+def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
+    """as_text: the mirror holds dates as text."""
+    cells = [_value_text(column.type, column.is_zerofill, as_text).format(*_named(column)) for column in columns]
+    return Spelled(
+        "CONCAT_WS(',', " + ", ".join(f"COALESCE({cell.source}, {NULL_TEXT})" for cell in cells) + ")",
+        "concat_ws(',', " + ", ".join(f"coalesce({cell.mirror}, {NULL_TEXT})" for cell in cells) + ")",
+    )
+
+
+def key_shown(columns: Sequence[Column]) -> Spelled:
+    """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits."""
+    cells = [(_literal(f"{c.name}="), _shown(c.type.name).format(*_named(c))) for c in columns]
+    return Spelled(
+        "CONCAT_WS(', ', " + ", ".join(f"CONCAT({name}, {cell.source})" for name, cell in cells) + ")",
+        "concat_ws(', ', " + ", ".join(f"concat({name}, {cell.mirror})" for name, cell in cells) + ")",
+    )
+
+
+def hash_of(text: Spelled) -> Spelled:
+    """60 bits, as decimal digits."""
+    return _HASH.format(text)
+
+
+def part_of(text: Spelled) -> Spelled:
+    """Which of 4096 parts a row falls into, as decimal digits."""
+    return _PART.format(text)
+
+
+def register_functions(session: SparkSession) -> None:
+    """What the mirror's spelling calls that Spark has not."""
+    bits = F.pandas_udf(_double_bits, "bigint")  # type: ignore[call-overload]  # its stubs ask for more than it does
+    session.udf.register(BITS, bits)
+
+
+def source_name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _double_bits(values: pd.Series) -> pd.Series:
+    return pd.Series(np.ascontiguousarray(values.to_numpy(np.float64)).view(np.int64))
+
+
+def _named(column: Column) -> tuple[str, str]:
+    return source_name(column.name), quote(column.name)
+
+
+def _value_text(kind: ColumnType, is_zerofill: bool, as_text: bool) -> Spelled:
+    name = kind.name
+    if name in (*INTEGERS, "year", "bit"):
+        return _DIGITS
+    if name == "decimal":
+        is_number = (kind.precision or 0) <= MAX_DECIMAL_DIGITS
+        return _DIGITS if is_zerofill and is_number else _SHOWN
+    if name in ("float", "double"):
+        return _DOUBLE
+    if name in DATED:
+        return _SHOWN if as_text else Spelled(f"IF({_OF_CALENDAR}, CAST({{0}} AS CHAR), NULL)", _moment(kind))
+    if name in (*STRINGS, *LABELLED, "json"):
+        return _TEXT
+    if name in ("binary", "varbinary", *BLOBS, "geometry", "vector"):
+        return _BYTES
+    return _SHOWN  # time, uuid, inet6, inet4
+
+
+def _shown(name: str) -> Spelled:
+    if name in ("binary", "varbinary"):
+        return Spelled("HEX({0})", "hex({0})")
+    return _DIGITS if name in (*INTEGERS, "year", "bit") else _SHOWN
+
+
+def _literal(text: str) -> str:
+    """A backslash escapes on both sides."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _moment(kind: ColumnType) -> str:
+    if kind.name == "date":
+        return "CAST({0} AS string)"
+    fraction = "." + "S" * kind.fraction_digits if kind.fraction_digits else ""
+    return f"date_format({{0}}, 'yyyy-MM-dd HH:mm:ss{fraction}')"

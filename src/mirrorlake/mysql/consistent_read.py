@@ -1,0 +1,90 @@
+"""All tables of a server as they were at one place of its log, while it goes on: a transaction that only reads."""
+
+from __future__ import annotations
+
+import pymysql
+
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_errors
+
+LOCK_WAIT_S = 10
+"""So long the server may wait for statements that are under way, and others for us, before we give up."""
+QUERY_LIMIT_S = 24 * 3600
+_SETTINGS = (
+    f"SET SESSION wait_timeout = {QUERY_LIMIT_S}",
+    "SET SESSION time_zone = '+00:00'",
+    "SET SESSION sql_mode = ''",
+    f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+)
+_START = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+_VERSIONED_ENGINES = ("innodb", "rocksdb")
+_CHANGED = {1412, 1146, 1054}  # ER_TABLE_DEF_CHANGED, ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR
+
+
+class TableChanged(Exception):
+    """DDL has changed the table since: it cannot be read as it was."""
+
+
+class ConsistentRead:
+    """position: all transactions before it can be seen, none behind. Times are in UTC.
+
+    MariaDB tells the place of a snapshot. On MySQL a global read lock holds all commits for the moment between the two,
+    which needs the privilege RELOAD.
+    """
+
+    def __init__(self, login: ServerLogin):
+        """Raises what ``ServerConnection`` raises; RetryableError ``server-lost`` when the lock is not to be had."""
+        self._login, control = login, ServerConnection(login)
+        try:
+            self.identity, self._flavor, version = control.identity, control.flavor, control.version_numbers
+        finally:
+            control.close()
+        self._session = open_session(login, read_timeout_s=QUERY_LIMIT_S)
+        try:
+            self.position = self._begin(is_new=version >= (8, 2, 0))
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, sql: str, *values: str) -> list[tuple]:
+        """values: for the %s in it. Raises TableChanged; what ``ServerConnection.query`` raises."""
+        with server_errors(self._login):
+            try:
+                with self._session.cursor() as cursor:
+                    cursor.execute(sql, values or None)
+                    return list(cursor.fetchall())
+            except pymysql.err.MySQLError as error:
+                if error.args and error.args[0] in _CHANGED:
+                    raise TableChanged from None
+                raise
+
+    def has_versions(self, database: str, table: str) -> bool:
+        """Does the table's engine show it as it was? Raises TableChanged for a table that is not there."""
+        asked = "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+        found = self.rows(asked, database, table)
+        if not found:
+            raise TableChanged
+        return (found[0][0] or "").lower() in _VERSIONED_ENGINES
+
+    def close(self) -> None:
+        if self._session.open:
+            self._session._force_close()
+
+    def _begin(self, *, is_new: bool) -> BinlogPosition:
+        for setting in _SETTINGS:
+            self.rows(setting)
+        if self._flavor == "mariadb":
+            self.rows(_START)
+            told = dict(self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'"))
+            log_file, offset = told.get("Binlog_snapshot_file"), told.get("Binlog_snapshot_position")
+        else:
+            self.rows("FLUSH TABLES WITH READ LOCK")
+            self.rows(_START)
+            status = self.rows("SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS")
+            self.rows("UNLOCK TABLES")
+            log_file, offset = status[0][:2] if status else (None, None)
+        if not log_file:
+            raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
+        return BinlogPosition(log_file, int(offset))

@@ -1,0 +1,130 @@
+"""`mirrorlake verify`: what it says of mirrors that are their source, and of those that are not."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from mirrorlake.cli import app
+from mirrorlake.config import Options
+from mirrorlake.errors import RetryableError
+from mirrorlake.jobs import hops
+from mirrorlake.jobs.verify import (
+    CHANGED,
+    DIFFERENT,
+    EQUAL,
+    EXTRA,
+    MISSING,
+    NO_VERSIONS,
+    NOT_COMPARED,
+    VerifiedTable,
+    verify,
+)
+from mirrorlake.jobs.watcher import Watcher
+from tests.support.live import Running, workload
+from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
+from tests.support.workload import Workload
+
+TABLES, TABLES_LONG = 12, 200
+_SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")
+
+
+def verified(options: Options, spark, **how) -> list[VerifiedTable]:
+    return verify(options, Watcher(), spark=spark, **{"moves": True, "wait_s": 60, "n_keys": 10} | how)[1]
+
+
+@pytest.mark.parametrize("policy", ["null", "text"])
+def test_every_value_of_random_tables_is_compared_and_equal(server, seed, is_long, spark, lake_dir, policy):
+    random = Random(f"{seed} {server.flavor} {policy}")
+    count = TABLES_LONG if is_long else TABLES
+    tables = [random_table_of(random, "random_tables", f"t{n}", server.flavor) for n in range(count)]
+    server.reset()
+    server.execute("CREATE DATABASE random_tables CHARACTER SET utf8mb4")
+    with server.connect(database="random_tables") as connection, connection.cursor() as cursor:
+        for sql in _SESSION:
+            cursor.execute(sql)
+        for table in tables:
+            cursor.execute(create_sql(random, table, server.flavor))
+            for sql, args in random_rows_sql(random, table):
+                cursor.execute(sql, args)
+    options = Options(source=server.url, lake=str(lake_dir), invalid_values=policy)
+    hops.run(options, Watcher(), spark)
+    found = verified(options, spark)
+    refused = {table.table for table in found if table.reason == "refused (invalid-key)"}  # a zero date in the key
+    assert [table for table in found if table.state != EQUAL and table.table not in refused] == []
+    assert len(refused) < count / 2
+    assert [table.table for table in found] == sorted(table.table for table in tables)
+    assert all(table.rows == table.mirror_rows > 0 for table in found if table.state == EQUAL)
+
+
+def test_what_differs_is_named(server, spark, lake_dir):
+    """The source is changed behind the log's back."""
+    server.reset()
+    server.execute("CREATE DATABASE shop")
+    for sql in (
+        "CREATE TABLE shop.orders (id INT PRIMARY KEY, city VARCHAR(20), price DOUBLE)",
+        "INSERT INTO shop.orders VALUES (1, 'Bonn', 0.1), (2, 'Köln', 1e300), (3, NULL, -0.0), (4, '', 7)",
+        "CREATE TABLE shop.visits (page VARCHAR(20))",
+        "INSERT INTO shop.visits VALUES ('a'), ('a'), ('b'), (NULL)",
+        "CREATE TABLE shop.codes (part VARBINARY(4), number INT, PRIMARY KEY (part, number))",
+        "INSERT INTO shop.codes VALUES (x'00ff', 1)",
+        "CREATE TABLE shop.notes (id INT PRIMARY KEY) ENGINE = MyISAM",
+    ):
+        server.execute(sql)
+    options = Options(source=server.url, lake=str(lake_dir))
+    hops.run(options, Watcher(), spark)
+    with server.connect() as connection, connection.cursor() as cursor:
+        for sql in (
+            "SET sql_log_bin = 0",
+            "UPDATE shop.orders SET city = 'Brühl', price = 0.30000000000000004 WHERE id = 1",
+            "DELETE FROM shop.orders WHERE id = 2",
+            "INSERT INTO shop.orders VALUES (5, 'Trier', 0)",
+            "UPDATE shop.visits SET page = 'b' WHERE page = 'a' LIMIT 1",
+            "DELETE FROM shop.codes",
+        ):
+            cursor.execute(sql)
+    found = {table.table: table for table in verified(options, spark)}
+    assert found == {
+        "codes": VerifiedTable("shop", "codes", DIFFERENT, 0, 1, (("part=00FF, number=1", EXTRA),)),
+        "notes": VerifiedTable("shop", "notes", NOT_COMPARED, reason=NO_VERSIONS),
+        "orders": VerifiedTable(
+            "shop", "orders", DIFFERENT, 4, 4,
+            (("id=1", f"{CHANGED} in city, price"), ("id=2", EXTRA), ("id=5", MISSING)),
+        ),
+        "visits": VerifiedTable("shop", "visits", DIFFERENT, 4, 4),
+    }  # fmt: skip
+    (shown,) = (table.keys for table in verified(options, spark, n_keys=1) if table.table == "orders")
+    assert shown == found["orders"].keys[:1]
+
+
+def test_a_mirror_is_compared_while_both_go_on(server, seed, spark, lake_dir, tmp_path):
+    """One process follows, sessions write."""
+    server.reset()
+    Workload(server, seed).create_tables()
+    log, source = tmp_path / "log", ["--source", server.url, "--lake", str(lake_dir)]
+    with workload(server, seed, databases=1, rate=20, ddl_every_s=60):
+        running = Running(log, "run", *source, "--follow")
+        try:
+            assert running.has_committed(log)
+            result = CliRunner().invoke(app, ["verify", *source, "--json"])
+        finally:
+            running.kill(whole_group=True)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0 and {table["state"] for table in found} <= {EQUAL, NOT_COMPARED}
+    assert sum(table["state"] == EQUAL and table["rows"] > 0 for table in found) >= 3
+
+
+def test_nobody_at_work_and_another_server_are_told(server, spark, lake_dir):
+    server.reset()
+    server.execute("CREATE DATABASE shop")
+    options = Options(source=server.url, lake=str(lake_dir))
+    hops.run(options, Watcher(), spark)
+    server.execute("CREATE TABLE shop.orders (id INT PRIMARY KEY)")
+    with pytest.raises(RetryableError) as waited:
+        verified(options, spark, moves=False, wait_s=1)
+    assert waited.value.code == "verify-wait"
+    (table,) = verified(options, spark)
+    assert (table.table, table.state, table.rows) == ("orders", EQUAL, 0)
