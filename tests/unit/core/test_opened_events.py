@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -61,6 +62,20 @@ def test_what_is_not_decoded_refuses_its_table(inner, refusal):
 def test_what_no_transaction_holds_is_refused():
     with pytest.raises(RefusedError, match="holds an event of type 33"):
         assembled((33, bytes(42)))
+
+
+def test_many_events_of_a_large_transaction_take_the_memory_of_its_pieces():
+    """Not that of the compressed event for each of them."""
+    random, pool = Random(1), pa.proxy_memory_pool(pa.default_memory_pool())
+    statements = [(29, bytes([255]) + random.randbytes(1000), 0) for _ in range(1000)]
+    kind, body, _ = as_payload([(2, query(Query("BEGIN"), "mysql"), 0), *statements, (16, bytes(8), 0)], 0, 1)
+    before, allocator = pa.total_allocated_bytes(), pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        assert [op for op, *_ in opened(kind, body)] == ["BEGIN", "COMMIT"]
+    finally:
+        pa.set_memory_pool(allocator)
+    assert pool.max_memory() - before < 20 * 1000 * 1000
 
 
 XID = frame(16, bytes(8), timestamp=0, server_id=1, start=None, flags=0, checksum=False)
