@@ -8,8 +8,10 @@ batch has costs of its own for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,24 +34,24 @@ _IN_PAYLOAD = np.isin(
 _LAST_IN_PAYLOAD = (EventType.XID, EventType.QUERY, EventType.XA_PREPARE)
 _PACKED = np.isin(np.arange(256), PACKED_TYPES, assume_unique=True)
 _AS_OUTSIDE = -1
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """Plain events that lie one behind the other in ``data``. row: of the first one, as many rows of the batch as there
-    are events, or the one row that they came in. timestamps: seconds; those of the rows where it is ``_AS_OUTSIDE``."""
+class _Plain:
+    """Plain events one behind the other, and of which row of the batch each is. is_opened: whether it stands for a
+    compressed one. timestamps: seconds; those of the rows where it is ``_AS_OUTSIDE``."""
 
-    row: int
-    data: bytes | memoryview
+    rows: np.ndarray
+    data: list[bytes | memoryview]
     lengths: np.ndarray
     kinds: np.ndarray
+    is_opened: np.ndarray
     timestamps: np.ndarray | int = _AS_OUTSIDE
-    is_opened: bool = True
 
     @property
-    def rows(self) -> np.ndarray:
-        n = len(self.lengths)
-        return np.full(n, self.row) if self.is_opened else np.arange(self.row, self.row + n)
+    def n_bytes(self) -> int:
+        return sum(map(len, self.data))
 
 
 def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTES) -> Iterator[pa.RecordBatch]:
@@ -65,47 +67,84 @@ def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTE
 
 
 def _put_together(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBatch]:
-    held: list[_Opened] = []
-    n_bytes = 0
+    for parts in _grouped(_parts(batch, piece_bytes), attrgetter("n_bytes"), piece_bytes):
+        yield _batch_of(batch, parts)
+
+
+def _grouped(items: Iterable[_Item], n_bytes: Callable[[_Item], int], limit: int) -> Iterator[list[_Item]]:
+    """Lists of items, longer than ``limit`` only where one item is. What comes before an error comes before it here."""
+    held: list[_Item] = []
+    size = 0
     try:
-        for part in _parts(batch, piece_bytes):
-            if held and n_bytes + len(part.data) > piece_bytes:
-                yield _batch_of(batch, held)
-                held, n_bytes = [], 0
-            held.append(part)
-            n_bytes += len(part.data)
+        for item in items:
+            if held and size + n_bytes(item) > limit:
+                yield held
+                held, size = [], 0
+            held.append(item)
+            size += n_bytes(item)
     except RefusedError:
         if held:
-            yield _batch_of(batch, held)
+            yield held
         raise
     if held:
-        yield _batch_of(batch, held)
+        yield held
 
 
-def _parts(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[_Opened]:
-    raw, kinds = batch.column("raw").cast(pa.binary()), _kinds(batch)
-    ends = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1].astype(np.int64)
-    trailers = np.where(batch.column("crc_ok").is_valid().to_numpy(zero_copy_only=False), 4, 0).tolist()
-    data, start = memoryview(raw.buffers()[2]), 0
-    for i in [*np.flatnonzero(_PACKED[kinds]).tolist(), len(kinds)]:
+class _Rows:
+    """The rows of a batch as bytes. ends: where each event ends in ``data``, that of row i is the i + 1st."""
+
+    def __init__(self, batch: pa.RecordBatch):
+        raw = batch.column("raw").cast(pa.binary())
+        ends = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
+        self.batch, self.kinds, self.ends = batch, _kinds(batch), ends.astype(np.int64)
+        self.data = memoryview(raw.buffers()[2])
+        self._has_checksum = batch.column("crc_ok").is_valid().to_numpy(zero_copy_only=False)
+
+    def event(self, i: int) -> memoryview:
+        return self.data[self.ends[i] : self.ends[i + 1]]
+
+    def trailer(self, i: int) -> int:
+        """Bytes of the checksum behind an event."""
+        return 4 if self._has_checksum[i] else 0
+
+
+def _parts(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[_Plain]:
+    rows, start = _Rows(batch), 0
+    for i in [*np.flatnonzero(rows.kinds == _PAYLOAD).tolist(), len(rows.kinds)]:
         if start < i:
-            lengths = np.diff(ends[start : i + 1])
-            yield _Opened(start, data[ends[start] : ends[i]], lengths, kinds[start:i], is_opened=False)
-        if i == len(kinds):
-            return
-        event, start = data[ends[i] : ends[i + 1]], i + 1
-        if kinds[i] == _PAYLOAD:
-            yield from _in_payload(batch, i, event[HEADER_BYTES : len(event) - trailers[i]], piece_bytes)
-        else:
-            yield _plain(i, located(batch, i, plain_event, bytes(event), trailers[i]))
+            yield from _outside(rows, start, i, piece_bytes)
+        if i < len(rows.kinds):
+            yield from _in_payload(rows, i, piece_bytes)
+        start = i + 1
 
 
-def _plain(row: int, event: bytes, timestamp: int = _AS_OUTSIDE) -> _Opened:
-    return _Opened(row, event, np.array([len(event)]), np.array([event[4]], np.uint8), timestamp)
+def _outside(rows: _Rows, start: int, stop: int, piece_bytes: int) -> Iterator[_Plain]:
+    """Of rows among which no payload is."""
+    kinds, lengths = rows.kinds[start:stop].copy(), np.diff(rows.ends[start : stop + 1])
+    numbers, is_opened = np.arange(start, stop), _PACKED[kinds]
+
+    def pieces() -> Iterator[tuple[bytes | memoryview, int]]:
+        """Bytes, and which row comes behind them."""
+        done = start
+        for i in [*numbers[is_opened].tolist(), stop]:
+            if done < i:
+                yield rows.data[rows.ends[done] : rows.ends[i]], i
+            if i < stop:
+                event = located(rows.batch, i, plain_event, bytes(rows.event(i)), rows.trailer(i))
+                lengths[i - start], kinds[i - start], done = len(event), event[4], i + 1
+                yield event, done
+
+    first = 0
+    for found in _grouped(pieces(), lambda piece: len(piece[0]), piece_bytes):
+        here = slice(first, found[-1][1] - start)
+        first = here.stop
+        yield _Plain(numbers[here], [data for data, _ in found], lengths[here], kinds[here], is_opened[here])
 
 
-def _in_payload(batch: pa.RecordBatch, i: int, body: memoryview, piece_bytes: int) -> Iterator[_Opened]:
+def _in_payload(rows: _Rows, i: int, piece_bytes: int) -> Iterator[_Plain]:
     """The events inside the compressed transaction of row i."""
+    batch, event = rows.batch, rows.event(i)
+    body = event[HEADER_BYTES : len(event) - rows.trailer(i)]
     stream = located(batch, i, Payload.parse, body).stream()
     rest, last, wanted = b"", None, piece_bytes
     while piece := located(batch, i, stream.read, wanted):
@@ -114,7 +153,7 @@ def _in_payload(batch: pa.RecordBatch, i: int, body: memoryview, piece_bytes: in
         events, stop = located(batch, i, index_events, buf, 0, n_bytes)
         if len(events):
             _check_kinds(batch, i, events)
-            yield from _inner(batch, i, inflated, events, stop)
+            yield _inner(batch, i, inflated, events, stop)
             last = int(events.event_type[-1])
         rest = inflated[stop:n_bytes]
         wanted = max(piece_bytes, _event_bytes(batch, i, rest) - len(rest))
@@ -122,16 +161,15 @@ def _in_payload(batch: pa.RecordBatch, i: int, body: memoryview, piece_bytes: in
         raise refusal(batch, "a compressed transaction is not whole", i)
 
 
-def _inner(batch: pa.RecordBatch, i: int, inflated: bytes, events: EventIndex, stop: int) -> Iterator[_Opened]:
-    if not _PACKED[events.event_type].any():
-        yield _Opened(i, memoryview(inflated)[:stop], events.length, events.event_type, events.timestamp)
-        return
-    for k in range(len(events)):  # EXECUTE_LOAD_QUERY, which is rare
-        start, n_bytes = int(events.offset[k]), int(events.length[k])
-        event = inflated[start : start + n_bytes]
-        if _PACKED[event[4]]:
-            event = located(batch, i, plain_event, event, 0)
-        yield _plain(i, event, int(events.timestamp[k]))
+def _inner(batch: pa.RecordBatch, i: int, inflated: bytes, events: EventIndex, stop: int) -> _Plain:
+    data, lengths, kinds = memoryview(inflated), events.length, events.event_type
+    parts: list[bytes | memoryview] = [data[:stop]]
+    if _PACKED[kinds].any():  # EXECUTE_LOAD_QUERY, which is rare
+        parts = [data[start : start + n] for start, n in zip(events.offset, lengths, strict=True)]
+        for k in np.flatnonzero(_PACKED[kinds]).tolist():
+            parts[k] = located(batch, i, plain_event, bytes(parts[k]), 0)
+        lengths, kinds = np.array([len(part) for part in parts]), np.array([part[4] for part in parts], np.uint8)
+    return _Plain(np.full(len(lengths), i), parts, lengths, kinds, np.ones(len(lengths), bool), events.timestamp)
 
 
 def _check_kinds(batch: pa.RecordBatch, i: int, events: EventIndex) -> None:
@@ -148,14 +186,13 @@ def _event_bytes(batch: pa.RecordBatch, i: int, rest: bytes) -> int:
     return n_bytes
 
 
-def _batch_of(batch: pa.RecordBatch, parts: list[_Opened]) -> pa.RecordBatch:
-    if len(parts) == 1 and not parts[0].is_opened:
-        return batch.slice(parts[0].row, len(parts[0].lengths))
-    counts = [len(part.lengths) for part in parts]
+def _batch_of(batch: pa.RecordBatch, parts: list[_Plain]) -> pa.RecordBatch:
+    if len(parts) == 1 and not parts[0].is_opened.any():
+        return batch.slice(int(parts[0].rows[0]), len(parts[0].rows))
     ends = np.concatenate([[0], np.cumsum(np.concatenate([part.lengths for part in parts]))]).astype(np.int32)
-    data = b"".join([part.data for part in parts])
-    is_opened = pa.array(np.repeat([part.is_opened for part in parts], counts))
-    seconds = np.concatenate([np.broadcast_to(part.timestamps, n) for part, n in zip(parts, counts, strict=True)])
+    data = b"".join([piece for part in parts for piece in part.data])
+    is_opened = pa.array(np.concatenate([part.is_opened for part in parts]))
+    seconds = np.concatenate([np.broadcast_to(part.timestamps, len(part.rows)) for part in parts])
     rows = pa.array(np.concatenate([part.rows for part in parts]))
     columns = {name: batch.column(name).take(rows) for name in BRONZE_COLUMNS if name != "raw"}
     moments = pa.array(seconds.astype(np.int64) * 1_000_000).cast(pa.timestamp("us", "UTC"))
