@@ -5,16 +5,23 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.binlog.compression import PACKED_TYPES
+from mirrorlake.core.binlog.framing import SLACK_BYTES, EventBlock, index_events
+from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from tests.support.binlog_events import frame, query
 from tests.support.binlog_spec import Query
+from tests.support.binlog_writer import encode_logs
 from tests.support.compressed_events import (
     QUERY_COMPRESSED,
     TRANSACTION_PAYLOAD,
@@ -23,6 +30,7 @@ from tests.support.compressed_events import (
     deflated,
     payload_body,
 )
+from tests.support.histories import random_history
 from tests.support.table_map_encoding import table_map_body
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("j", ColumnType("json"))), ("id",))
@@ -62,6 +70,20 @@ def test_what_is_not_decoded_refuses_its_table(inner, refusal):
 def test_what_no_transaction_holds_is_refused():
     with pytest.raises(RefusedError, match="holds an event of type 33"):
         assembled((33, bytes(42)))
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_how_much_is_opened_at_once_does_not_matter(seed, flavor):
+    for encoded in encode_logs(random_history(seed, items=60).log(flavor, compression=True)):
+        buf = np.frombuffer(encoded.data + bytes(SLACK_BYTES), np.uint8)
+        events, _ = index_events(buf, 4, len(encoded.data))
+        block = EventBlock("binlog.000001", 4, buf, events, True)
+        chunks = [chunk.batch for chunk in LogReader(block.position(0), parse_gtid_set(flavor, "")).read([block])]
+        whole = pa.Table.from_batches(open_events(chunks)).select(list(BRONZE_COLUMNS)).combine_chunks()
+        for piece_bytes in (1, 60, 1000):
+            found = pa.Table.from_batches(open_events(chunks, piece_bytes)).select(list(BRONZE_COLUMNS))
+            assert found.combine_chunks() == whole
+        assert not np.isin(whole["event_type"].to_numpy(), PACKED_TYPES).any()
 
 
 def test_many_events_of_a_large_transaction_take_the_memory_of_its_pieces():
