@@ -23,7 +23,7 @@ _DDL = (
 class Bank:
     def __init__(self, server, seed: int):
         self._server, self._seed, self._stopped = server, seed, threading.Event()
-        self._tables, self._failures = ["a", "b"], []
+        self._tables, self._failures, self._n_ddl = ["a", "b"], [], 0
 
     def open(self) -> None:
         with self._server.connect() as connection, connection.cursor() as cursor:
@@ -90,14 +90,13 @@ class Bank:
         return cursor.execute(f"UPDATE {table} SET balance = balance {sign} 1 WHERE id = {account}")
 
     def _change_definitions(self, cursor, every_s: float) -> None:
-        number = 0
         while not self._stopped.wait(every_s):
-            statement, new = _DDL[number % len(_DDL)], f"c{number}"
+            statement, new = _DDL[self._n_ddl % len(_DDL)], f"c{self._n_ddl}"
             cursor.execute(statement.format(new=new))
             if "{new}" in statement:
                 self._fill(cursor, new, 0)
                 self._tables = [*self._tables, new]
-            number += 1
+            self._n_ddl += 1
 
     def _fill(self, cursor, table: str, balance: int) -> None:
         rows = [(account, balance) for account in range(ACCOUNTS)]
