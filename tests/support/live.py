@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
@@ -41,7 +41,8 @@ class Running:
     def kill(self, whole_group: bool) -> None:
         """SIGKILL; without the group, Spark's JVM lives on for a moment and may still commit."""
         if whole_group:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(self.process.pid, signal.SIGKILL)
         else:
             self.process.kill()
         self.process.wait()
