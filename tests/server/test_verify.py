@@ -117,7 +117,7 @@ def test_a_mirror_is_compared_while_both_go_on(server, seed, spark, lake_dir, tm
     assert sum(table["state"] == EQUAL and table["rows"] > 0 for table in found) >= 3
 
 
-def test_nobody_at_work_and_another_server_are_told(server, spark, lake_dir):
+def test_nobody_at_work_is_told(server, spark, lake_dir):
     server.reset()
     server.execute("CREATE DATABASE shop")
     options = Options(source=server.url, lake=str(lake_dir))

@@ -23,6 +23,7 @@ from mirrorlake.jobs.open import open_lake, server_login
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
@@ -33,7 +34,6 @@ from mirrorlake.lake.gold.row_text import (
     part_of,
     register_functions,
     row_text,
-    source_name,
 )
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
@@ -149,7 +149,7 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     text = row_text(schema.columns, as_text=schema.as_text)
     key = row_text(of_key, as_text=schema.as_text) if of_key else text
     mirror_version = f"{lake.names.mirror(entry.mirror_id)} VERSION AS OF {version}"
-    source = _Side(read.rows, ".".join(map(source_name, entry.name)), attrgetter("source"), "UNSIGNED")
+    source = _Side(read.rows, quote(*entry.name), attrgetter("source"), "UNSIGNED")
     mirror = _Side(lambda sql: lake.spark.sql(sql).collect(), mirror_version, attrgetter("mirror"), "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))

@@ -130,8 +130,7 @@ class LiveSource:
 
     def _status(self) -> tuple[BinlogPosition, str | None]:
         """The end of the log, and the GTIDs executed at that moment where the server tells (MySQL)."""
-        is_new = self.flavor == "mysql" and self._control.version_numbers >= (8, 2, 0)
-        rows = self._control.query("SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS")
+        rows = self._control.query(self._control.log_status_sql)
         if not rows:
             raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
         log_file, offset = rows[0][:2]

@@ -129,6 +129,12 @@ class ServerConnection:
         return tuple(map(int, found.groups())) if found else (0, 0, 0)
 
     @cached_property
+    def log_status_sql(self) -> str:
+        """The statement that tells where the log ends: file, offset, and on MySQL as the fifth column the GTIDs."""
+        is_new = self.flavor == "mysql" and self.version_numbers >= (8, 2, 0)
+        return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
+
+    @cached_property
     def identity(self) -> str:
         """``mysql:<server_uuid>``; ``mariadb:<server_uid>``, before 10.10 ``mariadb:<server_id>@<hostname>:<port>``."""
         unique = self.variable("server_uuid") if self.flavor == "mysql" else self.variable("server_uid")

@@ -38,12 +38,12 @@ class ConsistentRead:
         """Raises what ``ServerConnection`` raises; RetryableError ``server-lost`` when the lock is not to be had."""
         self._login, control = login, ServerConnection(login)
         try:
-            self.identity, self._flavor, version = control.identity, control.flavor, control.version_numbers
+            self.identity, self._flavor, status_sql = control.identity, control.flavor, control.log_status_sql
         finally:
             control.close()
         self._session = open_session(login, read_timeout_s=QUERY_LIMIT_S)
         try:
-            self.position = self._begin(is_new=version >= (8, 2, 0))
+            self.position = self._begin(status_sql)
         except BaseException:
             self.close()
             raise
@@ -72,7 +72,7 @@ class ConsistentRead:
         if self._session.open:
             self._session._force_close()
 
-    def _begin(self, *, is_new: bool) -> BinlogPosition:
+    def _begin(self, status_sql: str) -> BinlogPosition:
         for setting in _SETTINGS:
             self.rows(setting)
         if self._flavor == "mariadb":
@@ -82,7 +82,7 @@ class ConsistentRead:
         else:
             self.rows("FLUSH TABLES WITH READ LOCK")
             self.rows(_START)
-            status = self.rows("SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS")
+            status = self.rows(status_sql)
             self.rows("UNLOCK TABLES")
             log_file, offset = status[0][:2] if status else (None, None)
         if not log_file:

@@ -33,8 +33,9 @@ class Spelled:
     source: str
     mirror: str
 
-    def format(self, source: Spelled | str, mirror: str = "") -> Spelled:
-        inner = source if isinstance(source, Spelled) else Spelled(source, mirror)
+    def format(self, inner: Spelled | str) -> Spelled:
+        """inner: text is the same in both."""
+        inner = Spelled(inner, inner) if isinstance(inner, str) else inner
         return Spelled(self.source.format(inner.source), self.mirror.format(inner.mirror))
 
 
@@ -52,7 +53,7 @@ _PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 25
 
 def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
     """as_text: the mirror holds dates as text."""
-    cells = [_value_text(column.type, column.is_zerofill, as_text).format(*_named(column)) for column in columns]
+    cells = [_value_text(column.type, column.is_zerofill, as_text).format(quote(column.name)) for column in columns]
     return Spelled(
         "CONCAT_WS(',', " + ", ".join(f"COALESCE({cell.source}, {NULL_TEXT})" for cell in cells) + ")",
         "concat_ws(',', " + ", ".join(f"coalesce({cell.mirror}, {NULL_TEXT})" for cell in cells) + ")",
@@ -61,7 +62,7 @@ def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
 
 def key_shown(columns: Sequence[Column]) -> Spelled:
     """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits."""
-    cells = [(_literal(f"{c.name}="), _shown(c.type.name).format(*_named(c))) for c in columns]
+    cells = [(_literal(f"{c.name}="), _shown(c.type.name).format(quote(c.name))) for c in columns]
     return Spelled(
         "CONCAT_WS(', ', " + ", ".join(f"CONCAT({name}, {cell.source})" for name, cell in cells) + ")",
         "concat_ws(', ', " + ", ".join(f"concat({name}, {cell.mirror})" for name, cell in cells) + ")",
@@ -84,16 +85,8 @@ def register_functions(session: SparkSession) -> None:
     session.udf.register(BITS, bits)
 
 
-def source_name(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _double_bits(values: pd.Series) -> pd.Series:
     return pd.Series(np.ascontiguousarray(values.to_numpy(np.float64)).view(np.int64))
-
-
-def _named(column: Column) -> tuple[str, str]:
-    return source_name(column.name), quote(column.name)
 
 
 def _value_text(kind: ColumnType, is_zerofill: bool, as_text: bool) -> Spelled:
