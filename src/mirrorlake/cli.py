@@ -329,6 +329,41 @@ def replay(
     return RefusedError.exit_code if any(table.difference for table in found) else 0
 
 
+def _copy(ctx: typer.Context, again: bool) -> int:
+    options = _options(ctx)
+    from dataclasses import asdict
+
+    from mirrorlake.jobs import snapshot as job
+    from mirrorlake.jobs.output import show_list
+
+    found: list[job.CopiedTable] = []
+    job.snapshot(options, found.append, again=again)
+    rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.reason or "") for table in found]
+    described = [asdict(table) for table in found]
+    show_list(described, ("table", "state", "rows", "reason"), rows, ctx.params["as_json"], sys.stdout)
+    return RefusedError.exit_code if any(table.reason for table in found) else 0
+
+
+@app.command()
+def snapshot(
+    ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None, as_json: Json = False,
+    config: Config = None, password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Copy the tables that the lake does not follow, while the source goes on; the next run goes on from there."""
+    return _copy(ctx, again=False)
+
+
+@app.command()
+def resync(
+    ctx: typer.Context,
+    tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which to copy: 'shop.orders,crm.*'")],
+    source: Source = None, lake: Lake = None, as_json: Json = False, config: Config = None,
+    password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Copy tables again that are refused, or not what their source is."""
+    return _copy(ctx, again=True)
+
+
 @app.command()
 def verify(
     ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None,

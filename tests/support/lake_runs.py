@@ -83,7 +83,7 @@ class LakeRun:
 
     def assemble(self, chunks: int = 1_000_000) -> list[AssembledBatch]:
         hop = self.assemble_hop(chunks)
-        return [*hop.take_answers(), *map(hop.assemble, hop.pending())]
+        return [*hop.advance()]
 
     def apply(self, **given) -> None:
         run_apply(self.lake, self.options(**given), QUIET)

@@ -129,6 +129,7 @@ class MariadbGtidFlag(IntEnum):
 class Command(IntEnum):
     """MySQL ``include/my_command.h``, enum_server_command."""
 
+    QUERY = 0x03
     BINLOG_DUMP = 0x12
     REGISTER_SLAVE = 0x15
     BINLOG_DUMP_GTID = 0x1E

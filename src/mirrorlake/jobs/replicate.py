@@ -152,8 +152,7 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
-        has_answers = _tell(hop.take_answers(), watcher.assembled)
-        return _tell(map(hop.assemble, hop.pending()), watcher.assembled) or has_answers
+        return _tell(hop.advance(), watcher.assembled)
 
     _repeat(step, lambda: not options.follow, options, watcher)
 
@@ -221,9 +220,12 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
         for batch in ingest_job.step(watcher):
             watcher.ingested(batch)
             ingested = [*ingested[-1:], batch]
-        has_answers = _tell(assemble_hop.take_answers(), watcher.assembled)
-        if ingested or is_first or has_answers:
-            fresh = _assemble_all(assemble_hop, _parts(assemble_hop, ingested), watcher)
+        assembled: list[AssembledBatch] = []
+        for done in _assembled(assemble_hop, ingested, is_first):
+            watcher.assembled(done)
+            assembled = [*assembled[-1:], done]
+        if assembled or is_first:
+            fresh = _in_memory(assembled)
             goes_on = fresh is not None and fresh.lsn_from == gold.lsn
             is_in_step = assemble_hop.n_answers == gold.n_answers
             _tell(gold.apply(fresh if goes_on and is_in_step else None), applied)
@@ -263,19 +265,19 @@ def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
     return has_any
 
 
-def _assemble_all(hop: AssembleHop, parts: Iterator[EventRange], watcher: Watcher) -> FreshChanges | None:
-    """What came of the parts, when it is a single small one."""
-    batches: list[AssembledBatch] = []
-    for part in parts:
-        batches = [*batches[-1:], hop.assemble(part)]
-        watcher.assembled(batches[-1])
-    if len(batches) != 1 or batches[0].changes is None:
+def _assembled(hop: AssembleHop, ingested: list[IngestedBatch], is_first: bool) -> Iterator[AssembledBatch]:
+    """From memory where what was ingested is all there is. is_first: a run before may have left more."""
+    in_memory = len(ingested) == 1 and ingested[0].events is not None and ingested[0].lsn_from == hop.lsn
+    has_answers = hop.sees_answers()
+    if in_memory and not has_answers:
+        yield hop.assemble(EventRange(hop.lsn, ingested[0].lsn_to, events=ingested[0].events))
+    elif ingested or is_first or has_answers:
+        yield from hop.advance()
+
+
+def _in_memory(assembled: list[AssembledBatch]) -> FreshChanges | None:
+    """When it is a single small batch."""
+    if len(assembled) != 1 or assembled[0].changes is None:
         return None
-    only = batches[0]
+    only = assembled[0]
     return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_ddl)
-
-
-def _parts(hop: AssembleHop, ingested: list[IngestedBatch]) -> Iterator[EventRange]:
-    if len(ingested) == 1 and ingested[0].events is not None and ingested[0].lsn_from == hop.lsn:
-        return iter([EventRange(hop.lsn, ingested[0].lsn_to, events=ingested[0].events)])
-    return hop.pending()

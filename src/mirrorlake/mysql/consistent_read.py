@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
 import pymysql
 
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_errors
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_error, server_errors
+from mirrorlake.mysql.result_set import ServerSaid, query_batches
 
 LOCK_WAIT_S = 10
 """So long the server may wait for statements that are under way, and others for us, before we give up."""
@@ -18,6 +22,8 @@ _SETTINGS = (
     f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 )
+_HOLD = "SELECT 1 FROM {} LIMIT 0"
+"""Takes a metadata lock to the end of the transaction."""
 _START = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 _CHANGED = {1412, 1146, 1054}  # ER_TABLE_DEF_CHANGED, ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR
@@ -27,6 +33,23 @@ class TableChanged(Exception):
     """DDL has changed the table since: it cannot be read as it was."""
 
 
+class _Holder:
+    """Keeps DDL away from tables until the consistent read has them itself."""
+
+    def __init__(self, login: ServerLogin, names: Sequence[tuple[str, str]]):
+        self._session = open_session(login)
+        try:
+            for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quoted(*name)) for name in names)):
+                _rows(self._session, login, sql)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._session.open:
+            self._session._force_close()
+
+
 class ConsistentRead:
     """position: all transactions before it can be seen, none behind. Times are in UTC.
 
@@ -34,31 +57,44 @@ class ConsistentRead:
     which needs the privilege RELOAD.
     """
 
-    def __init__(self, login: ServerLogin):
-        """Raises what ``ServerConnection`` raises; RetryableError ``server-lost`` when the lock is not to be had."""
+    def __init__(self, login: ServerLogin, *, holding: Sequence[tuple[str, str]] = ()):
+        """holding: tables that no DDL changes from the position on until the end, which has to wait meanwhile.
+
+        Raises TableChanged for one that is not there; what ``ServerConnection`` raises; RetryableError ``server-lost``
+        when a lock is not to be had.
+        """
         self._login, control = login, ServerConnection(login)
         try:
             self.identity, self._flavor, status_sql = control.identity, control.flavor, control.log_status_sql
         finally:
             control.close()
         self._session = open_session(login, read_timeout_s=QUERY_LIMIT_S)
+        holder = _Holder(login, holding) if holding else None
         try:
             self.position = self._begin(status_sql)
+            for name in holding:
+                self.rows(_HOLD.format(quoted(*name)))
         except BaseException:
             self.close()
             raise
+        finally:
+            if holder:
+                holder.close()
 
     def rows(self, sql: str, *values: str) -> list[tuple]:
         """values: for the %s in it. Raises TableChanged; what ``ServerConnection.query`` raises."""
-        with server_errors(self._login):
-            try:
-                with self._session.cursor() as cursor:
-                    cursor.execute(sql, values or None)
-                    return list(cursor.fetchall())
-            except pymysql.err.MySQLError as error:
-                if error.args and error.args[0] in _CHANGED:
-                    raise TableChanged from None
-                raise
+        return _rows(self._session, self._login, sql, *values)
+
+    def batches(self, sql: str, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The same, a column at a time. types: of the columns, text or bytes."""
+        try:
+            with server_errors(self._login):
+                yield from query_batches(self._session, self._login, sql, types)
+        except ServerSaid as error:
+            number, text = error.args
+            if number in _CHANGED:
+                raise TableChanged from None
+            raise server_error(number, text, self._login) from None
 
     def has_versions(self, database: str, table: str) -> bool:
         """Does the table's engine show it as it was? Raises TableChanged for a table that is not there."""
@@ -88,3 +124,20 @@ class ConsistentRead:
         if not log_file:
             raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
         return BinlogPosition(log_file, int(offset))
+
+
+def quoted(*parts: str) -> str:
+    """A name of one or more parts as a server spells it."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _rows(session: pymysql.Connection, login: ServerLogin, sql: str, *values: str) -> list[tuple]:
+    with server_errors(login):
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(sql, values or None)
+                return list(cursor.fetchall())
+        except pymysql.err.MySQLError as error:
+            if error.args and error.args[0] in _CHANGED:
+                raise TableChanged from None
+            raise

@@ -7,8 +7,6 @@ Packets: u24 length, u8 sequence number, payload. Payload: 0x00 and one event, 0
 from __future__ import annotations
 
 import random
-import select
-import ssl
 import struct
 from uuid import uuid4
 
@@ -27,19 +25,16 @@ from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, server_error, server_errors
+from mirrorlake.mysql.receive_buffer import ReceiveBuffer
 
-BUFFER_BYTES = 8 << 20
 RECEIVE_BUFFER_BYTES = 4 << 20
 HEARTBEAT_S = 2
 SILENCE_LIMIT_S = 30
 """A server that sends neither events nor heartbeats for so long is lost."""
-GATHER_S = 0.002
-"""How long to wait for more bytes before handing out what is there."""
 SERVER_WRITE_TIMEOUT_S = 3600
 """How long the server lets us work on what we have without taking more."""
 
 _MAX_PACKET = 0xFFFFFF
-_MIN_ROOM_BYTES = 64 << 10
 _READ_FAILED = 1236  # ER_SOURCE_FATAL_ERROR_READING_BINLOG: everything that is wrong with the log or the request
 
 
@@ -52,7 +47,6 @@ class DumpStream:
 
     def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
         self._login = login
-        self._low = self._high = 0
         self._connection = ServerConnection(login, receive_buffer_bytes=RECEIVE_BUFFER_BYTES)
         try:
             if self._connection.identity != expected_identity:
@@ -61,20 +55,18 @@ class DumpStream:
         except BaseException:
             self.close()
             raise
-        self._socket = self._connection.session._sock
-        self._socket.settimeout(SILENCE_LIMIT_S)
-        self._new_buffer(BUFFER_BYTES)
+        self._received = ReceiveBuffer(self._connection.session._sock, SILENCE_LIMIT_S, self._lost)
 
     def read(self) -> tuple[np.ndarray, EventIndex]:
         """At least one event, artificial ones included; waits for it."""
+        received = self._received
         while True:
-            events, low, status = index_packets(self._buf, self._low, self._high)
-            self._low = low
+            events, received.low, status = index_packets(received.array, received.low, received.high)
             if len(events):
-                return self._buf, events
+                return received.array, events
             if status == SPECIAL_PACKET:
                 return self._take_special()
-            self._receive_more()
+            received.receive_more()
 
     def close(self) -> None:
         self._connection.close()
@@ -92,65 +84,13 @@ class DumpStream:
             session._read_packet()
             session._execute_command(*_dump_command(connection.flavor, start, server_id))
 
-    # --- the socket
-
-    def _new_buffer(self, n_bytes: int, kept: np.ndarray | tuple = ()) -> None:
-        self._buf = np.empty(n_bytes + SLACK_BYTES, np.uint8)
-        self._view = self._buf.data[:n_bytes]
-        self._buf[: len(kept)] = kept
-        self._low, self._high = 0, len(kept)
-
-    def _receive_more(self) -> None:
-        """More bytes behind those that are there: all that come without a pause, while there is room."""
-        if len(self._view) - self._high < _MIN_ROOM_BYTES:
-            unread = self._buf[self._low : self._high]
-            packet_bytes = 4 + int.from_bytes(unread[:3].tobytes(), "little")
-            self._new_buffer(max(BUFFER_BYTES, packet_bytes + _MIN_ROOM_BYTES), unread)
-        self._high += self._receive_into(self._view[self._high :])
-        while self._high < len(self._view) and self._has_more():
-            try:
-                self._high += self._receive_into(self._view[self._high :])
-            except RetryableError:  # what came before the connection broke is looked at first: it may say why
-                break
-
-    def _has_more(self) -> bool:
-        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
-            return True
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(GATHER_S * 1000))
-
-    def _receive_into(self, target: memoryview) -> int:
-        try:
-            n_bytes = self._socket.recv_into(target)
-        except TimeoutError:
-            raise self._lost(f"nothing came for {SILENCE_LIMIT_S} s") from None
-        except OSError as error:
-            raise self._lost(str(error)) from None
-        if not n_bytes:
-            raise self._lost("the server closed the connection")
-        return n_bytes
-
-    def _take_into(self, target: memoryview) -> None:
-        """Fill ``target`` with the next bytes, first from the buffer, then past it."""
-        filled = min(len(target), self._high - self._low)
-        target[:filled] = self._view[self._low : self._low + filled]
-        self._low += filled
-        while filled < len(target):
-            filled += self._receive_into(target[filled:])
-
-    def _take(self, n_bytes: int) -> bytes:
-        taken = bytearray(n_bytes)
-        self._take_into(memoryview(taken))
-        return bytes(taken)
-
     # --- packets that are not one plain event
 
     def _take_special(self) -> tuple[np.ndarray, EventIndex]:
-        payload_bytes = int.from_bytes(self._take(4)[:3], "little")
+        payload_bytes = int.from_bytes(self._received.take(4)[:3], "little")
         if payload_bytes == _MAX_PACKET:
             return self._take_large_event()
-        payload = self._take(payload_bytes)
+        payload = self._received.take(payload_bytes)
         if payload[:1] == b"\xff":
             raise _stream_error(payload, self._login)
         if payload[:1] == b"\xfe" and payload_bytes < 9:
@@ -159,7 +99,7 @@ class DumpStream:
 
     def _take_large_event(self) -> tuple[np.ndarray, EventIndex]:
         """An event whose packets follow; the length of the first one, 0xffffff, has been taken."""
-        head = self._take(1 + HEADER_BYTES)
+        head = self._received.take(1 + HEADER_BYTES)
         length = int.from_bytes(head[10:14], "little")
         buf = np.empty(length + SLACK_BYTES, np.uint8)
         buf[:HEADER_BYTES] = np.frombuffer(head, np.uint8, offset=1)
@@ -168,11 +108,11 @@ class DumpStream:
         while True:
             if filled + rest_bytes > length:
                 raise RefusedError("log-event", "an event's length field is not the length of its packets")
-            self._take_into(view[filled : filled + rest_bytes])
+            self._received.take_into(view[filled : filled + rest_bytes])
             filled += rest_bytes
             if part_bytes < _MAX_PACKET:
                 break
-            part_bytes = rest_bytes = int.from_bytes(self._take(4)[:3], "little")
+            part_bytes = rest_bytes = int.from_bytes(self._received.take(4)[:3], "little")
         events, stop = index_events(buf, 0, filled)
         if stop != filled or len(events) != 1:
             raise RefusedError("log-event", "an event's length field is not the length of its packets")

@@ -19,6 +19,8 @@ from mirrorlake.core.schema.tables import Column, TableSchema, same_definition, 
 from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
 from mirrorlake.core.schema.types import ColumnType
 
+UNDEFINED = "needs-first-copy"
+"""Code of rows that only a definition could tell, and none is known."""
 _LOGGED_AS = {
     "uuid": ColumnType("binary", length=16),
     "inet6": ColumnType("binary", length=16),
@@ -57,7 +59,8 @@ def describe(seen: TableMap, known: TableSchema | LeftOut | None, flavor: str) -
     try:
         schema = _schema(seen, known, flavor)
     except _Unknown as unknown:
-        return MappedTable(seen, flavor, None, ("row-metadata", str(unknown)), known is not None)
+        code = UNDEFINED if known is None else "row-metadata"
+        return MappedTable(seen, flavor, None, (code, str(unknown)), known is not None)
     refusal = why_not_mirrored(schema)
     difference = None if refusal or known is None else _difference(seen, schema, known)
     if difference:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
-from mirrorlake.core.schema.ddl_answer import Answer, put_in_place
+from mirrorlake.core.schema.ddl_answer import Answer, copied, put_in_place
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import TableName, Timeline
@@ -41,8 +42,9 @@ class DefinitionReader:
         answers: Iterable[Answer] = (),
     ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
-        before. answers: to statements that are read from here on."""
+        before. answers: to statements that are read from here on, and copies that begin there."""
         self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
+        self._copies = sorted((a for a in self._answers if a.copy_id), key=attrgetter("lsn", "number"))
         self.refused_maps: dict[TableName, tuple[str, str]] = {}
         self._versions: dict[int, int | None] = {}
         self.definitions, self.ddl_lsn = Definitions(), -1
@@ -55,9 +57,10 @@ class DefinitionReader:
             self.ddl_lsn = max(self.ddl_lsn, lsn)
             self._timeline.follow(lsn, change, self.definitions)
 
-    def read(self, events: Iterable[pa.RecordBatch]) -> list[tuple[int, DefinitionChange]]:
+    def read(self, events: Iterable[pa.RecordBatch], lsn_to: int | None = None) -> list[tuple[int, DefinitionChange]]:
         """What is new in the DDL and the table maps of a range (bronze batches in log order), each with its lsn.
 
+        lsn_to: its end; None: copies do not matter.
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
         new = []
@@ -66,12 +69,27 @@ class DefinitionReader:
         batches = [BronzeEvents(batch) for batch in open_events(events) if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
-        for changes in (self._replayed, self._seen):
-            for batch in batches:
-                for lsn, change in changes(batch):
-                    self.take(lsn, change)
-                    new.append((lsn, change))
+        for lsn, change in self._in_order(batches, -1 if lsn_to is None else lsn_to):
+            self.take(lsn, change)
+            new.append((lsn, change))
         return new
+
+    def _in_order(self, batches: list[BronzeEvents], lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
+        for batch in batches:
+            yield from self._replayed(batch)
+        yield from self._copied(lsn_to)
+        for batch in batches:
+            yield from self._seen(batch)
+
+    def _copied(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
+        """The tables whose copies begin up to there. SHOW CREATE TABLE spells out what sessions may differ in."""
+        while self._copies and self._copies[0].lsn <= lsn_to:
+            answer = self._copies.pop(0)
+            read = partial(
+                interpret, database=answer.database, sql_mode=0, flavor=self._flavor, default_charset=None,
+                definitions=self.definitions.without(*answer.name), explicit_timestamps=True,
+            )  # fmt: skip
+            yield from ((answer.lsn, change) for change in copied(answer, read))
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
         """What decoding the range that was read last needs."""
@@ -93,6 +111,7 @@ class DefinitionReader:
             query = parse_query(events.body(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
+            yield from self._copied(int(events.lsn[i]))
             charset_id = query.charset[2] if query.charset else None
             read = partial(
                 interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,

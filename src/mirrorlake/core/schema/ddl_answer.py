@@ -1,28 +1,44 @@
-"""The operator's answer to a refused statement: what stands in its place for one of its tables."""
+"""What the operator says of a table: what stands in a refused statement's place, or where a copy of it begins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """number: from 1, in the order of the answers. lsn: of the statement. text: what it is to be read as; None: it
-    leaves the table's definition and rows as they were."""
+    leaves the table's definition and rows as they were.
+
+    copy_id: of a copy of the whole table. text is its CREATE TABLE then, and lsn stands between two transactions: the
+    copy has what those before it have done.
+    """
 
     number: int
     lsn: int
     database: str
     table: str
     text: str | None = None
+    copy_id: str | None = None
 
     @property
     def name(self) -> tuple[str, str]:
         return self.database, self.table
+
+
+def copied(answer: Answer, interpret: Callable[[str], list[DefinitionChange]]) -> list[DefinitionChange]:
+    """What becomes of the tables where a copy begins. interpret(text): as if that text had been logged there, and there
+    were no such table before. Raises what ``interpret`` raises."""
+    assert answer.text and answer.copy_id, "the answer is a copy"
+    return [
+        replace(change, steps=(Copied(answer.copy_id),)) if change.action == "create" else change
+        for change in interpret(answer.text)
+    ]
 
 
 def put_in_place(

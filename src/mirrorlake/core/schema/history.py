@@ -121,6 +121,14 @@ class Definitions:
             return ABSENT
         return found
 
+    def without(self, database: str, table: str) -> Definitions:
+        """The same, as if the table were not known to exist."""
+        others = Definitions()
+        others._tables = {name: known for name, known in self._tables.items() if name != (database, table)}
+        others._children = {name: schema for name, schema in self._children.items() if name != (database, table)}
+        others._databases, others.schema_ids = self._databases, self.schema_ids
+        return others
+
     def database(self, name: str) -> Database | None:
         return self._databases.get(name)
 

@@ -6,6 +6,7 @@ From        the name that a renamed table had
 Remove      the rows of some partitions go
 Exchange    the rows of a partition and those of another table change places
 TakeRows    the rows of a partition or of a whole other table come here
+Copied      the rows of a copy come here; no statement does that
 ServerMode  what a conversion of values depends on besides the types
 """
 
@@ -77,6 +78,11 @@ class TakeRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    copy_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session."""
 
@@ -87,10 +93,10 @@ class ServerMode:
     pads_char: bool = False
 
 
-Step = Keep | Add | From | Remove | Exchange | TakeRows | ServerMode
+Step = Keep | Add | From | Remove | Exchange | TakeRows | Copied | ServerMode
 _KINDS: dict[str, type] = {
     "keep": Keep, "add": Add, "from": From, "remove": Remove, "exchange": Exchange, "take": TakeRows,
-    "mode": ServerMode,
+    "copied": Copied, "mode": ServerMode,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

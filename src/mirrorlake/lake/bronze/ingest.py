@@ -19,7 +19,7 @@ from mirrorlake.core.binlog.event_batch import EVENT_SCHEMA
 from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
-from mirrorlake.core.position import BinlogPosition, unpack_lsn
+from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
@@ -70,6 +70,16 @@ class IngestProgress:
 def server_of(recorded: Progress) -> str:
     """Identity of the server whose log bronze's resume position is in."""
     return recorded.payload.get(SERVER, recorded.payload["source"])
+
+
+def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
+    """Have an empty lake begin at a position, of which ``gtids`` tells what came before."""
+    lsn = pack_lsn(0, position.file_number, position.offset) - 1
+    payload = lake.payload(
+        HOP, lsn_from=-1, lsn_to=lsn, resume=str(position), gtids=str(gtids), events=0, **{KNOWS_BEFORE: True}
+    )
+    nothing = lake.spark.createDataFrame([], table.COLUMNS)
+    append_from(lake.spark, lake.names.bronze_events, nothing, expected=None, new_lsn=lsn, payload=payload)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
 from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
+from mirrorlake.lake.delta.progress import Progress
 
 COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, log_file STRING, log_pos BIGINT, end_log_pos BIGINT, event_type SMALLINT,
@@ -18,3 +20,9 @@ PROPERTIES = {
 
 def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.bronze_events, COLUMNS, PROPERTIES)
+
+
+def end_lsn(recorded: Progress) -> int:
+    """Of the first event that is to come, where it comes in the same file."""
+    position, (incarnation, *_) = BinlogPosition.parse(recorded.payload["resume"]), unpack_lsn(recorded.lsn)
+    return pack_lsn(incarnation, position.file_number, position.offset)

@@ -53,6 +53,10 @@ class LakeNames:
         """Where a person finds the mirror table: its folder, or its name in the catalog."""
         return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
 
+    def copy(self, copy_id: str) -> str:
+        """A copy of a source table, as the server showed its rows."""
+        return self._table("bronze", f"copy_{copy_id}")
+
     def staging(self, hop: str) -> str:
         """The folder in which a hop leaves Parquet files for Spark to append."""
         if self.is_unity:
@@ -72,6 +76,11 @@ class LakeNames:
 def quote(*parts: str) -> str:
     """A name of one or more parts as Spark SQL spells it, whatever characters it holds."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def legible(database: str, table: str) -> str:
+    """A source table in the name of a Delta table; two tables may have the same."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")[:80]
 
 
 def literal(text: str) -> str:

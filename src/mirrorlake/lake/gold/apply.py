@@ -122,16 +122,22 @@ class ApplyHop:
         return barriers.read(self._lake, self.lsn, fence, self._log.answers)
 
     def _catch_up(self, n_answers: int) -> Iterator[AppliedEpoch]:
-        """Bring the tables to which silver has taken in answers of the operator to where the others are."""
+        """Bring the tables of which silver has taken in answers of the operator to where the others are."""
         while self._log.answers < n_answers:
             self._log.answers += 1
             answered = barriers.answered(self._lake, self._log.answers)
-            entry = self._register.get(answered.names[0]) if answered else None
-            if answered and entry and entry.state == REFUSED and entry.lsn == answered.lsn:  # else gold is before it
-                tables = self._planned([entry.name])
+            if answered and self._is_beyond(answered):
+                tables = self._planned(answered.names)
                 epoch = Epoch(self._log.next_number, ANSWER, answered.lsn - 1, self.lsn, tables)
                 self._log.plan(epoch)
                 yield self._carry_out(epoch, ChangeReader(self._lake))
+
+    def _is_beyond(self, answered: Barrier) -> bool:
+        """Has gold gone past the place without this table?"""
+        entry = self._register.get(answered.names[0])
+        if answered.begins_copy or entry is None:
+            return self.lsn >= answered.lsn
+        return entry.state == REFUSED and entry.lsn == answered.lsn
 
     def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
         number, lsn_from = self._log.next_number, self.lsn

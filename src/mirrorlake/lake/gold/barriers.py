@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -36,7 +37,7 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """One DDL statement; changes: what it does to each table that it names."""
+    """One DDL statement, or the place where copies begin; changes: what it does to each table that it names."""
 
     lsn: int
     changes: tuple[DefinitionChange, ...]
@@ -44,6 +45,10 @@ class Barrier:
     @property
     def names(self) -> list[tuple[str, str]]:
         return [(change.database, change.table) for change in self.changes]
+
+    @property
+    def begins_copy(self) -> bool:
+        return any(isinstance(step, Copied) for change in self.changes for step in change.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,13 @@ def _barriers(rows: DataFrame) -> list[Barrier]:
     for row in sorted(told, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
         changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
-    return [Barrier(lsn, tuple(changes[name] for name in sorted(changes))) for lsn, changes in sorted(found.items())]
+    return [barrier for lsn, changes in sorted(found.items()) for barrier in _of_place(lsn, changes)]
+
+
+def _of_place(lsn: int, changes: dict[tuple[str, str], DefinitionChange]) -> list[Barrier]:
+    """One statement, or copies that have nothing to do with each other."""
+    together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
+    return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_copy else [together]
 
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:

@@ -1,8 +1,8 @@
-"""A table that goes on behind a refused statement, because the operator has answered it: row changes and DDL of this
-table alone, from the statement on to where the other mirrors are.
+"""A table that goes on behind a refused statement, because the operator has answered it, or that begins with a copy:
+row changes and DDL of this table alone, from there on to where the other mirrors are.
 
-Its mirror stands where the statement refused it. Each commit on it carries its place in the log, so an epoch that is
-repeated finds what is done; how the range is cut follows from the table's own changes and DDL.
+Its mirror stands where the statement refused it, or is made. Each commit on it carries its place in the log, so an
+epoch that is repeated finds what is done; how the range is cut follows from the table's own changes and DDL.
 """
 
 from __future__ import annotations
@@ -27,17 +27,16 @@ def catch_up(
 ) -> tuple[int, int, DdlWork]:  # fmt: skip
     """How many row changes and invalid values there were, and the work; its one entry is the table's in the end.
 
-    epoch: of one table, which the register has as refused.
+    epoch: of one table, which the register has as refused, or which a copy begins.
     """
     (table,) = epoch.tables
     name = table.database, table.table
-    refused = register.get(name)
-    assert refused, "an epoch of an answer is planned for a table that the register has"
-    mirrored = _as_it_was(lake, refused)
-    now = TableRegister([mirrored] if refused.mirror_id else [])
+    ahead = barriers.read(lake, epoch.lsn_from, epoch.lsn_to, answers, only=name)
+    was = None if ahead and ahead[0].begins_copy else register.get(name)
+    now = TableRegister([_as_it_was(lake, was)] if was and was.mirror_id else [])
     done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
     reader = ChangeReader(lake, only=name)
-    for barrier in [*barriers.read(lake, lsn, epoch.lsn_to, answers, only=name), None]:
+    for barrier in [*ahead, None]:
         end = barrier.lsn - 1 if barrier else epoch.lsn_to
         while lsn < end:
             lsn_to = reader.epoch_end(lsn, end, epoch_changes)
@@ -48,7 +47,8 @@ def catch_up(
         if barrier:
             done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, rules).executed
             lsn = barrier.lsn
-    last = now.get(name) or refused
+    last = now.get(name) or was
+    assert last, "a copy makes an entry, and an answer is to a table that has one"
     if last.state == STREAMING:
         last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was at no moment with the others
     done.entries, done.touched = [last], {last.mirror_id or ""}

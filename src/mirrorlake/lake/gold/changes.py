@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from mirrorlake.core.binlog.mapped_table import UNDEFINED
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -175,10 +176,15 @@ class ChangeReader:
         return changes.where(inside).where(F.col("op").isin(*ROW_OPS, "REFUSED"))
 
 
+def _stops(counts: _Counts) -> bool:
+    """A refusal ends a mirror, except where the table was not known: a copy that begins before that has told it."""
+    return counts.refusal is not None and not counts.refusal.startswith(f"{UNDEFINED}:")
+
+
 def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:
     mine = [each for each in counts if each[:2] == name]
     changes = [each for each in mine if each.op in ROW_OPS]
-    refused = min(((each.first_lsn, each.refusal or "") for each in mine if each.op == "REFUSED"), default=None)
+    refused = min(((each.first_lsn, each.refusal) for each in mine if _stops(each)), default=None)
     invalid = [each.first_invalid for each in changes if each.first_invalid is not None]
     return TableChanges(
         *name,

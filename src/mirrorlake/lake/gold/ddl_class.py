@@ -6,7 +6,8 @@
                   layout of partitions, a key                      definition shows, is committed once for each epoch
     COMPARED      CREATE TABLE; columns added, dropped, renamed,   each ALTER's commit carries (lsn, step); the mirror's
                   moved, widened in place                          own history says which steps are done
-    REBUILT       DEFAULT for old rows, conversions of values      one overwrite that carries the transaction id
+    REBUILT       DEFAULT for old rows, conversions of values;     one overwrite or append that carries the transaction
+                  the rows of a copy                               id
     DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id
     SELF_INVERSE  EXCHANGE and CONVERT PARTITION                   both outputs are computed from the versions that the
                                                                    ledger's ``prepared`` row pins; each is one overwrite

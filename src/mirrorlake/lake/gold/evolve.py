@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
+from mirrorlake.core.schema.row_steps import Add, Copied, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force, system_period
 from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.copied_rows import take_copy
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.layout import new_layout
 from mirrorlake.lake.gold.mirror_steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
@@ -110,10 +111,20 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, None)
         if change.steps:
-            return self._create_of_rows(change)
+            return self._create_of_copy(change) if isinstance(change.steps[0], Copied) else self._create_of_rows(change)
         change = _held(change, as_text=self.rules.creates_as_text(change.database, change.table))
         identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
+
+    def _create_of_copy(self, change: DefinitionChange) -> Outcome:
+        """A mirror of its own: a table may be copied twice at one place."""
+        (copied,) = change.steps
+        name, as_text = (change.database, change.table), self.rules.creates_as_text(change.database, change.table)
+        change = _held(change, as_text=as_text)
+        refuses_invalid = self.rules.refuses_invalid(*name, change.schema)
+        take = take_copy(copied.copy_id, change.schema, refuses_invalid=refuses_invalid)
+        identity = copied.copy_id + ("__text" if as_text else "")
+        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), take)))
 
     def _create_of_rows(self, change: DefinitionChange) -> Outcome:
         """CONVERT PARTITION: the table begins with rows of another one, and holds invalid values as that one does."""

@@ -76,15 +76,22 @@ def end_of(lake: Lake, wanted: GtidSet) -> int | None:
 
 
 def end_before(lake: Lake, position: BinlogPosition) -> int | None:
-    """lsn of the last event whose transaction ends before a position of the server that bronze follows; None when
-    bronze has not come to that position (yet)."""
+    """lsn of the last event whose transaction ends before a position of the server that bronze follows, or one before
+    the first event that it has; None when bronze has not come to that position (yet)."""
     recorded = read_progress(lake.spark, lake.names.bronze_events)
     if recorded is None or BinlogPosition.parse(recorded.payload["resume"]) < position:
         return None
     behind = pack_lsn(unpack_lsn(recorded.lsn)[0], position.file_number, position.offset)
     events = lake.spark.table(lake.names.bronze_events)
     within = events.where(f"lsn >= {behind} AND tx_lsn < {behind}").agg(F.min("tx_lsn")).first()[0]
-    return events.where(f"lsn < {within or behind}").agg(F.max("lsn")).first()[0]
+    last = events.where(f"lsn < {within or behind}").agg(F.max("lsn")).first()[0]
+    return behind - 1 if last is None else last
+
+
+def is_same_place(lake: Lake, lsn: int, later: int) -> bool:
+    """Is there no event between the two?"""
+    between = f"lsn > {lsn} AND lsn <= {later}"
+    return lsn == later or lake.spark.table(lake.names.bronze_events).where(between).isEmpty()
 
 
 def _marks(lake: Lake) -> Iterator[_Mark]:

@@ -22,11 +22,21 @@ from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
 
 HOP = "apply/ddl"
+INVALID_KEY = "invalid-key"
 UNCLEAR = "a row may be in one partition or another"
 _IMPOSSIBLE_VALUES = (
     "CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE",
     "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived, or held."""
+
+    where: str
+    reason: str
+    code: str = NEEDS_RESYNC
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,16 @@ class AppendRows:
     unclear: str | None = None
 
 
-MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows
+@dataclass(frozen=True, slots=True)
+class TakeCopy:
+    """columns: name -> expression over the copy's cells. checks: of the copy's rows."""
+
+    copy_id: str
+    columns: tuple[tuple[str, str], ...]
+    checks: tuple[Check, ...] = ()
+
+
+MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeCopy
 _CLASSES: dict[type, DdlClass] = {
     Create: DdlClass.COMPARED,
     Alter: DdlClass.COMPARED,
@@ -89,16 +108,8 @@ _CLASSES: dict[type, DdlClass] = {
     Delete: DdlClass.DESTRUCTIVE,
     ExchangeRows: DdlClass.SELF_INVERSE,
     AppendRows: DdlClass.SELF_INVERSE,
+    TakeCopy: DdlClass.REBUILT,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived, or held."""
-
-    where: str
-    reason: str
-    code: str = NEEDS_RESYNC
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +187,8 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
             return Stop(check.code, check.reason)
     step = work.steps[-1] if work.steps else None
+    if isinstance(step, TakeCopy):
+        return _failed_copy(session, lake, step)
     if not isinstance(step, ExchangeRows | AppendRows):
         return None
     is_partitioned = isinstance(step, ExchangeRows) and step.is_partitioned
@@ -186,6 +199,16 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
         strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
         if session.sql(strangers).collect():
             return Stop(NEEDS_RESYNC, "rows came into a partition that they are not of (WITHOUT VALIDATION)")
+    return None
+
+
+def _failed_copy(session: SparkSession, lake: Lake, step: TakeCopy) -> Stop | None:
+    copy = lake.names.copy(step.copy_id)
+    if not table_exists(session, copy):
+        return Stop(NEEDS_RESYNC, "its copy is gone")
+    for check in step.checks:
+        if session.table(copy).where(check.where).limit(1).collect():
+            return Stop(check.code, check.reason)
     return None
 
 
@@ -208,6 +231,10 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         case AppendRows(where=where):
             rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
+            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+        case TakeCopy(copy_id, columns):
+            cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
+            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.copy(copy_id)}"
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
 
 

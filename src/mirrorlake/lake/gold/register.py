@@ -10,6 +10,7 @@ import pyarrow as pa
 from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
@@ -130,6 +131,4 @@ class TableRegister:
 def mirror_id(schema: TableSchema, lsn: int) -> str:
     """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE. So is one
     that holds text: a CREATE that was not recorded may be repeated with other options."""
-    database, table = schema.database, schema.table
-    legible = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")
-    return f"{legible[:80]}__{lsn:x}" + ("__text" if schema.as_text else "")
+    return f"{legible(schema.database, schema.table)}__{lsn:x}" + ("__text" if schema.as_text else "")

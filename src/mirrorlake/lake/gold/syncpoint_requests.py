@@ -10,7 +10,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.epoch import DONE
-from mirrorlake.lake.gold.log_gtids import end_at
+from mirrorlake.lake.gold.log_gtids import end_at, is_same_place
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
 
@@ -26,12 +26,14 @@ class SyncpointRequests:
             self._asked = syncpoints.waiting(self._lake)
         for asked in list(self._asked):
             end = self._end(asked)
-            if end is not None and end <= applied_lsn:
-                if end == applied_lsn or self._is_end_of_epoch(end):
-                    syncpoints.take(self._lake, end, asked.name)
-                else:
-                    syncpoints.miss(self._lake, asked)
-                self._asked.remove(asked)
+            if end is None or applied_lsn < end:
+                continue
+            ended = applied_lsn if is_same_place(self._lake, end, applied_lsn) else self._end_of_epoch(end)
+            if ended is not None:
+                syncpoints.take(self._lake, ended, asked.name)
+            else:
+                syncpoints.miss(self._lake, asked)
+            self._asked.remove(asked)
 
     def next_end(self, applied_lsn: int, fence: int) -> int:
         """Where the next epoch has to end at the latest."""
@@ -46,6 +48,8 @@ class SyncpointRequests:
             self._ends[asked.name] = end
         return self._ends[asked.name]
 
-    def _is_end_of_epoch(self, lsn: int) -> bool:
+    def _end_of_epoch(self, lsn: int) -> int | None:
+        """Of the one that ended there."""
         epochs = self._lake.spark.table(self._lake.names.control_epochs)
-        return not epochs.where(f"lsn_to = {lsn} AND phase = '{DONE}'").isEmpty()
+        first = epochs.where(f"lsn_to >= {lsn} AND phase = '{DONE}'").agg({"lsn_to": "min"}).first()[0]
+        return first if first is not None and is_same_place(self._lake, lsn, first) else None

@@ -52,15 +52,16 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     *earlier, answer = answers
     event = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").first()
     if event is None:
-        return _without_log(lake, answer, lsn_to)
+        return without_log(lake, answer, lsn_to)
     lsn_from, known = event.tx_lsn - 1, f"answer < {answer.number} AND lsn"
     events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
     plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
     if not plan.is_empty:
         events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
-    as_logged = DefinitionLog(lake, earlier, f"{known} < {answer.lsn}").read(events)
-    definitions = DefinitionLog(lake, answers, f"{known} < {answer.lsn}")
-    as_answered = definitions.read(events)
+    ahead = [other for other in earlier if other.lsn >= answer.lsn]
+    as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, lsn_to)
+    definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
+    as_answered = definitions.read(events, lsn_to)
     was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {lsn_to}")]
     was = [change for change in was if _name(change) == answer.name and change.action != SEEN]
     objection = (
@@ -74,7 +75,7 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     )  # fmt: skip
 
 
-def _without_log(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
+def without_log(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
     timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
     return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, "bronze has let go the log from there on")
 

@@ -1,4 +1,7 @@
-"""``control_answers``: what the operator said of refused statements, append only. Its progress is their number."""
+"""``control_answers``: what the operator said of refused statements, and which copies begin where.
+
+Append only; its progress is their number.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from mirrorlake.lake.delta.progress import append_from, read_progress, renew
 from mirrorlake.lake.silver.table import ANSWER_COLUMNS
 
 HOP = "answers"
+_OF_ANSWER = ("number", "lsn", "database", "table", "text", "copy_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,7 @@ class GivenAnswer:
 def read_given(lake: Lake) -> list[GivenAnswer]:
     """All of them, in order."""
     rows = lake.spark.table(lake.names.control_answers).toArrow().sort_by("number").to_pylist()
-    return [
-        GivenAnswer(Answer(*map(row.get, ("number", "lsn", "database", "table", "text"))), row["given_by"], row["at"])
-        for row in rows
-    ]
+    return [GivenAnswer(Answer(*map(row.get, _OF_ANSWER)), row["given_by"], row["at"]) for row in rows]
 
 
 def read_answers(lake: Lake) -> list[Answer]:
@@ -43,7 +44,7 @@ def give(lake: Lake, answer: Answer) -> None:
     expected = renew(lake.spark, table, read_progress(lake.spark, table))
     if answer.number != (expected.lsn if expected else 0) + 1:
         raise RefusedError("lake-writer", "another answer was given meanwhile")
-    row = (answer.number, answer.lsn, *answer.name, answer.text, getpass.getuser(), now)
+    row = (answer.number, answer.lsn, *answer.name, answer.text, answer.copy_id, getpass.getuser(), now)
     append_from(
         lake.spark, table, lake.spark.createDataFrame([row], ANSWER_COLUMNS), expected=expected,
         new_lsn=answer.number, payload=lake.payload(HOP),

@@ -9,7 +9,8 @@ Order of steps for one batch, a range of lsn that begins and ends between event 
     3. append it on condition that nobody else went on from the same progress
 
 An answer of the operator to a statement that silver has gone past is a batch of its own: the definitions and the row
-changes of one table from there on, in the same steps. It moves no lsn, but the number of answers taken.
+changes of one table from there on, in the same steps. It moves no lsn, but the number of answers taken. A copy of a
+table is such an answer, too; a range ends where the next one begins, so that all behind it is decoded once.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import amend, brought
 from mirrorlake.lake.silver.answers import read_answers
+from mirrorlake.lake.silver.copy_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
@@ -97,11 +100,22 @@ class AssembleHop:
         """Everything up to here is in silver; -1: nothing."""
         return self._recorded.lsn if self._recorded else -1
 
-    def take_answers(self) -> Iterator[AssembledBatch]:
-        """Commit what the operator's new answers bring, one by one."""
-        self._look()
-        while self._n_answers < len(self._answers):
+    def advance(self) -> Iterator[AssembledBatch]:
+        """Commit all that bronze has and silver has not, and what the operator's new answers bring, one by one."""
+        while self.sees_answers() and self._comes_to(answer := self._answers[self._n_answers]):
+            yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
+        yield from map(self.assemble, self.pending())
+
+    def sees_answers(self) -> bool:
+        """Are there some that are not in silver yet?"""
+        self._look()
+        return self._n_answers < len(self._answers)
+
+    def _comes_to(self, answer: Answer) -> bool:
+        """Has bronze all transactions before this place?"""
+        bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
+        return bronze is not None and (answer.lsn < bronze.lsn or answer.lsn < end_lsn(bronze))
 
     def _look(self) -> None:
         if self._news.has_come():
@@ -109,14 +123,17 @@ class AssembleHop:
 
     def _take(self, answers: list[Answer]) -> AssembledBatch:
         """The last of them."""
-        lake, found = self._lake, amend(self._lake, answers, self.lsn)
-        part, rows = EventRange(found.lsn_from, self.lsn), lake.spark.createDataFrame([], CHANGE_COLUMNS)
+        lake, answer = self._lake, answers[-1]
+        lsn = max(self.lsn, answer.lsn)
+        found = (amend_from_copy if answer.copy_id else amend)(lake, answers, lsn)
+        part, rows = EventRange(found.lsn_from, lsn), lake.spark.createDataFrame([], CHANGE_COLUMNS)
         if found.objection is None:
             found.record(lake)
         if found.objection is None and found.brings_rows:
             cuts = tuple(start for start, _ in self._chunks(part.lsn_from, part.lsn_to)[1:])
             part = EventRange(part.lsn_from, part.lsn_to, cuts=cuts)
-            rows = brought(self._decoded(part, found.plan, found.timeline), answers[-1])
+            rows = self._decoded(part, found.plan, found.timeline)
+            rows = lacking(lake, rows, answer, lsn) if answer.copy_id else brought(rows, answer)
         self._n_answers = len(answers)
         self._commit(part, rows, None, self._prepared)
         self._definitions = self._read_definitions()
@@ -127,16 +144,20 @@ class AssembleHop:
         """How many of the operator's answers are in silver."""
         return self._n_answers
 
-    def pending(self) -> Iterator[EventRange]:
-        """What bronze has committed and silver has not, in ranges of at most batch_bytes."""
+    def pending(self, up_to: int | None = None) -> Iterator[EventRange]:
+        """What bronze has committed and silver has not, in ranges of at most batch_bytes. up_to: a place between two
+        groups at which to stop."""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
-        if bronze is None or bronze.lsn <= self.lsn:
+        lsn_end = -1 if bronze is None else bronze.lsn if up_to is None else min(bronze.lsn, up_to)
+        if lsn_end <= self.lsn:
             return
-        chunks, first = self._chunks(self.lsn, bronze.lsn), self.lsn
+        chunks, first = self._chunks(self.lsn, lsn_end), self.lsn
+        if not chunks:  # up to where a lake begins, or a copy
+            yield EventRange(first, lsn_end)
         for k in range(0, len(chunks), self._batch_chunks):
             starts, sizes = zip(*chunks[k : k + self._batch_chunks], strict=True)
             after = chunks[k + self._batch_chunks : k + self._batch_chunks + 1]
-            lsn_to = after[0][0] - 1 if after else bronze.lsn
+            lsn_to = after[0][0] - 1 if after else lsn_end
             yield EventRange(first, lsn_to, sum(sizes), starts[1:])
             first = lsn_to
 
@@ -190,7 +211,8 @@ class AssembleHop:
     def _read_definitions(self) -> DefinitionLog:
         """As far as silver's row changes follow them."""
         n = self._n_answers
-        return DefinitionLog(self._lake, self._answers[:n], f"answer <= {n}")
+        ahead = [answer for answer in self._answers[:n] if answer.lsn > self.lsn]
+        return DefinitionLog(self._lake, ahead, f"answer <= {n}")
 
     def _timeline(self, part: EventRange) -> Timeline:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)

@@ -66,18 +66,18 @@ class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it."""
 
     def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: str = "true"):
-        """answers: to statements of ranges still to come. where: which rows."""
+        """answers: to statements of ranges still to come, and copies that begin in them. where: which rows."""
         self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers)
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
 
-    def read(self, events: Iterable[pa.RecordBatch]) -> list[PlacedChange]:
+    def read(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> list[PlacedChange]:
         """Take in the definition events of a range, in log order; what is new. Raises as ``DefinitionReader.read``."""
-        return self._reader.read(events)
+        return self._reader.read(events, lsn_to)
 
     def extend(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
         """The same, and append what is new, if anything is: in log order, a range in one commit."""
-        new = self.read(events)
+        new = self.read(events, lsn_to)
         record(self._lake, new, hop=HOP, number=lsn_to)
         return bool(new)
 

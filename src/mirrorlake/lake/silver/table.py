@@ -1,5 +1,5 @@
 """``silver_changes``: ordered row changes with transaction markers; ``silver_table_schemas``: what tables looked like;
-``control_answers``: the operator's word on refused statements.
+``control_answers``: the operator's word on refused statements, and copies of tables.
 
 All are append only, and their own schema never changes whatever DDL the source runs.
 """
@@ -27,7 +27,7 @@ DEFINITION_COLUMNS = """
 ANSWERS = "answers"
 """In the notes of silver_changes: how many answers of the operator are taken in."""
 ANSWER_COLUMNS = """
-    number INT, lsn BIGINT, database STRING, table STRING, text STRING, given_by STRING, at TIMESTAMP
+    number INT, lsn BIGINT, database STRING, table STRING, text STRING, copy_id STRING, given_by STRING, at TIMESTAMP
 """
 
 

@@ -1,0 +1,173 @@
+"""Copies of tables that are older than the log, or that are to be copied again, while the source goes on.
+
+1. a consistent read of the source    at a position of its log; DDL on the tables that it reads waits
+2. table by table                     all rows as the server shows them -> a copy in bronze
+3. an answer for each                 there the table is what CREATE TABLE says, and its rows are the copy's
+
+The next run takes the answers, wherever it is: silver brings what it lacks of the tables behind the place, gold makes
+their mirrors and brings them to the others. What was answered is done; a run that is killed leaves the tables that it
+had not come to, and no answer of a copy that is not whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.core.binlog.gtid_search import gtids_at
+from mirrorlake.core.position import pack_lsn
+from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import of_rows_in_force
+from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.open import create_lake, open_source, server_login
+from mirrorlake.jobs.preflight import check_source
+from mirrorlake.lake.bronze.copies import new_copy_id, select_cells, write_copy
+from mirrorlake.lake.bronze.ingest import IngestProgress, begin
+from mirrorlake.lake.delta.copied_cells import cell_types
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.epoch import EpochLog
+from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.silver.answers import give, read_answers
+from mirrorlake.lake.silver.definitions import recorded
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
+from mirrorlake.mysql.source_tables import Name, SourceTable, create_statement, list_tables, parents_first
+
+COPIED, NOT_COPIED = "copied", "not copied"
+READ_BYTES = 256 << 20
+"""About how much data, and how many tables, are read in one transaction of the source."""
+READ_TABLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """rows: None where it was not copied, for this reason."""
+
+    database: str
+    table: str
+    rows: int | None = None
+    reason: str | None = None
+
+    @property
+    def state(self) -> str:
+        return NOT_COPIED if self.reason else COPIED
+
+
+def snapshot(
+    options: Options, told: Callable[[CopiedTable], None], *, again: bool = False, spark: SparkSession | None = None
+) -> None:
+    """Copy every table that the options want and the lake does not follow, one after another; each is told. A lake that
+    is not there yet begins here, at the end of the source's log.
+
+    again: also those that it follows.
+    Raises RefusedError ``lake-source``; what opening the source, its preflight and ``ConsistentRead`` raise.
+    """
+    login, lake = server_login(options), _opened(options, spark)
+    tables = _wanted(login, options)
+    if not again:
+        followed = _followed(lake)
+        tables = [table for table in tables if table.name not in followed]
+    for table in tables:
+        if not table.has_versions:
+            told(CopiedTable(*table.name, reason=f"storage engine {table.engine} keeps no older versions of rows"))
+    for group in _groups(parents_first([table for table in tables if table.has_versions])):
+        for done in _copy_group(lake, login, group):
+            told(done)
+
+
+def _opened(options: Options, spark: SparkSession | None) -> Lake:
+    source = open_source(options)
+    try:
+        check_source(source)
+        lake = create_lake(options, source, spark)
+        if IngestProgress.read(lake).recorded is None:
+            position = source.current()
+            begin(lake, position, gtids_at(source, position))
+        return lake
+    finally:
+        source.close()
+
+
+def _wanted(login: ServerLogin, options: Options) -> list[SourceTable]:
+    connection = ServerConnection(login)
+    try:
+        return [table for table in list_tables(connection.query) if options.wants(*table.name)]
+    finally:
+        connection.close()
+
+
+def _followed(lake: Lake) -> set[Name]:
+    """Tables that have a mirror, or will have one when a run has gone on."""
+    register, changes = TableRegister.read(lake), [change for _, change in recorded(lake)]
+    streaming = {entry.name for entry in register if entry.state == STREAMING}
+    definitions, names = Definitions(changes), {(change.database, change.table) for change in changes}
+    ahead = {name for name in names if isinstance(definitions.get(*name), TableSchema) and not register.get(name)}
+    waiting = {answer.name for answer in read_answers(lake)[EpochLog(lake).answers :] if answer.copy_id}
+    return streaming | ahead | waiting
+
+
+def _groups(tables: Iterator[SourceTable]) -> Iterator[list[SourceTable]]:
+    group, n_bytes = list[SourceTable](), 0
+    for table in tables:
+        if group and (n_bytes + table.n_bytes > READ_BYTES or len(group) == READ_TABLES):
+            yield group
+            group, n_bytes = [], 0
+        group.append(table)
+        n_bytes += table.n_bytes
+    if group:
+        yield group
+
+
+def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[CopiedTable]:
+    try:
+        read = ConsistentRead(login, holding=[table.name for table in group])
+    except TableChanged:  # one is gone: then each by itself
+        if len(group) == 1:
+            yield CopiedTable(*group[0].name, reason="it was dropped meanwhile")
+            return
+        for table in group:
+            yield from _copy_group(lake, login, [table])
+        return
+    try:
+        lsn = _place(lake, read)
+        for table in group:
+            yield _copied(lake, read, table.name, lsn)
+    finally:
+        read.close()
+
+
+def _place(lake: Lake, read: ConsistentRead) -> int:
+    """Between the last event that the read sees and the first that it does not."""
+    progress = IngestProgress.read(lake)
+    if progress.server != read.identity:
+        raise RefusedError("lake-source", f"the lake does not follow this server, which is {read.identity}")
+    return pack_lsn(progress.incarnation, read.position.file_number, read.position.offset) - 1
+
+
+def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTable:
+    text = create_statement(read.rows, name)
+    schema, reason = _definition(text, name, lake.flavor)
+    if schema is None:
+        return CopiedTable(*name, reason=reason)
+    shown = of_rows_in_force(schema)
+    copy_id = new_copy_id(shown, lsn)
+    n_rows = write_copy(lake, copy_id, shown, read.batches(select_cells(shown), cell_types(shown)), lsn)
+    give(lake, Answer(len(read_answers(lake)) + 1, lsn, *name, text, copy_id))
+    return CopiedTable(*name, n_rows)
+
+
+def _definition(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
+    """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
+    (change,) = interpret(
+        text, database=name[0], sql_mode=0, flavor=flavor, default_charset=None, definitions=Definitions(),
+        explicit_timestamps=True,
+    )  # fmt: skip
+    is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
+    return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)

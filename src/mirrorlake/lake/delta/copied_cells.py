@@ -1,0 +1,24 @@
+"""The columns of a copied table: one for each of the source's, text or bytes as the server shows its values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.types import BLOBS, ColumnType
+
+_BYTES = ("binary", "varbinary", *BLOBS, "geometry", "vector")
+
+
+def cell_name(number: int) -> str:
+    """Of the column that holds a source column, counted from 0."""
+    return f"c{number}"
+
+
+def holds_bytes(kind: ColumnType) -> bool:
+    return kind.name in _BYTES
+
+
+def cell_types(schema: TableSchema) -> pa.Schema:
+    kinds = (pa.binary() if holds_bytes(column.type) else pa.string() for column in schema.columns)
+    return pa.schema([(cell_name(number), kind) for number, kind in enumerate(kinds)])

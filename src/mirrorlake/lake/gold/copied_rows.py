@@ -1,0 +1,46 @@
+"""What a mirror holds of a copy's cells, which are as the server shows them, in Spark SQL; see ``bronze.copies``."""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import DATED, STRINGS
+from mirrorlake.lake.delta.copied_cells import cell_name, holds_bytes
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.date_text import meant
+from mirrorlake.lake.gold.mirror_steps import INVALID_KEY, Check, TakeCopy
+from mirrorlake.lake.gold.register import INVALID_VALUE
+
+
+def take_copy(copy_id: str, schema: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
+    """schema: of the mirror. refuses_invalid: a value without meaning stops the table; else one in its key does."""
+    cells = {column.name: (cell_name(number), column) for number, column in enumerate(schema.columns)}
+    columns = tuple((name, _value(*cell, as_text=schema.as_text)) for name, cell in cells.items())
+    checks = []
+    if not schema.as_text:
+        invalid = {name: found for name, cell in cells.items() if (found := _invalid(*cell))}
+        keys = [invalid[name] for name in schema.primary_key if name in invalid]
+        if keys:
+            checks.append(Check(" OR ".join(keys), "a key column has a value that has no meaning", INVALID_KEY))
+        if refuses_invalid and invalid:
+            reason = "a row has a value that its mirror cannot hold"
+            checks.append(Check(" OR ".join(invalid.values()), reason, INVALID_VALUE))
+    return TakeCopy(copy_id, columns, tuple(checks))
+
+
+def _value(cell: str, column: Column, *, as_text: bool) -> str:
+    kind = column.type
+    if kind.name in DATED:
+        return cell if as_text else meant(cell, kind)
+    if kind.name in STRINGS:
+        invalid = f"concat('0x', hex({cell}))" if as_text else "NULL"
+        return f"IF(is_valid_utf8({cell}), {cell}, {invalid})"
+    if holds_bytes(kind):
+        return cell
+    return f"CAST({cell} AS {spark_type(kind)})"
+
+
+def _invalid(cell: str, column: Column) -> str | None:
+    """The condition for a value without meaning; None: the type has none."""
+    if column.type.name in DATED:
+        return f"({cell} IS NOT NULL AND {meant(cell, column.type)} IS NULL)"
+    return f"NOT is_valid_utf8({cell})" if column.type.name in STRINGS else None

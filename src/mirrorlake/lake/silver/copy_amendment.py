@@ -1,0 +1,89 @@
+"""What a copy of a table changes in silver: the table's definitions from the copy's place on, and those of its row
+changes behind it that silver has not, for it could not decode them or left them out.
+
+It is computed from bronze alone, from the copy's place up to where silver ends, so it is the same whoever computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import DataFrame
+
+from mirrorlake.core.binlog.mapped_table import UNDEFINED
+from mirrorlake.core.changes.definition_reader import SEEN
+from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import literal, named
+from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
+from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events
+
+
+def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
+    """answers: all up to the one that is to be taken, which is a copy and the last. lsn_to: silver's progress, at or
+    behind the copy's place."""
+    *_, answer = answers
+    lsn_from, known = answer.lsn, f"answer < {answer.number} AND lsn"
+    if _is_let_go(lake, lsn_from):
+        return without_log(lake, answer, lsn_to)
+    events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
+    plan = _plan(lake, events, lsn_from)
+    if not plan.is_empty:
+        events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
+    definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= lsn_from], f"{known} <= {lsn_from}")
+    found = [(lsn, change) for lsn, change in definitions.read(events, lsn_to) if _is_of(answer, change)]
+    told_before = {lsn for lsn, change in recorded(lake, f"{known} BETWEEN {lsn_from + 1} AND {lsn_to}")
+                   if _is_of(answer, change)}  # fmt: skip
+    timeline = definitions.timeline(lsn_from, lsn_to).only(answer.name)
+    return Amendment(answer, lsn_from, lsn_to, [*_without_former(found, told_before)], True, timeline, plan, None)
+
+
+def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFrame:
+    """Of decoded rows the table's own that silver lacks."""
+    undefined = literal(f"{UNDEFINED}:%")
+    there = lake.spark.table(lake.names.silver_changes).where(named(answer.name))
+    there = there.where(f"lsn > {answer.lsn} AND lsn <= {lsn_to} AND (refusal IS NULL OR refusal NOT LIKE {undefined})")
+    return brought(rows, answer).join(there.select("lsn").distinct(), "lsn", "left_anti").select(*rows.columns)
+
+
+def _is_let_go(lake: Lake, lsn: int) -> bool:
+    """Has maintenance deleted log behind this place?"""
+    begins = lake.spark.table(lake.names.bronze_events).agg({"lsn": "min"}).first()[0]
+    if begins is None or begins <= lsn:
+        return False
+    before = lake.spark.table(lake.names.silver_changes).where(f"lsn > {lsn} AND lsn < {begins}")
+    return not before.isEmpty()
+
+
+def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
+    """What was prepared before the copy and is committed behind it is not in the copy."""
+    try:
+        return plan_xa(events, {})
+    except RefusedError as error:
+        if error.code != "xa-not-prepared":
+            raise
+    before = plan_xa(collect(definition_events(placed_events(lake, -1, lsn_from, NO_XA))), {}, ignore_unknown=True)
+    return plan_xa(events, before.prepared)
+
+
+def _is_of(answer: Answer, change: DefinitionChange) -> bool:
+    return (change.database, change.table) == answer.name and change.action != SEEN
+
+
+def _without_former(found: list[PlacedChange], told_before: set[int]) -> Iterator[PlacedChange]:
+    """found: the table's changes, of which the first is the copy. At a statement that was told to change the table, and
+    does not change what the copy makes of it, it stays as it is."""
+    by_lsn = dict(found)
+    now = found[0][1]
+    for lsn in sorted({*by_lsn, *told_before}):
+        if lsn in by_lsn:
+            now = by_lsn[lsn]
+            yield lsn, now
+        elif now.action in ("drop", "moved", "refuse"):
+            yield lsn, now
+        else:
+            yield lsn, DefinitionChange("alter", now.database, now.table, now.schema)

@@ -1,0 +1,102 @@
+"""A query's result as Arrow batches, off the socket in large pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pymysql
+
+from mirrorlake.core.binlog.framing import SLACK_BYTES
+from mirrorlake.core.constants import Command
+from mirrorlake.errors import InternalError, RetryableError
+from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.receive_buffer import ReceiveBuffer
+from mirrorlake.mysql.result_rows import LARGE_PACKET, LAST_PACKET, MALFORMED, MORE_DATA, ResultRows
+
+BATCH_BYTES = 16 << 20
+SILENCE_LIMIT_S = 3600
+_LARGE = 0xFFFFFF
+
+
+class ServerSaid(Exception):
+    """The server's error: its number and text."""
+
+
+def query_batches(
+    session: pymysql.Connection, login: ServerLogin, sql: str, types: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """types: of the columns, text or bytes. Batches of about ``BATCH_BYTES``.
+
+    Raises ServerSaid before or between batches; RetryableError ``server-lost``.
+    """
+    session._execute_command(Command.QUERY, sql.encode())
+    reader = _ResultSet(ReceiveBuffer(session._sock, SILENCE_LIMIT_S, lambda why: _lost(login, why)), types)
+    reader.skip_header(len(types))
+    held: list[pa.RecordBatch] = []
+    for batch in reader.batches():
+        held.append(batch)
+        if sum(each.nbytes for each in held) >= BATCH_BYTES:
+            yield _joined(held)
+            held = []
+    if held:
+        yield _joined(held)
+
+
+class _ResultSet:
+    def __init__(self, received: ReceiveBuffer, types: pa.Schema):
+        self._received, self._rows = received, ResultRows(types)
+
+    def skip_header(self, n_columns: int) -> None:
+        """Number of columns, a definition of each, and what ends them."""
+        count = self._packet()
+        if int.from_bytes(count[1:3] if count[0] == 0xFC else count[:1], "little") != n_columns:
+            raise InternalError("internal", "a result has another number of columns than was asked for")
+        for _ in range(n_columns + 1):
+            self._packet()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        received, status = self._received, MORE_DATA
+        while status != LAST_PACKET:
+            batch, received.low, status = self._rows.read(received.array, received.low, received.high)
+            if batch.num_rows:
+                yield batch
+            if status == LARGE_PACKET:
+                yield self._large_row()
+            elif status == MORE_DATA:
+                received.receive_more()
+            elif status == MALFORMED:
+                raise _malformed()
+        self._packet()
+
+    def _packet(self) -> bytes:
+        """The next one, which is small."""
+        size = int.from_bytes(self._received.take(4)[:3], "little")
+        payload = self._received.take(size)
+        if payload[:1] == b"\xff":  # u16 number, '#' and five characters, text
+            raise ServerSaid(int.from_bytes(payload[1:3], "little"), payload[9:].decode("utf-8", "replace"))
+        return payload
+
+    def _large_row(self) -> pa.RecordBatch:
+        parts, size = list[bytes](), _LARGE
+        while size == _LARGE:
+            size = int.from_bytes(self._received.take(4)[:3], "little")
+            parts.append(self._received.take(size))
+        payload = b"".join([*parts, bytes(SLACK_BYTES)])
+        row = self._rows.read_payload(np.frombuffer(payload, np.uint8), len(payload) - SLACK_BYTES)
+        if row is None:
+            raise _malformed()
+        return row
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _lost(login: ServerLogin, why: str) -> RetryableError:
+    return RetryableError("server-lost", f"{login}: {why}")
+
+
+def _malformed() -> InternalError:
+    return InternalError("internal", "a row of a result is not as the protocol has it")

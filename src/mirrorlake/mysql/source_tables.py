@@ -1,0 +1,68 @@
+"""The tables that a server has, and how it describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mirrorlake.mysql.consistent_read import quoted
+
+_LIST = """
+    SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
+    WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
+        AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')
+    ORDER BY TABLE_SCHEMA, TABLE_NAME
+"""
+_PARENTS = """
+    SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME
+    FROM information_schema.REFERENTIAL_CONSTRAINTS
+"""
+_VERSIONED_ENGINES = ("innodb", "rocksdb")
+Name = tuple[str, str]
+Ask = Callable[[str], list[tuple]]
+"""A statement -> its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """engine: in small letters. n_bytes: of data, about. parents: tables that its foreign keys name."""
+
+    database: str
+    table: str
+    engine: str
+    n_bytes: int
+    parents: frozenset[Name]
+
+    @property
+    def name(self) -> Name:
+        return self.database, self.table
+
+    @property
+    def has_versions(self) -> bool:
+        """Does the engine show a transaction the rows that were there when it began?"""
+        return self.engine in _VERSIONED_ENGINES
+
+
+def list_tables(ask: Ask) -> list[SourceTable]:
+    """Those that hold rows of users, by name."""
+    parents: dict[Name, set[Name]] = {}
+    for database, table, *parent in ask(_PARENTS):
+        parents.setdefault((database, table), set()).add((parent[0], parent[1]))
+    return [
+        SourceTable(database, table, (engine or "").lower(), size or 0, frozenset(parents.get((database, table), ())))
+        for database, table, engine, size in ask(_LIST)
+    ]
+
+
+def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
+    """Each behind the tables that its foreign keys name, where these go not in a circle."""
+    waiting = {table.name: table for table in tables}
+    while waiting:
+        free = [table for table in waiting.values() if not (table.parents - {table.name}) & waiting.keys()]
+        for table in free or list(waiting.values()):
+            yield waiting.pop(table.name)
+
+
+def create_statement(ask: Ask, name: Name) -> str:
+    """The CREATE TABLE as the server would write it now."""
+    return ask(f"SHOW CREATE TABLE {quoted(*name)}")[0][1]
