@@ -41,7 +41,7 @@ def test_every_event_of_an_old_log_is_read(mysql56, tmp_path, checksum, version)
         "REFUSED",
         "COMMIT",
     ]
-    assert {row["refusal"].split(":")[0] for row in table if row["op"] == "REFUSED"} == {"row-metadata"}
+    assert {row["refusal"].split(":")[0] for row in table if row["op"] == "REFUSED"} == {"needs-first-copy"}
     assert {row["lsn"] == row["tx_lsn"] for row in table if row["op"] == "REFUSED"} == {True}
 
 

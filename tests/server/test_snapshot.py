@@ -1,4 +1,4 @@
-"""`mirrorlake snapshot` and `resync`: copies of tables while the source goes on, compared with the source by `verify`."""
+"""`mirrorlake snapshot` and `resync`: tables are copied while the source goes on, and compared by `verify`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from mirrorlake.config import Options
-from mirrorlake.jobs import hops
 from mirrorlake.jobs.snapshot import CopiedTable, snapshot
 from mirrorlake.jobs.verify import EQUAL, VerifiedTable, verify
 from mirrorlake.jobs.watcher import Watcher

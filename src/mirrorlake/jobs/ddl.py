@@ -45,18 +45,24 @@ def list_refused(lake: Lake) -> list[dict[str, Any]]:
 def list_answers(lake: Lake) -> list[dict[str, Any]]:
     """``{number, database, table, lsn, answer, statement, by, at, state}`` in the order in which they were given.
 
-    answer: skip or replace. by: user of the operating system. state: waiting (for the next run) or done.
+    answer: skip, replace or copy. by: user of the operating system. state: waiting (for the next run) or done.
     """
     n_done = EpochLog(lake).answers
     return [
         {
             "number": given.answer.number, "database": given.answer.database, "table": given.answer.table,
-            "lsn": given.answer.lsn, "answer": "skip" if given.answer.text is None else "replace",
+            "lsn": given.answer.lsn, "answer": _kind(given.answer),
             "statement": given.answer.text, "by": given.given_by, "at": given.at.isoformat(),
             "state": "done" if given.answer.number <= n_done else "waiting",
         }
         for given in read_given(lake)
     ]  # fmt: skip
+
+
+def _kind(answer: Answer) -> str:
+    if answer.copy_id:
+        return "copy"
+    return "skip" if answer.text is None else "replace"
 
 
 def give_answer(lake: Lake, table: str, lsn: int | None, text: str | None) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.old_copies import removable_copies
 from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.open import open_lake
-from mirrorlake.lake.bronze import ingest
+from mirrorlake.lake.bronze import copies, ingest
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.maintenance import (
@@ -18,6 +19,7 @@ from mirrorlake.lake.delta.maintenance import (
     compact,
     delete_before,
     keep_history,
+    remove_copy,
     remove_mirror,
     remove_staged,
 )
@@ -33,8 +35,9 @@ STAGED_DAYS = 7
 def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
     """One row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long ago).
 
-    Bronze lets go binlog files older than ``options.bronze_days`` that every hop has gone past. A mirror keeps its
-    files for as long as a syncpoint pins one of its versions; syncpoints expire after ``options.syncpoint_days``.
+    Bronze lets go binlog files older than ``options.bronze_days`` that every hop has gone past, and copies of tables.
+    A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
+    ``options.syncpoint_days``.
     Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
     """
     if retention_days < REPLAY_DAYS:
@@ -54,7 +57,9 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
         name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
     }
     outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
-    for hop in (ingest.HOP, assemble.HOP):
+    for copy_id in removable_copies(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
+        outcomes[f"bronze_copy_{copy_id}"] = remove_copy(lake.spark, names, copy_id)
+    for hop in (ingest.HOP, assemble.HOP, copies.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])

@@ -24,11 +24,12 @@ from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.copy import copy_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import UNITY, LakeNames
+from mirrorlake.lake.delta.names import UNITY, LakeNames, table_exists
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.gold.table_digest import digest
+from mirrorlake.lake.silver.answers import read_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,12 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     old = open_lake(options, spark)
     _check_whole(old)
     point = make_syncpoint(old, None, None)
+    names = LakeNames(into)
     for place in (("bronze", "events"), ("control", "answers")):
-        copy_table(old.names.folder(*place), LakeNames(into).folder(*place))
+        copy_table(old.names.folder(*place), names.folder(*place))
+    for answer in read_answers(old):
+        if answer.copy_id and table_exists(old.spark, old.names.copy(answer.copy_id)):
+            copy_table(old.names.copy_path(answer.copy_id), names.copy_path(answer.copy_id))
     new = open_lake(options.model_copy(update={"lake": into}), old.spark)
     create_tables(new)
     run_assemble(new, options.model_copy(update={"follow": False}), watcher)

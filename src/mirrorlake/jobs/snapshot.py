@@ -153,7 +153,7 @@ def _place(lake: Lake, read: ConsistentRead) -> int:
 
 def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTable:
     text = create_statement(read.rows, name)
-    schema, reason = _definition(text, name, lake.flavor)
+    schema, reason = defined(text, name, lake.flavor)
     if schema is None:
         return CopiedTable(*name, reason=reason)
     shown = of_rows_in_force(schema)
@@ -163,7 +163,7 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
     return CopiedTable(*name, n_rows)
 
 
-def _definition(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
+def defined(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
     """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
     (change,) = interpret(
         text, database=name[0], sql_mode=0, flavor=flavor, default_charset=None, definitions=Definitions(),

@@ -42,7 +42,7 @@ def test_what_a_map_leaves_out_comes_from_the_definition(flavor, metadata):
     assert (found.schema, found.refusal) == (T, None)
     assert found.schema.default_charset == "latin1"
     alone = described(T, metadata, None, flavor)
-    assert (alone.schema == T) if metadata == "FULL" else (alone.refusal[0] == "row-metadata")
+    assert (alone.schema == T) if metadata == "FULL" else (alone.refusal[0] == "needs-first-copy")
 
 
 def test_a_character_set_that_the_definition_leaves_open_comes_from_the_map_or_not_at_all():

@@ -94,11 +94,11 @@ SIGNED = field(1, b"\0")
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        (build(b"\x03"), "row-metadata"),
-        (build(b"\x03", fields=SIGNED), "row-metadata"),
-        (build(b"\x03", fields=names("id")), "row-metadata"),
-        (build(b"\x0f", b"\x0a\0", names("id")), "row-metadata"),
-        (build(b"\xfe", b"\xf7\x01", names("e") + field(11, b"\x08")), "row-metadata"),
+        (build(b"\x03"), "needs-first-copy"),
+        (build(b"\x03", fields=SIGNED), "needs-first-copy"),
+        (build(b"\x03", fields=names("id")), "needs-first-copy"),
+        (build(b"\x0f", b"\x0a\0", names("id")), "needs-first-copy"),
+        (build(b"\xfe", b"\xf7\x01", names("e") + field(11, b"\x08")), "needs-first-copy"),
         (build(b"\x03", fields=SIGNED + names("_lsn") + KEY), "column-name"),
         (build(b"\x03\x63", b"", SIGNED + names("id", "x") + KEY), "column-type"),
         (build(b"\x03\x0f", b"\x0a\x00", SIGNED + names("id", "v") + KEY + field(2, b"\x11")), "column-charset"),

@@ -38,17 +38,18 @@ class HistoryEntry:
 
 
 def log_folder(spark: SparkSession, table: str) -> Path | None:
-    """Where the table's commits are, when this process can read them as files; None too when there is no table."""
+    """Where the commits of the table are or would be, when this process can read them as files."""
     folder = local_folder(table)
-    if folder is None or not _reads_local_files(spark):
-        return None
-    log = folder / "_delta_log"
-    return log if log.is_dir() else None
+    return folder / "_delta_log" if folder and _reads_local_files(spark) else None
 
 
 def read_entries(log: Path) -> Iterator[HistoryEntry]:
-    """Newest first, as far as Delta keeps them."""
-    versions = sorted((name[1] for each in os.listdir(log) if (name := _COMMIT_FILE.fullmatch(each))), reverse=True)
+    """Newest first, as far as Delta keeps them; nothing where there is no table."""
+    try:
+        names = os.listdir(log)
+    except FileNotFoundError:
+        return
+    versions = sorted((name[1] for each in names if (name := _COMMIT_FILE.fullmatch(each))), reverse=True)
     for version in versions:
         try:
             yield _read_entry(log / f"{version}.json", int(version))

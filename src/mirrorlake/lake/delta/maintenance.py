@@ -63,14 +63,23 @@ def keep_history(spark: SparkSession, table: str, days: int) -> None:
 
 def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
     """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can."""
-    if not table_exists(spark, names.mirror(mirror_id)):
+    return _remove(spark, names, names.mirror(mirror_id), names.mirror_path(mirror_id))
+
+
+def remove_copy(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
+    """The same for a copy of a source table."""
+    return _remove(spark, names, names.copy(copy_id), names.copy_path(copy_id))
+
+
+def _remove(spark: SparkSession, names: LakeNames, table: str, folder: str) -> str:
+    if not table_exists(spark, table):
         return UNCHANGED
     if names.is_unity:
-        spark.sql(f"DROP TABLE IF EXISTS {names.mirror(mirror_id)}")
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
     elif "://" in names.root:
         return LEFT
     else:
-        shutil.rmtree(names.mirror_path(mirror_id))
+        shutil.rmtree(folder)
     return REMOVED
 
 

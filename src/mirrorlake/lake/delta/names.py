@@ -20,6 +20,7 @@ SYSTEM_TABLES = (
     "control_syncpoints", "control_answers",
 )  # fmt: skip
 """Every lake has these, beside its mirrors: the attributes of ``LakeNames`` of the same names."""
+_COPY = "copy_"
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -55,7 +56,19 @@ class LakeNames:
 
     def copy(self, copy_id: str) -> str:
         """A copy of a source table, as the server showed its rows."""
-        return self._table("bronze", f"copy_{copy_id}")
+        return self._table("bronze", f"{_COPY}{copy_id}")
+
+    def copy_path(self, copy_id: str) -> str:
+        """Of a lake in a folder."""
+        return self.folder("bronze", f"{_COPY}{copy_id}")
+
+    def find_copies(self, spark: SparkSession) -> list[str]:
+        """Ids of the copies that there are; of a lake in an object store none are found."""
+        if self.is_unity:
+            prefix = f"bronze_{_COPY}"
+            shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE '{prefix}*'").collect()
+            return [row.tableName.removeprefix(prefix) for row in shown]
+        return [folder.name.removeprefix(_COPY) for folder in sorted(Path(self.root, "bronze").glob(f"{_COPY}*"))]
 
     def staging(self, hop: str) -> str:
         """The folder in which a hop leaves Parquet files for Spark to append."""

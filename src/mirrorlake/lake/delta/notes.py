@@ -19,7 +19,7 @@ from pyspark.sql import Row, SparkSession
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_entries
-from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.names import ABSENT
 
 NOTE_FORMAT = 1
 HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if nobody came between
@@ -95,10 +95,10 @@ def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]
     columns = ("version", "timestamp", "operation", "operationParameters", "userMetadata")
     try:
         return spark.sql(f"DESCRIBE HISTORY {table} {window}").select(*columns).collect()
-    except AnalysisException:
-        if table_exists(spark, table):
+    except AnalysisException as error:
+        if error.getCondition() not in (*ABSENT, "DELTA_TABLE_ONLY_OPERATION"):
             raise
-        return []
+        return []  # another process may be creating it
 
 
 def _restored_version(entry: Row | HistoryEntry, table: str) -> int:

@@ -1,0 +1,186 @@
+"""Copies of tables that are older than the log, or refused: the mirrors get the same rows wherever the hops are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.jobs.old_copies import removable_copies
+from mirrorlake.jobs.replay import replay
+from mirrorlake.jobs.snapshot import defined
+from mirrorlake.lake.bronze.copies import new_copy_id, write_copy
+from mirrorlake.lake.bronze.ingest import IngestProgress, begin
+from mirrorlake.lake.bronze.table import end_lsn
+from mirrorlake.lake.delta.copied_cells import cell_types
+from mirrorlake.lake.delta.maintenance import REMOVED, remove_copy
+from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.silver.answers import give, read_answers
+from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
+from tests.support.binlog_writer import write_logs
+from tests.support.crash import SimulatedCrash, crash_after_each_commit
+from tests.support.ddl_log import ddl, insert, table
+from tests.support.lake_runs import QUIET, LakeRun
+
+E, G, O, U = (table(name, "id", "v") for name in "egou")  # noqa: E741
+O_WIDER = table("o", "id", "v", "w")
+EARLIER = (
+    ddl("create database shop"),
+    *(ddl(f"create table {name} (id int primary key, v int)") for name in "gu"),
+    insert(U, (1, 1)),
+    insert(O, (2, 1)),
+    ddl("alter table g fancy 1"),
+    Transaction([Update(O, [({"id": 2, "v": 1}, {"id": 2, "v": 2})]), Insert(G, [{"id": 5, "v": 5}])]),
+)
+"""Of ``o`` and ``e`` the log has no CREATE; a statement has refused ``g``."""
+CREATE = "CREATE TABLE `{}` (\n  `id` int NOT NULL,\n  `v` int DEFAULT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB"
+ROWS = {"e": [("1", None)], "g": [("4", "4"), ("5", "5")], "o": [("1", "1"), ("2", "2"), ("3", "3")], "u": [("1", "1")]}
+LATER = (
+    Transaction([
+        Update(O, [({"id": 1, "v": 1}, {"id": 1, "v": 10})]), Insert(U, [{"id": 2, "v": 2}]),
+        Delete(O, [{"id": 3, "v": 3}]), Insert(G, [{"id": 6, "v": 6}]),
+    ]),
+    ddl("alter table o add w int default 7"),
+    insert(O_WIDER, (4, 4, 4)),
+    ddl("alter table g comment 'x'"),
+    ddl("rename table e to f"),
+    Transaction([Insert(G, [{"id": 7, "v": 7}]), Delete(G, [{"id": 4, "v": 4}])]),
+)  # fmt: skip
+AS_IN_SOURCE = {
+    "g": ['{"id": "5", "v": "5"}', '{"id": "6", "v": "6"}', '{"id": "7", "v": "7"}'],
+    "o": [
+        '{"id": "1", "v": "10", "w": "7"}', '{"id": "2", "v": "2", "w": "7"}', '{"id": "4", "v": "4", "w": "4"}',
+    ],
+    "u": ['{"id": "1", "v": "1"}', '{"id": "2", "v": "2"}'],
+}  # fmt: skip
+LAST = (
+    Transaction([Delete(O_WIDER, [{"id": 2, "v": 2, "w": 7}]), Update(G, [({"id": 5, "v": 5}, {"id": 5, "v": 0})])]),
+)
+AS_IN_SOURCE_LAST = AS_IN_SOURCE | {
+    "g": ['{"id": "5", "v": "0"}', *AS_IN_SOURCE["g"][1:]],
+    "o": [AS_IN_SOURCE["o"][0], AS_IN_SOURCE["o"][2]],
+}
+
+pytestmark = pytest.mark.xdist_group("copies")
+
+
+def log(folder: Path, *items) -> None:
+    write_logs(folder, Log("mysql", items, metadata="MINIMAL", end="open"))
+
+
+def gold(run: LakeRun) -> dict[str, list[str]]:
+    return {name: rows for (_, name), rows in run.gold().items()}
+
+
+@pytest.fixture(scope="module")
+def earlier(spark, tmp_path_factory) -> LakeRun:
+    """A lake that has come to the place of the copies; they are not there yet."""
+    folder = tmp_path_factory.mktemp("copies")
+    log(folder / "logs", *EARLIER)
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.all_hops()
+    assert gold(run) == {"u": AS_IN_SOURCE["u"][:1]}
+    return run
+
+
+def copy_tables(run: LakeRun, place: int, *names: str) -> None:
+    for name in names:
+        text = CREATE.format(name)
+        schema, reason = defined(text, ("shop", name), "mysql")
+        assert reason is None
+        copy_id, types = new_copy_id(schema, place), cell_types(schema)
+        rows = pa.RecordBatch.from_arrays([pa.array(cells) for cells in zip(*ROWS[name], strict=True)], schema=types)
+        assert write_copy(run.lake, copy_id, schema, [rows], place) == len(ROWS[name])
+        give(run.lake, Answer(len(read_answers(run.lake)) + 1, place, "shop", name, text, copy_id))
+
+
+def end_of(run: LakeRun) -> int:
+    """A place behind everything that bronze has."""
+    return end_lsn(read_progress(run.spark, run.lake.names.bronze_events)) - 1
+
+
+def carry_out(run: LakeRun, monkeypatch) -> int:
+    """All hops, killed after each commit; how often."""
+    kills = 0
+    with monkeypatch.context() as patch:
+        crash_after_each_commit(patch, run.folder)
+        for hop in (run.ingest, run.assemble, run.apply):
+            while True:
+                try:
+                    hop()
+                    break
+                except SimulatedCrash:
+                    kills += 1
+    return kills
+
+
+@pytest.mark.parametrize("ahead", ["silver", "gold"])
+def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_killed(
+    earlier, ahead, tmp_path, monkeypatch
+):
+    """ahead: what has gone past the place before the copies are there."""
+    run, place = earlier.copied(tmp_path / "copy"), end_of(earlier)
+    log(run.logs, *EARLIER, *LATER)
+    run.ingest()
+    run.assemble()
+    if ahead == "gold":
+        run.apply()
+    copy_tables(run, place, "o", "g")
+    assert carry_out(run, monkeypatch) > 6
+    assert gold(run) == AS_IN_SOURCE
+    log(run.logs, *EARLIER, *LATER, *LAST)
+    run.all_hops()
+    assert gold(run) == AS_IN_SOURCE_LAST
+
+
+def test_a_lake_may_begin_with_copies_and_stand_still(earlier, spark, tmp_path):
+    write_logs(tmp_path / "logs", Log("mysql", EARLIER, metadata="MINIMAL", end="open"))
+    run, begun = LakeRun(spark, tmp_path / "logs", tmp_path / "lake"), IngestProgress.read(earlier.lake)
+    begin(run.lake, begun.position, begun.gtids)
+    copy_tables(run, end_of(run), *ROWS)
+    run.all_hops()
+    assert {name: len(rows) for name, rows in gold(run).items()} == {name: len(rows) for name, rows in ROWS.items()}
+    log(run.logs, *EARLIER, *LATER)
+    run.all_hops()
+    assert gold(run) == AS_IN_SOURCE | {"f": ['{"id": "1", "v": null}']}
+
+
+def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
+    """At one place twice, with nothing new in the log: others have changed the mirror, then the mirror of the copy."""
+    run, identities = earlier.copied(tmp_path / "copy"), set()
+    for _ in range(2):
+        (entry,) = (entry for entry in run.register if entry.table == "u")
+        identities.add(entry.mirror_id)
+        run.spark.sql(f"DELETE FROM {run.lake.names.mirror(entry.mirror_id)}")
+        assert gold(run) == {"u": []}
+        copy_tables(run, end_of(run), "u")
+        run.all_hops()
+        assert gold(run) == {"u": AS_IN_SOURCE["u"][:1]}
+    assert len(identities) == 2
+
+
+def test_a_replay_has_the_copies_too(earlier, tmp_path):
+    run = earlier.copied(tmp_path / "copy")
+    copy_tables(run, end_of(run), "o", "g")
+    log(run.logs, *EARLIER, *LATER)
+    run.all_hops()
+    found = replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)
+    assert {each.name: each.difference for each in found}["shop.o"] == ""
+    assert [each.difference for each in found if each.difference] == []
+    assert gold(LakeRun(run.spark, run.logs, tmp_path / "into")) == AS_IN_SOURCE
+
+
+def test_copies_go_when_they_were_taken_or_nobody_has_answered_for_them(earlier, tmp_path):
+    run = earlier.copied(tmp_path / "copy")
+    schema, _ = defined(CREATE.format("o"), ("shop", "o"), "mysql")
+    write_copy(run.lake, "left_over", schema, [], end_of(run))
+    copy_tables(run, end_of(run), "o")
+    (taken,) = (answer.copy_id for answer in read_answers(run.lake))
+    assert removable_copies(run.lake, left_days=0, bronze_days=0) == ["left_over"]
+    run.all_hops()
+    assert removable_copies(run.lake, left_days=1, bronze_days=None) == []
+    assert removable_copies(run.lake, left_days=1, bronze_days=0) == [taken]
+    assert remove_copy(run.spark, run.lake.names, taken) == REMOVED
+    assert run.lake.names.find_copies(run.spark) == ["left_over"]
