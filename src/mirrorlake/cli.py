@@ -97,6 +97,9 @@ Config = Annotated[
 PasswordFile = Annotated[
     Path | None, typer.Option("--password-file", metavar="FILE", help="else environment MIRRORLAKE_PASSWORD")
 ]
+PasswordSecret = Annotated[
+    str | None, typer.Option("--password-secret", metavar="SCOPE/KEY", help="on Databricks: of a secret scope")
+]
 Tls = Annotated[bool, typer.Option("--tls", help="refuse a connection without TLS")]
 Json = Annotated[bool, typer.Option("--json", help="for programs")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="errors with their traceback")]
@@ -142,6 +145,7 @@ def move(
     group: Group = None,
     config: Config = None,
     password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None,
     tls: Tls = False,
     verbose: Verbose = False,
 ) -> int:
@@ -170,7 +174,8 @@ for verb, meaning in (
 @app.command()
 def status(
     ctx: typer.Context, lake: Lake = None, source: Source = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None, tls: Tls = False,
+    verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Progress and lag of every hop; with --source also how far bronze is behind it."""
     options = _options(ctx)
@@ -347,7 +352,8 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 @app.command()
 def snapshot(
     ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None, as_json: Json = False,
-    config: Config = None, password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+    config: Config = None, password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    tls: Tls = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Copy the tables that the lake does not follow, while the source goes on; the next run goes on from there."""
     return _copy(ctx, again=False)
@@ -358,7 +364,8 @@ def resync(
     ctx: typer.Context,
     tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which to copy: 'shop.orders,crm.*'")],
     source: Source = None, lake: Lake = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, tls: Tls = False, verbose: Verbose = False,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None, tls: Tls = False,
+    verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Copy tables again that are refused, or not what their source is."""
     return _copy(ctx, again=True)
@@ -370,7 +377,8 @@ def verify(
     moves: Annotated[bool, typer.Option("--run", help="bring the lake there first: no other run is at work")] = False,
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="for the run that is at work")] = 300,
     keys: Annotated[int, typer.Option("--keys", metavar="N", help="so many differing keys of a table are shown")] = 10,
-    as_json: Json = False, config: Config = None, password_file: PasswordFile = None, tls: Tls = False,
+    as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None, tls: Tls = False,
     verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Compare every mirror with its source, row by row, at one place of the log."""
@@ -414,6 +422,7 @@ def maintain(
 @app.command()
 def preflight(
     ctx: typer.Context, source: Source = None, config: Config = None, password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None,
     tls: Tls = False, as_json: Json = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """What the server must have, each failed check with its fix."""

@@ -25,7 +25,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 COMMAND = [sys.executable, "-c", "from mirrorlake.cli import main; main()"]
 VERBS = (
     "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "syncpoint", "syncpoints", "replay",
-    "verify", "maintain", "preflight", "ddl",
+    "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
 )  # fmt: skip
 PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
 """Of the help."""

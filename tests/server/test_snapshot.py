@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
+import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+from mirrorlake.cli import app
 from mirrorlake.config import Options
-from mirrorlake.jobs.snapshot import CopiedTable, snapshot
-from mirrorlake.jobs.verify import EQUAL, VerifiedTable, verify
+from mirrorlake.jobs import hops, snapshot
+from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.result_set import query_batches
+from tests.support.live import Running, workload
 from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
+from tests.support.workload import Workload
 
 TABLES, TABLES_LONG = 12, 200
 _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")
 
 
-def copied(options: Options, spark, **how) -> list[CopiedTable]:
-    found: list[CopiedTable] = []
-    snapshot(options, found.append, spark=spark, **how)
-    return found
+def copied(options: Options, spark, **how) -> dict[str, int | str]:
+    """Rows of each table, or why it was not copied."""
+    found: list[snapshot.CopiedTable] = []
+    snapshot.snapshot(options, found.append, spark=spark, **how)
+    return {table.table: table.reason or table.rows for table in found}
 
 
 def verified(options: Options, spark) -> list[VerifiedTable]:
     return verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
 
 
+def equal(options: Options, spark) -> dict[str, int]:
+    """Rows of each table; every one is as its source."""
+    found = verified(options, spark)
+    assert [table for table in found if table.state != EQUAL] == []
+    return {table.table: table.rows for table in found}
+
+
 @pytest.mark.parametrize("policy", ["null", "text"])
-def test_every_value_of_random_tables_is_copied(server, seed, is_long, spark, lake_dir, policy):
+def test_every_value_of_random_tables_is_copied_followed_and_compared(server, seed, is_long, spark, lake_dir, policy):
+    """Every other table is older than the lake: of its rows one half is copied, the other comes by the log."""
     random = Random(f"{seed} {server.flavor} {policy}")
     count = TABLES_LONG if is_long else TABLES
     tables = [random_table_of(random, "random_tables", f"t{n}", server.flavor) for n in range(count)]
@@ -37,17 +55,99 @@ def test_every_value_of_random_tables_is_copied(server, seed, is_long, spark, la
     with server.connect(database="random_tables") as connection, connection.cursor() as cursor:
         for sql in _SESSION:
             cursor.execute(sql)
-        rows = []
-        for table in tables:
+        waiting = []
+        for table in tables[::2]:
             cursor.execute(create_sql(random, table, server.flavor))
-            rows.append(random_rows_sql(random, table))
-        for sql, args in (each for of_table in rows for each in of_table):
+            rows = random_rows_sql(random, table)
+            for sql, args in rows[: len(rows) // 2]:
+                cursor.execute(sql, args)
+            waiting += rows[len(rows) // 2 :]
+        reasons = {table: found for table, found in copied(options, spark).items() if isinstance(found, str)}
+        assert reasons == {}
+        for table in tables[1::2]:
+            cursor.execute(create_sql(random, table, server.flavor))
+            waiting += random_rows_sql(random, table)
+        for sql, args in waiting:
             cursor.execute(sql, args)
-        found = copied(options, spark)
-    assert [table for table in found if table.reason] == []
     found = verified(options, spark)
     refused = {table.table for table in found if table.reason == "refused (invalid-key)"}  # a zero date in the key
     assert [table for table in found if table.state != EQUAL and table.table not in refused] == []
     assert len(refused) < count / 2
     assert [table.table for table in found] == sorted(table.table for table in tables)
     assert all(table.rows == table.mirror_rows > 0 for table in found if table.state == EQUAL)
+
+
+def test_older_tables_are_copied_while_a_run_and_sessions_are_at_work(server, seed, spark, lake_dir, tmp_path):
+    server.reset()
+    Workload(server, seed).create_tables()
+    log, source = tmp_path / "log", ["--source", server.url, "--lake", str(lake_dir)]
+    with workload(server, seed, databases=1, rate=20, ddl_every_s=60):
+        running = Running(log, "run", *source, "--start", "current", "--follow")
+        try:
+            assert running.has_committed(log)
+            result = CliRunner().invoke(app, ["snapshot", *source, "--json"])
+        finally:
+            running.kill(whole_group=True)
+    tables = json.loads(result.stdout)
+    assert result.exit_code == 0 and len(tables) >= 3 and all(table["reason"] is None for table in tables)
+    found = verified(Options(source=server.url, lake=str(lake_dir)), spark)
+    assert {table.state for table in found} <= {EQUAL, NOT_COMPARED}
+    assert sum(table.state == EQUAL and table.rows > 0 for table in found) >= len(tables) - 1
+
+
+def test_a_lake_begins_with_copies_and_refused_tables_are_copied_again(server, spark, lake_dir, monkeypatch):
+    server.reset()
+    for sql in (
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.z_parents (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.children (id INT PRIMARY KEY, parent INT, "
+        "FOREIGN KEY (parent) REFERENCES shop.z_parents (id) ON DELETE CASCADE)",
+        "CREATE TABLE shop.notes (id INT PRIMARY KEY) ENGINE = MyISAM",
+        "INSERT INTO shop.z_parents VALUES (1), (2)",
+        "INSERT INTO shop.children VALUES (10, 1), (20, 2), (30, NULL)",
+    ):
+        server.execute(sql)
+    options = Options(source=server.url, lake=str(lake_dir))
+    with monkeypatch.context() as patch:  # the second table's copy is whole, and the process is killed
+        patch.setattr(snapshot, "give", lambda lake, answer, give=snapshot.give: _only_parents(lake, answer, give))
+        with pytest.raises(KeyboardInterrupt):
+            copied(options, spark)
+    without_versions = "storage engine myisam keeps no older versions of rows"
+    assert copied(options, spark) == {"children": 3, "notes": without_versions}
+    server.execute("DELETE FROM shop.z_parents WHERE id = 1")
+    assert equal(options, spark) == {"children": 2, "z_parents": 1}
+    assert copied(options, spark) == {"notes": without_versions}
+
+    spark.sql(f"DELETE FROM {LakeNames(str(lake_dir)).mirror(_mirror(lake_dir, 'z_parents'))}")
+    server.execute("INSERT INTO shop.z_parents VALUES (3)")
+    hops.run(options, Watcher(), spark)
+    both = options.model_copy(update={"tables": ("shop.children", "shop.z_parents")})
+    assert copied(both, spark, again=True) == {"children": 2, "z_parents": 2}
+    server.execute("INSERT INTO shop.children VALUES (40, 3)")
+    server.execute("ALTER TABLE shop.children ADD note VARCHAR(9) DEFAULT 'x'")
+    server.execute("DELETE FROM shop.z_parents WHERE id = 2")
+    assert equal(options, spark) == {"children": 2, "z_parents": 1}
+
+
+def _only_parents(lake, answer, give) -> None:
+    if answer.table != "z_parents":
+        raise KeyboardInterrupt
+    give(lake, answer)
+
+
+def _mirror(lake_dir, table: str) -> str:
+    found = CliRunner().invoke(app, ["tables", "--lake", str(lake_dir), "--json"])
+    (path,) = (each["path"] for each in json.loads(found.stdout) if each["table"] == table)
+    return path.rpartition("/")[2]
+
+
+def test_cells_of_any_length_come_whole(server):
+    """Around the limits of the protocol's lengths; a packet has 16 MiB at most, a longer row goes on in the next."""
+    lengths = (0, 1, 250, 251, 252, 65535, 65536, 2**24 - 6, 2**24 - 5, 2**24, 2**25 + 7)
+    server.execute("SET GLOBAL max_allowed_packet = 67108864")
+    sql = " UNION ALL ".join(f"SELECT REPEAT('x', {n}), NULL, {n}" for n in lengths)
+    types = pa.schema([("text", pa.string()), ("nothing", pa.binary()), ("length", pa.string())])
+    with server.connect() as session:
+        found = pa.Table.from_batches(query_batches(session, ServerLogin.parse(server.url), sql, types))
+    assert [len(text) for text in found["text"].to_pylist()] == list(lengths)
+    assert found["length"].to_pylist() == list(map(str, lengths)) and found["nothing"].null_count == len(lengths)
