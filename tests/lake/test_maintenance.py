@@ -23,8 +23,8 @@ def names(lake_dir):
     return LakeNames(str(lake_dir))
 
 
-def entry(lsn, table, state, mirror_id):
-    return TableEntry(lsn, "shop", table, state, mirror_id)
+def entry(lsn, table, state, mirror_id, epoch=None):
+    return TableEntry(lsn, "shop", table, state, mirror_id, epoch=epoch or 10 * lsn)
 
 
 def test_a_mirror_ends_with_the_drop_or_the_next_create_of_its_table():
@@ -36,22 +36,25 @@ def test_a_mirror_ends_with_the_drop_or_the_next_create_of_its_table():
         entry(5, "b", "streaming", "b__5"),
         entry(6, "a", "streaming", "a__6"),
         entry(7, "c", "refused", None),
+        entry(8, "a", "streaming", "a__copy", epoch=80),  # and another copy, with nothing new in the log
+        entry(8, "a", "streaming", "a__another", epoch=81),
     ]
-    assert _ends(entries) == {"a__1": 4, "b__2": 5, "b__5": None, "a__6": None}
+    ended = {"a__1": 40, "b__2": 50, "a__6": 80, "a__copy": 81}
+    assert _ends(entries) == ended | {"b__5": None, "a__another": None}
 
 
 def test_only_mirrors_that_ended_before_the_retention_are_removable(spark, names):
     gold.create(spark, names)
     lake = Lake(spark, names, SOURCE, "mysql")
-    rows = [(1, "a", "a__1", "streaming"), (2, "b", "b__2", "streaming")]
-    rows += [(3, "a", None, "dropped"), (4, "b", None, "dropped")]
-    registered = spark.createDataFrame(rows, "lsn BIGINT, table STRING, mirror_id STRING, state STRING")
+    rows = [(1, "a", "a__1", "streaming", 7), (2, "b", "b__2", "streaming", 7)]
+    rows += [(3, "a", None, "dropped", 8), (4, "b", None, "dropped", 9)]
+    registered = spark.createDataFrame(rows, "lsn BIGINT, table STRING, mirror_id STRING, state STRING, epoch BIGINT")
     registered.withColumn("database", F.lit("shop")).writeTo(names.control_tables).append()
     spark.sql(
-        f"INSERT INTO {names.control_barriers} (lsn, kind, phase, at) VALUES"
-        " (3, 'ddl', 'executed', current_timestamp() - INTERVAL 31 DAYS),"
-        " (4, 'ddl', 'prepared', current_timestamp() - INTERVAL 31 DAYS),"
-        " (4, 'ddl', 'executed', current_timestamp() - INTERVAL 29 DAYS)"
+        f"INSERT INTO {names.control_epochs} (epoch, phase, kind, at) VALUES"
+        " (8, 'done', 'ddl', current_timestamp() - INTERVAL 31 DAYS),"
+        " (9, 'plan', 'ddl', current_timestamp() - INTERVAL 31 DAYS),"
+        " (9, 'done', 'ddl', current_timestamp() - INTERVAL 29 DAYS)"
     )
     assert retired.mirrors(lake, retention_days=30) == (["b__2"], ["a__1"])
 

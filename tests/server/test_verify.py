@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
-from mirrorlake.cli import app
 from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
 from mirrorlake.jobs import hops
@@ -23,8 +19,6 @@ from mirrorlake.jobs.verify import (
     verify,
 )
 from mirrorlake.jobs.watcher import Watcher
-from tests.support.live import Running, workload
-from tests.support.workload import Workload
 
 
 def verified(options: Options, spark, **how) -> list[VerifiedTable]:
@@ -69,23 +63,6 @@ def test_what_differs_is_named(server, spark, lake_dir):
     }  # fmt: skip
     (shown,) = (table.keys for table in verified(options, spark, n_keys=1) if table.table == "orders")
     assert shown == found["orders"].keys[:1]
-
-
-def test_a_mirror_is_compared_while_both_go_on(server, seed, spark, lake_dir, tmp_path):
-    """One process follows, sessions write."""
-    server.reset()
-    Workload(server, seed).create_tables()
-    log, source = tmp_path / "log", ["--source", server.url, "--lake", str(lake_dir)]
-    with workload(server, seed, databases=1, rate=20, ddl_every_s=60):
-        running = Running(log, "run", *source, "--follow")
-        try:
-            assert running.has_committed(log)
-            result = CliRunner().invoke(app, ["verify", *source, "--json"])
-        finally:
-            running.kill(whole_group=True)
-    found = json.loads(result.stdout)
-    assert result.exit_code == 0 and {table["state"] for table in found} <= {EQUAL, NOT_COMPARED}
-    assert sum(table["state"] == EQUAL and table["rows"] > 0 for table in found) >= 3
 
 
 def test_nobody_at_work_is_told(server, spark, lake_dir):

@@ -17,6 +17,7 @@ LOCK_WAIT_S = 10
 QUERY_LIMIT_S = 24 * 3600
 _SETTINGS = (
     f"SET SESSION wait_timeout = {QUERY_LIMIT_S}",
+    f"SET SESSION net_write_timeout = {QUERY_LIMIT_S}",
     "SET SESSION time_zone = '+00:00'",
     "SET SESSION sql_mode = ''",
     f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}",

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.epoch import DONE
 from mirrorlake.lake.gold.register import TableEntry
 
 
@@ -14,24 +15,24 @@ def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
     """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
     register = lake.spark.table(lake.names.control_tables).collect()
     ended = _ends(TableEntry.from_row(row) for row in sorted(register, key=attrgetter("lsn", "epoch")))
-    executed = lake.spark.table(lake.names.control_barriers).where("phase = 'executed'")
-    old = executed.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")
-    long_ago = {row.lsn for row in old.select("lsn").collect()}
-    removable = [mirror_id for mirror_id, lsn in ended.items() if lsn in long_ago]
+    done = lake.spark.table(lake.names.control_epochs).where(f"phase = '{DONE}'")
+    old = done.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")
+    long_ago = {row.epoch for row in old.select("epoch").collect()}
+    removable = [mirror_id for mirror_id, epoch in ended.items() if epoch in long_ago]
     return [mirror_id for mirror_id in ended if mirror_id not in removable], removable
 
 
 def _ends(entries: Iterable[TableEntry]) -> dict[str, int | None]:
-    """Mirror id -> lsn of the DDL that ended it, None while it goes on. entries: of the register, in log order.
+    """Mirror id -> the epoch that ended it, None while it goes on. entries: of the register, in log order.
 
     A mirror goes on as long as any name has it: a RENAME takes it from one name to another.
     """
     ends: dict[str, int | None] = {}
     newest: dict[tuple[str, str], str | None] = {}
-    for lsn, together in groupby(entries, key=lambda entry: entry.lsn):
+    for (_, epoch), together in groupby(entries, key=attrgetter("lsn", "epoch")):
         now = {entry.name: entry.mirror_id for entry in together}
         before = {newest[name] for name in now if newest.get(name)}
         newest |= now
         ends |= dict.fromkeys(filter(None, now.values()))
-        ends |= dict.fromkeys(before.difference(newest.values()), lsn)
+        ends |= dict.fromkeys(before.difference(newest.values()), epoch)
     return ends

@@ -75,9 +75,11 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     )  # fmt: skip
 
 
-def without_log(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
-    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
-    return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, "bronze has let go the log from there on")
+def without_log(
+    lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze has let go the log from there on"
+) -> Amendment:
+    """Nothing, as the log behind the answer's place is not there."""
+    return Amendment(answer, lsn_to, lsn_to, [], False, DefinitionLog(lake).timeline(lsn_to, lsn_to), NO_XA, reason)
 
 
 def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]) -> str | None:

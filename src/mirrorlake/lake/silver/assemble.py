@@ -106,6 +106,15 @@ class AssembleHop:
             yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
         yield from map(self.assemble, self.pending())
+        place = self._last_place()
+        if place > self.lsn:
+            yield self.assemble(EventRange(self.lsn, place))
+
+    def _last_place(self) -> int:
+        """Where the last of the copies stands that are taken and that bronze has come to; -1: none."""
+        bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
+        taken = [answer.lsn for answer in self._answers[: self._n_answers] if answer.copy_id]
+        return max((lsn for lsn in taken if bronze and lsn < end_lsn(bronze)), default=-1)
 
     def sees_answers(self) -> bool:
         """Are there some that are not in silver yet?"""

@@ -13,11 +13,13 @@ from pyspark.sql import DataFrame
 from mirrorlake.core.binlog.mapped_table import UNDEFINED
 from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.position import pack_lsn, unpack_lsn
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import literal, named
+from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
 from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
 from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events
@@ -30,6 +32,9 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amend
     lsn_from, known = answer.lsn, f"answer < {answer.number} AND lsn"
     if _is_let_go(lake, lsn_from):
         return without_log(lake, answer, lsn_to)
+    if _is_left_behind(lake, lsn_from):
+        reason = "another server took over before the lake had come to the copy's place"
+        return without_log(lake, answer, lsn_to, reason)
     events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
     plan = _plan(lake, events, lsn_from)
     if not plan.is_empty:
@@ -57,6 +62,18 @@ def _is_let_go(lake: Lake, lsn: int) -> bool:
         return False
     before = lake.spark.table(lake.names.silver_changes).where(f"lsn > {lsn} AND lsn < {begins}")
     return not before.isEmpty()
+
+
+def _is_left_behind(lake: Lake, lsn: int) -> bool:
+    """Has bronze gone on with another server before it had all of the former one's log up to this place?"""
+    incarnation, file_number, offset = unpack_lsn(lsn)
+    bronze = read_progress(lake.spark, lake.names.bronze_events)
+    if bronze is None or unpack_lsn(bronze.lsn)[0] == incarnation:
+        return False
+    events = lake.spark.table(lake.names.bronze_events).where(f"lsn < {pack_lsn(incarnation + 1, 0, 0)}")
+    last = events.selectExpr("max(struct(lsn, end_log_pos)) AS last").first().last
+    ends_there = last and unpack_lsn(last.lsn)[1] == file_number and last.end_log_pos == offset + 1
+    return last is None or last.lsn < lsn and not ends_there
 
 
 def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
