@@ -44,7 +44,7 @@ def test_at_every_syncpoint_the_sum_is_right(request, lake_dir, tmp_path, seed, 
                 open_lake(Options(lake=str(lake_dir)), spark), name, parse_gtid_set(server.flavor, gtids)
             )
             time.sleep(1)
-    options = Options(source=server.url, lake=str(lake_dir), tables="bank.*", syncpoint_every=0.5)
+    options = Options(source=server.url, lake=str(lake_dir), tables="bank.*")
     hops.run(options, Watcher(), spark)
 
     lake = open_lake(options, spark)

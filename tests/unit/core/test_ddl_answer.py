@@ -8,6 +8,7 @@ import pytest
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
@@ -97,3 +98,29 @@ def test_row_changes_behind_a_refusal_stay_in_bronze_until_it_is_answered(tmp_pa
     skipped = [answered(events, None)]
     assert rows(flavor, events, skipped) == [*before, u, first, u, ("COMMIT", None, n_others + 1)]
     assert rows(flavor, events, skipped, ("d", "t")) == [*before, first, ("COMMIT", None, 1)]
+
+
+COPIED_TEXT = "CREATE TABLE `t` (`id` int NOT NULL, `v` int, PRIMARY KEY (`id`)) ENGINE=InnoDB"
+
+
+@pytest.mark.parametrize(
+    ("is_behind_all", "found"),
+    [
+        (False, ["create id", "refuse", "create id v", "alter id v w", "refuse"]),
+        (True, ["create id", "refuse", "refuse", "create id v"]),
+    ],
+)
+def test_a_copy_begins_the_table_anew_at_its_place(tmp_path, is_behind_all, found):
+    events = bronze(tmp_path, log("mysql", WIDER, later=LATER))
+    end = max(int(batch["lsn"].to_numpy().max()) for batch in events) + 1
+    place = end if is_behind_all else statement_lsn(events) + 1
+    reader = DefinitionReader("mysql", answers=[Answer(1, place, "d", "t", COPIED_TEXT, "t_copy")])
+    changes = reader.read(events, end)
+    mine = [change for _, change in changes if change.table == "t" and change.action != "table_map"]
+    assert [
+        " ".join([change.action, *(column.name for column in change.schema.columns)])
+        if change.schema
+        else change.action
+        for change in mine
+    ] == found
+    assert [lsn for lsn, change in changes if Copied("t_copy") in change.steps] == [place]

@@ -1,0 +1,32 @@
+"""The order in which tables are copied."""
+
+from __future__ import annotations
+
+from mirrorlake.mysql.source_tables import SourceTable, list_tables, parents_first
+
+
+def table(name: str, *parents: str) -> SourceTable:
+    return SourceTable("d", name, "innodb", 0, frozenset(("d", parent) for parent in parents))
+
+
+def test_parents_come_before_their_children_and_a_circle_ends():
+    tables = [
+        table("a", "b"),
+        table("b", "c", "b"),
+        table("c"),
+        table("d", "elsewhere"),
+        table("x", "y"),
+        table("y", "x"),
+    ]
+    assert [found.table for found in parents_first(tables)] == ["c", "d", "b", "a", "x", "y"]
+
+
+def test_tables_are_told_with_engine_size_and_parents():
+    answers = {"REFERENTIAL": [("d", "a", "d", "p"), ("d", "a", "e", "q")], "TABLES": [("d", "a", "InnoDB", None)]}
+
+    def ask(sql: str) -> list[tuple]:
+        return next(rows for word, rows in answers.items() if word in sql)
+
+    (found,) = list_tables(ask)
+    assert found == SourceTable("d", "a", "innodb", 0, frozenset({("d", "p"), ("e", "q")}))
+    assert found.has_versions
