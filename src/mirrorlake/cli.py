@@ -342,7 +342,13 @@ def _copy(ctx: typer.Context, again: bool) -> int:
     from mirrorlake.jobs.output import show_list
 
     found: list[job.CopiedTable] = []
-    job.snapshot(options, found.append, again=again)
+
+    def told(table: job.CopiedTable) -> None:
+        found.append(table)
+        rows = table.reason or f"{table.rows:,} rows"
+        print(f"{table.state} {table.database}.{table.table}: {rows}", file=sys.stderr)
+
+    job.snapshot(options, told, again=again)
     rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.reason or "") for table in found]
     described = [asdict(table) for table in found]
     show_list(described, ("table", "state", "rows", "reason"), rows, ctx.params["as_json"], sys.stdout)

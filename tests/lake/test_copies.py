@@ -20,7 +20,7 @@ from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.answers import give, read_answers
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
-from tests.support.crash import SimulatedCrash, crash_after_each_commit
+from tests.support.crash import carry_out_under_kills
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
@@ -101,21 +101,6 @@ def end_of(run: LakeRun) -> int:
     return end_lsn(read_progress(run.spark, run.lake.names.bronze_events)) - 1
 
 
-def carry_out(run: LakeRun, monkeypatch) -> int:
-    """All hops, killed after each commit; how often."""
-    kills = 0
-    with monkeypatch.context() as patch:
-        crash_after_each_commit(patch, run.folder)
-        for hop in (run.ingest, run.assemble, run.apply):
-            while True:
-                try:
-                    hop()
-                    break
-                except SimulatedCrash:
-                    kills += 1
-    return kills
-
-
 @pytest.mark.parametrize("ahead", ["silver", "gold"])
 def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_killed(
     earlier, ahead, tmp_path, monkeypatch
@@ -128,7 +113,7 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
     if ahead == "gold":
         run.apply()
     copy_tables(run, place, "o", "g")
-    assert carry_out(run, monkeypatch) > 6
+    assert carry_out_under_kills(monkeypatch, run.folder, [run.ingest, run.assemble, run.apply]) > 6
     assert gold(run) == AS_IN_SOURCE
     if ahead == "silver":
         found = replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)

@@ -14,7 +14,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.replay import ReplayedTable, replay
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
-from tests.support.crash import SimulatedCrash, crash_after_each_commit
+from tests.support.crash import carry_out_under_kills
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
@@ -101,18 +101,9 @@ def gold(run: LakeRun) -> dict[str, list[str]]:
 def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_is_killed(
     answered, tmp_path, monkeypatch
 ):
-    run, kills = answered.copied(tmp_path / "copy"), 0
+    run = answered.copied(tmp_path / "copy")
     assert gold(run) == {"u": AS_IN_SOURCE["u"]}
-    with monkeypatch.context() as patch:
-        crash_after_each_commit(patch, run.folder)
-        for hop in (run.assemble, run.apply):
-            while True:
-                try:
-                    hop()
-                    break
-                except SimulatedCrash:
-                    kills += 1
-    assert kills > 6 * len(REFUSED)
+    assert carry_out_under_kills(monkeypatch, run.folder, [run.assemble, run.apply]) > 6 * len(REFUSED)
     assert gold(run) == AS_IN_SOURCE
     write_logs(run.logs, Log("mysql", ITEMS + MORE, metadata="MINIMAL", end="open"))
     run.all_hops()

@@ -134,6 +134,21 @@ def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Rand
     )
 
 
+def carry_out_under_kills(monkeypatch: MonkeyPatch, folder: Path, hops: Iterable[Callable[[], Any]]) -> int:
+    """Each hop, killed after each commit and begun again; how often."""
+    kills = 0
+    with monkeypatch.context() as patch:
+        crash_after_each_commit(patch, folder)
+        for hop in hops:
+            while True:
+                try:
+                    hop()
+                    break
+                except SimulatedCrash:
+                    kills += 1
+    return kills
+
+
 def crash_after_each_commit(monkeypatch: MonkeyPatch, folder: Path) -> None:
     """Every commit that is made is the last thing its process does."""
 
