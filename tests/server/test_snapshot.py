@@ -58,7 +58,7 @@ def test_every_value_of_random_tables_is_copied_followed_and_compared(server, se
         waiting = []
         for table in tables[::2]:
             cursor.execute(create_sql(random, table, server.flavor))
-            rows = random_rows_sql(random, table)
+            rows = list(random_rows_sql(random, table))
             for sql, args in rows[: len(rows) // 2]:
                 cursor.execute(sql, args)
             waiting += rows[len(rows) // 2 :]
