@@ -20,7 +20,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.core.schema.ddl_answer import Answer
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.tables import TableSchema
@@ -165,9 +165,6 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
 
 def defined(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
     """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
-    (change,) = interpret(
-        text, database=name[0], sql_mode=0, flavor=flavor, default_charset=None, definitions=Definitions(),
-        explicit_timestamps=True,
-    )  # fmt: skip
+    (change,) = interpret_shown(text, name[0], flavor, Definitions())
     is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
     return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)

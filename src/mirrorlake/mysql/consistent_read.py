@@ -8,6 +8,7 @@ import pyarrow as pa
 import pymysql
 
 from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.sql_name import quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_error, server_errors
 from mirrorlake.mysql.result_set import ServerSaid, query_batches
@@ -40,7 +41,7 @@ class _Holder:
     def __init__(self, login: ServerLogin, names: Sequence[tuple[str, str]]):
         self._session = open_session(login)
         try:
-            for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quoted(*name)) for name in names)):
+            for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quote(*name)) for name in names)):
                 _rows(self._session, login, sql)
         except BaseException:
             self.close()
@@ -74,7 +75,7 @@ class ConsistentRead:
         try:
             self.position = self._begin(status_sql)
             for name in holding:
-                self.rows(_HOLD.format(quoted(*name)))
+                self.rows(_HOLD.format(quote(*name)))
         except BaseException:
             self.close()
             raise
@@ -125,11 +126,6 @@ class ConsistentRead:
         if not log_file:
             raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
         return BinlogPosition(log_file, int(offset))
-
-
-def quoted(*parts: str) -> str:
-    """A name of one or more parts as a server spells it."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _rows(session: pymysql.Connection, login: ServerLogin, sql: str, *values: str) -> list[tuple]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from mirrorlake.core.memory import copy_at, kernel, peek_u8, peek_u16, peek_u32, peek_u64
 
 MORE_DATA, MANY_ROWS, LARGE_PACKET, LAST_PACKET, MALFORMED = range(5)
-"""What stopped ``ResultRows.index``. LAST_PACKET: the end or an error."""
+"""What stopped ``ResultRows.read``. LAST_PACKET: the end or an error."""
 
 MAX_CELLS = 4_000_000
 """Of one batch; 16 bytes each while it is made."""
@@ -84,7 +84,7 @@ class ResultRows:
 
     def __init__(self, types: pa.Schema, max_rows: int = 65_536):
         self._types, self._max_rows = types, max(1, min(max_rows, MAX_CELLS // len(types)))
-        self._starts, self._lengths = (np.empty(len(types) * max_rows, np.int64) for _ in range(2))
+        self._starts, self._lengths = (np.empty(len(types) * self._max_rows, np.int64) for _ in range(2))
 
     def read(self, buf: np.ndarray, low: int, high: int) -> tuple[pa.RecordBatch, int, int]:
         """The whole packets of rows between low and high, where the first one begins that was not taken, and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mirrorlake.mysql.consistent_read import quoted
+from mirrorlake.core.sql_name import quote
 
 _LIST = """
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
@@ -65,4 +65,4 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
 
 def create_statement(ask: Ask, name: Name) -> str:
     """The CREATE TABLE as the server would write it now."""
-    return ask(f"SHOW CREATE TABLE {quoted(*name)}")[0][1]
+    return ask(f"SHOW CREATE TABLE {quote(*name)}")[0][1]

@@ -14,6 +14,7 @@ from mirrorlake.mysql.result_rows import (
     LAST_PACKET,
     MALFORMED,
     MANY_ROWS,
+    MAX_CELLS,
     MORE_DATA,
     ResultRows,
 )
@@ -114,3 +115,11 @@ def test_a_row_of_several_packets_is_one_payload():
     row = ResultRows(TYPES).read_payload(buffer(payload), len(payload))
     assert row is not None and row.to_pylist() == [{"a": "x" * 300, "b": None}]
     assert ResultRows(TYPES).read_payload(buffer(payload), len(payload) - 1) is None
+
+
+def test_a_wide_table_takes_no_more_room_than_a_narrow_one():
+    rows = ResultRows(pa.schema([(f"c{n}", pa.string()) for n in range(4096)]))
+    assert rows._starts.nbytes + rows._lengths.nbytes <= 16 * MAX_CELLS
+    data = packet(*[b"x"] * 4096) * 2 + END
+    batch, low, status = rows.read(buffer(data), 0, len(data))
+    assert (batch.num_rows, low, status) == (2, len(data) - len(END), LAST_PACKET)

@@ -82,14 +82,10 @@ class DefinitionReader:
             yield from self._seen(batch)
 
     def _copied(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
-        """The tables whose copies begin up to there. SHOW CREATE TABLE spells out what sessions may differ in."""
+        """The tables whose copies begin up to there."""
         while self._copies and self._copies[0].lsn <= lsn_to:
             answer = self._copies.pop(0)
-            read = partial(
-                interpret, database=answer.database, sql_mode=0, flavor=self._flavor, default_charset=None,
-                definitions=self.definitions.without(*answer.name), explicit_timestamps=True,
-            )  # fmt: skip
-            yield from ((answer.lsn, change) for change in copied(answer, read))
+            yield from ((answer.lsn, change) for change in copied(answer, self._flavor, self.definitions))
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
         """What decoding the range that was read last needs."""

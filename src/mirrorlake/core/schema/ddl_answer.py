@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
@@ -31,13 +32,15 @@ class Answer:
         return self.database, self.table
 
 
-def copied(answer: Answer, interpret: Callable[[str], list[DefinitionChange]]) -> list[DefinitionChange]:
-    """What becomes of the tables where a copy begins. interpret(text): as if that text had been logged there, and there
-    were no such table before. Raises what ``interpret`` raises."""
+def copied(answer: Answer, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
+    """What becomes of the tables where a copy begins. definitions: what holds there; of the table it does not matter.
+
+    Raises what ``interpret`` raises.
+    """
     assert answer.text and answer.copy_id, "the answer is a copy"
     return [
         replace(change, steps=(Copied(answer.copy_id),)) if change.action == "create" else change
-        for change in interpret(answer.text)
+        for change in interpret_shown(answer.text, answer.database, flavor, definitions.without(*answer.name))
     ]
 
 

@@ -88,6 +88,14 @@ def interpret(
     return with_references(changes, definitions)
 
 
+def interpret_shown(text: str, database: str, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
+    """What SHOW CREATE TABLE says of a table that is not in ``definitions``. It spells out what hangs on a session."""
+    return interpret(
+        text, database=database, sql_mode=0, flavor=flavor, default_charset=None, definitions=definitions,
+        explicit_timestamps=True,
+    )  # fmt: skip
+
+
 def _parse(tokens: Tokens) -> Statement:
     try:
         return parse_statement(tokens)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.schema.types import BLOBS, ColumnType
-
-_BYTES = ("binary", "varbinary", *BLOBS, "geometry", "vector")
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.delta.types import spark_type
 
 
 def cell_name(number: int) -> str:
@@ -16,7 +15,7 @@ def cell_name(number: int) -> str:
 
 
 def holds_bytes(kind: ColumnType) -> bool:
-    return kind.name in _BYTES
+    return spark_type(kind) == "binary"
 
 
 def cell_types(schema: TableSchema) -> pa.Schema:

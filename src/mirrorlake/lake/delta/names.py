@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_name import quote
 from mirrorlake.errors import UsageError
 
 UNITY = "uc:"
@@ -84,11 +85,6 @@ class LakeNames:
         if self.is_unity:
             return quote(*self._parts, f"{layer}_{noun}")
         return quote("delta", self.folder(layer, noun))
-
-
-def quote(*parts: str) -> str:
-    """A name of one or more parts as Spark SQL spells it, whatever characters it holds."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def legible(database: str, table: str) -> str:

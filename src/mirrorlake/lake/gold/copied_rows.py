@@ -7,8 +7,8 @@ from mirrorlake.core.schema.types import DATED, STRINGS
 from mirrorlake.lake.delta.copied_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.date_text import meant
-from mirrorlake.lake.gold.mirror_steps import INVALID_KEY, Check, TakeCopy
-from mirrorlake.lake.gold.register import INVALID_VALUE
+from mirrorlake.lake.gold.mirror_steps import Check, TakeCopy
+from mirrorlake.lake.gold.register import INVALID_KEY, INVALID_VALUE
 
 
 def take_copy(copy_id: str, schema: TableSchema, *, refuses_invalid: bool) -> TakeCopy:

@@ -22,7 +22,6 @@ from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
 
 HOP = "apply/ddl"
-INVALID_KEY = "invalid-key"
 UNCLEAR = "a row may be in one partition or another"
 _IMPOSSIBLE_VALUES = (
     "CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE",

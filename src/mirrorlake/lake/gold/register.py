@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from mirrorlake.core.binlog.mapped_table import UNDEFINED
 from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
@@ -16,8 +17,8 @@ from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
-MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", "needs-first-copy", "needs-resync"
-INVALID_VALUE = "invalid-value"
+MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", UNDEFINED, "needs-resync"
+INVALID_VALUE, INVALID_KEY = "invalid-value", "invalid-key"
 DDL_IGNORED = "ddl-ignored"
 """Code of a mirror that goes on and may have rows that its source has not."""
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"

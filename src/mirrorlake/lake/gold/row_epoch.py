@@ -39,7 +39,7 @@ from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
 from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
-from mirrorlake.lake.gold.register import DDL_IGNORED, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import DDL_IGNORED, INVALID_KEY, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
 
 MAX_THREADS = 4
@@ -47,7 +47,7 @@ _REASONS = (
     "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, DEPENDENT, TOO_DEEP,
     LACKS_COLUMNS, LACKS_REFERENCED,
 )  # fmt: skip
-_REFUSAL = re.compile(f"(invalid-key|{DIVERGED[0]}|{NOT_FOLLOWED}): ({'|'.join(_REASONS)})")
+_REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}): ({'|'.join(_REASONS)})")
 
 
 @dataclass(frozen=True, slots=True)

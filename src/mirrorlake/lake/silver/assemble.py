@@ -106,15 +106,10 @@ class AssembleHop:
             yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
         yield from map(self.assemble, self.pending())
-        place = self._last_place()
-        if place > self.lsn:
-            yield self.assemble(EventRange(self.lsn, place))
-
-    def _last_place(self) -> int:
-        """Where the last of the copies stands that are taken and that bronze has come to; -1: none."""
-        bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
-        taken = [answer.lsn for answer in self._answers[: self._n_answers] if answer.copy_id]
-        return max((lsn for lsn in taken if bronze and lsn < end_lsn(bronze)), default=-1)
+        taken = (answer for answer in self._answers[: self._n_answers] if answer.copy_id and answer.lsn > self.lsn)
+        for answer in sorted(taken, key=attrgetter("lsn")):  # behind the last event that there is
+            if self._comes_to(answer):
+                yield self.assemble(EventRange(self.lsn, answer.lsn))
 
     def sees_answers(self) -> bool:
         """Are there some that are not in silver yet?"""
@@ -124,7 +119,7 @@ class AssembleHop:
     def _comes_to(self, answer: Answer) -> bool:
         """Has bronze all transactions before this place?"""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
-        return bronze is not None and (answer.lsn < bronze.lsn or answer.lsn < end_lsn(bronze))
+        return bronze is not None and answer.lsn < end_lsn(bronze)
 
     def _look(self) -> None:
         if self._news.has_come():
