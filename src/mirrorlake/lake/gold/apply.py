@@ -94,20 +94,21 @@ class ApplyHop:
         The end of the last epoch is recorded with the next plan, or by ``flush``.
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
         """
-        if self._log.open:
-            yield self._carry_out(self._log.open, ChangeReader(self._lake))
+        if half_way := self._log.open:
+            ahead = self._ahead(half_way.lsn_from, half_way.lsn_to)
+            yield self._carry_out(half_way, ChangeReader(self._lake), ahead)
         self.answer_requests()
         silver = None if fresh else _silver(self._lake)
         yield from self._catch_up(silver.payload.get(ANSWERS, 0) if silver else 0)
         fence = fresh.lsn_to if fresh else silver.lsn if silver else -1
         fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
-        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(fence)
+        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(self.lsn, fence)
         while self.lsn < fence:
             end = self._requests.next_end(self.lsn, fence)
             epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
             self._log.plan(epoch)
-            yield self._carry_out(epoch, reader)
+            yield self._carry_out(epoch, reader, ahead)
             self.answer_requests()
 
     def answer_requests(self) -> None:
@@ -118,8 +119,8 @@ class ApplyHop:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""
         self._log.flush()
 
-    def _ahead(self, fence: int) -> list[Barrier]:
-        return barriers.read(self._lake, self.lsn, fence, self._log.answers)
+    def _ahead(self, lsn_from: int, lsn_to: int) -> list[Barrier]:
+        return barriers.read(self._lake, lsn_from, lsn_to, self._log.answers)
 
     def _catch_up(self, n_answers: int) -> Iterator[AppliedEpoch]:
         """Bring the tables of which silver has taken in answers of the operator to where the others are."""
@@ -130,7 +131,7 @@ class ApplyHop:
                 tables = self._planned(answered.names)
                 epoch = Epoch(self._log.next_number, ANSWER, answered.lsn - 1, self.lsn, tables)
                 self._log.plan(epoch)
-                yield self._carry_out(epoch, ChangeReader(self._lake))
+                yield self._carry_out(epoch, ChangeReader(self._lake), [])
 
     def _is_beyond(self, answered: Barrier) -> bool:
         """Has gold gone past the place without this table?"""
@@ -166,19 +167,18 @@ class ApplyHop:
             self._versions[identity] = newest_version(self._lake.spark, self._lake.names.mirror(identity))
         return self._versions.get(identity)
 
-    def _carry_out(self, epoch: Epoch, reader: ChangeReader) -> AppliedEpoch:
+    def _carry_out(self, epoch: Epoch, reader: ChangeReader, ahead: list[Barrier]) -> AppliedEpoch:
         if epoch.kind == ANSWER:
             return self._carry_out_answer(epoch)
         if epoch.kind == DDL:
-            return self._carry_out_ddl(epoch)
+            return self._carry_out_ddl(epoch, [b for b in ahead if epoch.lsn_from < b.lsn <= epoch.lsn_to])
         work = self._rows.carry_out(epoch, reader, self._register)
         self._versions |= {table.mirror_id: table.version for table in work.done}
         self._register.commit(self._lake, work.refused, epoch.number)
         self._log.finish(work.done)
         return AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
 
-    def _carry_out_ddl(self, epoch: Epoch) -> AppliedEpoch:
-        ahead = barriers.read(self._lake, epoch.lsn_from, epoch.lsn_to, self._log.answers)
+    def _carry_out_ddl(self, epoch: Epoch, ahead: list[Barrier]) -> AppliedEpoch:
         work = carry_out_epoch(self._rows.session, self._lake, ahead, self._register, self._rules)
         self._register.commit(self._lake, work.entries, epoch.number)
         self._finish(epoch, work, [name for *_, named in work.executed for name in named])
