@@ -23,7 +23,7 @@ SESSIONS, DDL_EVERY_S = 3, 4.0
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(7200)
 def test_at_every_syncpoint_the_sum_is_right(request, lake_dir, tmp_path, seed, is_long, spark):
     """The process is killed at random moments; a syncpoint at a given GTID set holds what the source held there."""
     server = request.getfixturevalue(FLAVORS[seed % 2])
