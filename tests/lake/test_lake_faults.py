@@ -28,7 +28,7 @@ from tests.support.lake_runs import QUIET, LakeRun, expected_gold
 
 pytestmark = pytest.mark.xdist_group("lake_faults")
 
-SEED = 5
+SEED, DAY = 5, 86_400
 
 
 def two_tables() -> tuple[History, list[EncodedFile]]:
@@ -202,6 +202,21 @@ def test_maintenance_by_others_between_the_steps_of_a_run_changes_nothing(run):
             spark.sql(f"OPTIMIZE {table}")
             spark.sql(f"VACUUM {table}")
     maintain(run.options(source=None), spark)
+    run.all_hops()
+    check(run, HISTORY)
+
+
+def test_clocks_of_writers_that_differ_change_nothing(run):
+    """Each step's files are dated as a writer dates them whose clock is a day ahead, or a year behind."""
+    bring(run.logs)
+    known: set[Path] = set()
+    for step, seconds_off in ((lambda: None, DAY), (run.ingest, -365 * DAY), (run.assemble, DAY), (run.apply, 0)):
+        step()
+        written = {path for path in run.folder.rglob("*") if path.is_file()} - known
+        for path in written:
+            os.utime(path, (time.time() + seconds_off,) * 2)
+        known |= written
+    maintain(run.options(source=None), run.spark)
     run.all_hops()
     check(run, HISTORY)
 

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.binlog.event_mark import EventMark
@@ -23,6 +24,8 @@ from tests.support.every_form import gtid_numbers, write_every_form
 from tests.support.proxy import Proxy, packet_ends
 
 CUTS, CUTS_LONG = 25, 400
+JUMPS = (1_700_000_000, 1_900_000_000, 1_000, 1_700_000_001)
+"""Seconds since 1970 that a server's clock shows one after another."""
 
 
 @pytest.fixture
@@ -224,6 +227,21 @@ def test_reading_goes_on_when_the_server_comes_back(server, proxy, is_clean):
     server.execute("INSERT INTO shop.item (id) VALUES (2000)")
     follower.retry()
     assert follower.files() == on_disk(server)
+
+
+def test_a_clock_that_jumps_does_not_change_the_order(server, proxy):
+    server.execute("CREATE DATABASE clock")
+    server.execute("CREATE TABLE clock.t (n INT)")
+    with server.connect(database="clock") as connection, connection.cursor() as cursor:
+        for n, second in enumerate(JUMPS):
+            cursor.execute(f"SET TIMESTAMP = {second}")
+            cursor.execute(f"INSERT INTO t VALUES {', '.join(['(1)'] * (n + 1))}")
+    follower = Follower(proxy, server)
+    follower.attempt()
+    commits = follower.silver().filter(pc.field("op") == "COMMIT").sort_by("lsn")
+    assert commits["changes"].to_pylist() == [1, 2, 3, 4]
+    if server.flavor == "mariadb":  # MySQL's GTID events tell the time of day
+        assert [at.timestamp() for at in commits["commit_ts"].to_pylist()] == list(JUMPS)
 
 
 def test_a_rotation_without_events_and_then_a_purge_loses_nothing(server, proxy):
