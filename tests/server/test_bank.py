@@ -19,11 +19,12 @@ from tests.support.live import Running, is_alive_for
 from tests.support.servers import FLAVORS
 
 KILLS, KILLS_LONG = 2, 20
-SESSIONS, DDL_EVERY_S = 3, 4.0
+SESSIONS, DDL_EVERY_S = 3, 15.0
+"""Each DDL ends an epoch, and all tables have changed in each: one every 4 s takes more than an hour at the end."""
 
 
 @pytest.mark.long
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(3600)
 def test_at_every_syncpoint_the_sum_is_right(request, lake_dir, tmp_path, seed, is_long, spark):
     """The process is killed at random moments; a syncpoint at a given GTID set holds what the source held there."""
     server = request.getfixturevalue(FLAVORS[seed % 2])
