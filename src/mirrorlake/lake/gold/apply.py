@@ -95,7 +95,7 @@ class ApplyHop:
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
         """
         if half_way := self._log.open:
-            ahead = self._ahead(half_way.lsn_from, half_way.lsn_to)
+            ahead = self._ahead(half_way.lsn_from, half_way.lsn_to) if half_way.kind == DDL else []
             yield self._carry_out(half_way, ChangeReader(self._lake), ahead)
         self.answer_requests()
         silver = None if fresh else _silver(self._lake)

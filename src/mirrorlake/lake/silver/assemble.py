@@ -106,9 +106,9 @@ class AssembleHop:
             yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
         yield from map(self.assemble, self.pending())
-        taken = (answer for answer in self._answers[: self._n_answers] if answer.copy_id and answer.lsn > self.lsn)
-        for answer in sorted(taken, key=attrgetter("lsn")):  # behind the last event that there is
-            if self._comes_to(answer):
+        copies = (answer for answer in self._answers[: self._n_answers] if answer.copy_id)
+        for answer in sorted(copies, key=attrgetter("lsn")):  # one may stand behind the last event that there is
+            if answer.lsn > self.lsn and self._comes_to(answer):
                 yield self.assemble(EventRange(self.lsn, answer.lsn))
 
     def sees_answers(self) -> bool:
