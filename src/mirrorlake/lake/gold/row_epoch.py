@@ -41,6 +41,7 @@ from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
 from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
 from mirrorlake.lake.gold.register import DDL_IGNORED, INVALID_KEY, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import mirror_types
+from mirrorlake.lake.gold.versions import held_lsn
 
 MAX_THREADS = 4
 _REASONS = (
@@ -134,7 +135,8 @@ class RowEpochs:
             "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=invalid
         )
         if not key:
-            copies = net_copies_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes)
+            lsn_from = max(epoch.lsn_from, held_lsn(session, lake.names.mirror(entry.mirror_id)))
+            copies = net_copies_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
             return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
         mirror = lake.names.mirror(entry.mirror_id)
         if changes.n_changes:

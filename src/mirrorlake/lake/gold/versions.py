@@ -25,3 +25,11 @@ def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:
         if commit.note is None and commit.operation not in HARMLESS:
             return None
     return None
+
+
+def held_lsn(spark: SparkSession, mirror: str) -> int:
+    """Up to where the mirror holds its table's changes; -1: its history does not tell."""
+    for commit in read_commits(spark, mirror):
+        if commit.note and commit.note["lsn"] is not None and not commit.is_undone:
+            return commit.note["lsn"]
+    return -1
