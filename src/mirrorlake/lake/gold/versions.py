@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.delta.notes import read_commits, read_notes
 from mirrorlake.lake.delta.progress import HARMLESS
 
 
@@ -29,7 +29,5 @@ def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:
 
 def held_lsn(spark: SparkSession, mirror: str) -> int:
     """Up to where the mirror holds its table's changes; -1: its history does not tell."""
-    for commit in read_commits(spark, mirror):
-        if commit.note and commit.note["lsn"] is not None and not commit.is_undone:
-            return commit.note["lsn"]
-    return -1
+    told = (note["lsn"] for note, is_undone in read_notes(spark, mirror) if note["lsn"] is not None and not is_undone)
+    return next(told, -1)
