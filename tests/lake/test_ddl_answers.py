@@ -14,7 +14,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.replay import ReplayedTable, replay
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
-from tests.support.crash import carry_out_under_kills
+from tests.support.crash import SimulatedCrash, carry_out_under_kills, crash_at
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
@@ -113,6 +113,23 @@ def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_
         (name, "done", getpass.getuser()) for name in REFUSED
     ]
     assert [row["table"] for row in found["refused"]] == ["f"]
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+def test_a_table_without_a_key_goes_on_from_where_it_is_however_the_rest_is_cut(
+    refused, tmp_path, monkeypatch, commits
+):
+    run = refused.copied(tmp_path / "copy")
+    write_logs(run.logs, Log("mysql", ITEMS + MORE, metadata="MINIMAL", end="open"))
+    run.all_hops()
+    assert command(run, "skip", "shop.k").exit_code == 0
+    run.assemble()
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+        patch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", 4)
+        crash_at(patch, "mirrorlake.lake.gold.row_epoch.write_copies", "after", commits)
+        run.apply(epoch_changes=1)
+    run.apply()
+    assert gold(run)["k"] == AS_IN_SOURCE_LATER["k"]
 
 
 def test_an_answer_that_is_known_from_the_start_gives_the_same_rows(answered, tmp_path):
