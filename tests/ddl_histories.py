@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 
 from mirrorlake.lake.delta.session import open_session
+from tests.conftest import HUNDREDS_OF_LAKES
 from tests.support.ddl_histories import Comparison, apply_with_crashes, compare, keep_statements, write_histories
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS, Server, running_server
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args(arguments)
     print(f"--seed {given.seed}", flush=True)
-    spark = open_session("mirrorlake-ddl-histories")
+    spark = open_session("mirrorlake-ddl-histories", settings=HUNDREDS_OF_LAKES)
     has_failed = False
     for flavor in given.flavors:
         total = Comparison()
