@@ -1,4 +1,4 @@
-"""A string inside JSON text. Kernels return the address behind what was written, or NO_ROOM."""
+"""A string inside JSON text. Kernels return the address behind what was written, NO_ROOM or MALFORMED."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import numpy as np
 
 from mirrorlake.core.memory import kernel, peek_u8, poke_u8
 from mirrorlake.core.values.digits import write_byte
-from mirrorlake.core.values.kinds import NO_ROOM
+from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
+from mirrorlake.core.values.utf8 import is_utf8
 
 
 @kernel
 def write_quoted(p, n_bytes, o, limit):
+    if not is_utf8(p, n_bytes, 4):
+        return np.int64(MALFORMED)
     if o + n_bytes + 2 > limit:
         return NO_ROOM
     o = write_byte(o, 34)

@@ -14,6 +14,7 @@ from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16,
 from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.kinds import NO_ROOM
+from mirrorlake.core.values.utf8 import HIGH_BITS, is_ascii, is_utf8
 from mirrorlake.core.values.variant import put_string_header
 
 UTF8, TABLE, ASCII_TABLE, UCS2, UTF16, UTF16LE, UTF32 = range(7)
@@ -22,29 +23,6 @@ FORMS = {
     "utf16le": (UTF16LE, 0), "utf32": (UTF32, 0), "swe7": (TABLE, 0),
 }  # fmt: skip
 """The others are ASCII_TABLE."""
-
-_DONE, _WRONG, _ONE, _TWO, _THREE, _E0, _ED, _F0, _F4 = range(0, 54, 6)
-"""Within UTF-8: between characters, never again valid, so many bytes to come, and behind the first bytes that allow
-less than every second one."""
-_STEPS = (
-    (_DONE, 0x00, 0x7F, _DONE), (_DONE, 0xC2, 0xDF, _ONE), (_DONE, 0xE0, 0xE0, _E0), (_DONE, 0xE1, 0xEC, _TWO),
-    (_DONE, 0xED, 0xED, _ED), (_DONE, 0xEE, 0xEF, _TWO), (_DONE, 0xF0, 0xF0, _F0), (_DONE, 0xF1, 0xF3, _THREE),
-    (_DONE, 0xF4, 0xF4, _F4), (_ONE, 0x80, 0xBF, _DONE), (_TWO, 0x80, 0xBF, _ONE), (_THREE, 0x80, 0xBF, _TWO),
-    (_E0, 0xA0, 0xBF, _ONE), (_ED, 0x80, 0x9F, _ONE), (_F0, 0x90, 0xBF, _TWO), (_F4, 0x80, 0x8F, _TWO),
-)  # fmt: skip
-
-
-def _transitions() -> np.ndarray:
-    """uint64[256]: for each byte the next state of every state, 6 bits each, at the bit that is the state's number."""
-    found = [sum(_WRONG << state for state in range(0, 54, 6))] * 256
-    for state, first, last, then in _STEPS:
-        for byte in range(first, last + 1):
-            found[byte] += (then - _WRONG) << state
-    return np.array(found, np.uint64)
-
-
-_TRANSITIONS = _transitions()
-_HIGH_BITS = np.uint64(0x8080808080808080)
 
 
 @kernel
@@ -59,7 +37,7 @@ def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
     if o + n_utf8 + 5 > room_until:
         return NO_ROOM
     o = put_string_header(o, n_utf8)
-    if n_utf8 == n_bytes and form == ASCII_TABLE and _is_ascii(p, n_bytes):
+    if n_utf8 == n_bytes and form == ASCII_TABLE and is_ascii(p, n_bytes):
         copy_at(o, p, n_bytes)
         return o + n_bytes
     return _put_code_points(p, p + n_bytes, form, table, o)
@@ -67,7 +45,7 @@ def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
 
 @kernel
 def put_utf8(p, n_bytes, longest, o, room_until):
-    if not _is_utf8(p, n_bytes, longest):
+    if not is_utf8(p, n_bytes, longest):
         return put_binary(p, n_bytes, 0, o, room_until)
     if o + n_bytes + 5 > room_until:
         return NO_ROOM
@@ -77,37 +55,11 @@ def put_utf8(p, n_bytes, longest, o, room_until):
 
 
 @kernel
-def _is_ascii(p, n_bytes):
-    if n_bytes < 8:
-        bits = np.uint8(0)
-        for i in range(n_bytes):
-            bits |= peek_u8(p + i)
-        return bits < np.uint8(0x80)
-    word = peek_u64(p + n_bytes - 8)  # what the words from the start leave over, and some of them again
-    for i in range(n_bytes >> 3):
-        word |= peek_u64(p + 8 * i)
-    return word & _HIGH_BITS == 0
-
-
-@kernel
-def _is_utf8(p, n_bytes, longest):
-    """Whether these are whole characters of at most ``longest`` bytes in their shortest form, and no surrogates."""
-    if _is_ascii(p, n_bytes):
-        return True
-    state, highest = np.uint64(_DONE), np.uint8(0)
-    for i in range(n_bytes):
-        byte = peek_u8(p + i)
-        state = _TRANSITIONS[byte] >> state & np.uint64(63)
-        highest = max(highest, byte)
-    return state == np.uint64(_DONE) and (longest == 4 or longest == 3 and highest < np.uint8(0xF0))
-
-
-@kernel
 def _utf8_length(p, end, form, table):
     """Bytes of the text in UTF-8; -1 when it is no text."""
     total = np.int64(0)
     while p < end:
-        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
+        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & HIGH_BITS == 0:
             total += 8
             p += 8
             continue
@@ -121,7 +73,7 @@ def _utf8_length(p, end, form, table):
 @kernel
 def _put_code_points(p, end, form, table, o):
     while p < end:
-        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & _HIGH_BITS == 0:
+        if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & HIGH_BITS == 0:
             poke_u64(o, peek_u64(p))
             o += 8
             p += 8
