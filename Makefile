@@ -29,8 +29,9 @@ ddl-histories: setup  ## random DDL on real servers, each mirror compared with S
 torture: setup  ## a mixed workload with DDL: 500 crashes at any call on each server (CRASHES=N), then 120 SIGKILLs
 	$(pytest) tests/server/test_torture.py --long --crashes $(or $(CRASHES),500) -s
 	$(pytest) tests/server/test_live.py tests/server/test_connect.py --long -s
-fuzz: setup  ## a million damaged logs through the decoder (INPUTS=N)
-	$(run)python -m tests.fuzz_binlog --inputs $(or $(INPUTS),1000000)
+fuzz: setup  ## ten million damaged event groups through the kernels (INPUTS=N), a hundredth of it as whole logs
+	$(run)python -m tests.fuzz_binlog --events --inputs $(or $(INPUTS),10000000)
+	$(run)python -m tests.fuzz_binlog --inputs $$(($(or $(INPUTS),10000000) / 100))
 lint: setup  ## ruff and mypy
 	$(run)ruff check .
 	$(run)ruff format --check .

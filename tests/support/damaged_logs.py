@@ -7,14 +7,11 @@ faults when it is touched.
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -28,19 +25,18 @@ from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.xa import plan_xa
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.position import FIRST_EVENT_OFFSET
+from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.core.values import variant
 from mirrorlake.errors import RefusedError
-from tests.support.binlog_spec import Log
-from tests.support.binlog_writer import encode_logs
-from tests.support.histories import random_history
-from tests.support.partial_json import PartialJson
+from tests.support.guarded import Guarded
+from tests.support.seed_logs import WholeLog, whole_logs
+from tests.support.variant_check import PRIMITIVE_BYTES, first_broken
 
 HEADER = struct.Struct("<IBIIIH")
-_LOGS = Path(__file__).parents[1] / "cases" / "logs"
 _TYPES = [2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 23, 24, 25, 26, 29, 30, 31, 32, 33, 34, 35, 38, 39, 40, 42]
 _TYPES += [160, 161, 162, 163, 165, 166, 167, 168, 169, 170, 171, 172]
 _EDGES = (0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
-_PAGE = mmap.PAGESIZE
-_START = 4
 
 
 @dataclass
@@ -53,67 +49,55 @@ class Event:
 
 
 @dataclass(frozen=True)
-class SeedLog:
-    """groups: the events of each transaction or statement."""
+class Group:
+    """The events of a transaction or a statement, the first at ``start_pos``."""
 
+    start_pos: int
+    events: list[Event]
+
+
+@dataclass(frozen=True)
+class SeedLog:
     flavor: str
-    groups: list[list[Event]]
+    groups: list[Group]
+    timeline: Timeline
 
 
 @cache
 def seed_logs() -> list[SeedLog]:
-    """Logs of both servers, and written ones: with and without compression, of every type that the writer knows."""
-    logs = [_split(path.parent.name, path.read_bytes()) for path in sorted(_LOGS.glob("*/binlog.*"))]
-    for flavor in ("mysql", "mariadb"):
-        for seed, compression in ((1, False), (2, True)):
-            for encoded in encode_logs(random_history(seed, items=60).log(flavor, compression=compression)):
-                logs.append(_split(flavor, encoded.data))
-            if flavor == "mariadb":
-                log = random_history(seed, items=60).log(flavor, compression=compression, fragment_bytes=100)
-                logs += [_split(flavor, encoded.data) for encoded in encode_logs(log)]
-            if flavor == "mysql":
-                items = PartialJson(Random(seed)).items
-                logs += [_split(flavor, e.data) for e in encode_logs(Log(flavor, items, compression=compression))]
-    return [log for log in logs if log.groups]
+    return [log for log in map(_split, whole_logs()) if log.groups]
 
 
 def logs_with(event: int) -> list[SeedLog]:
     """Of each log the groups that hold an event of this type."""
-    logs = seed_logs()
-    chosen = [SeedLog(log.flavor, [g for g in log.groups if any(e.kind == event for e in g)]) for log in logs]
+    chosen = [
+        replace(log, groups=[g for g in log.groups if any(e.kind == event for e in g.events)]) for log in seed_logs()
+    ]
     return [log for log in chosen if log.groups]
 
 
-def _split(flavor: str, data: bytes) -> SeedLog:
-    groups: list[list[Event]] = []
-    offset = _START
+def _split(whole: WholeLog) -> SeedLog:
+    groups: list[Group] = []
+    offset, data = FIRST_EVENT_OFFSET, whole.data
     while offset < len(data):
         timestamp, kind, server_id, length, _, flags = HEADER.unpack_from(data, offset)
         body = data[offset + HEADER.size : offset + length - 4]
         if kind in (33, 34, 42, 162) or not groups:
-            groups.append([])
-        groups[-1].append(Event(timestamp, kind, server_id, flags, body))
+            groups.append(Group(offset, []))
+        groups[-1].events.append(Event(timestamp, kind, server_id, flags, body))
         offset += length
-    return SeedLog(flavor, groups[1:])
+    return SeedLog(whole.flavor, groups[1:], whole.timeline)
 
 
-class Guarded:
-    """Memory whose last byte lies before a page that nobody may touch."""
+@dataclass(frozen=True)
+class DamagedLog:
+    """data: contiguous events from ``start_pos`` of the log on. timeline: of the log before it was damaged."""
 
-    def __init__(self, n_bytes: int):
-        self._size = -(-n_bytes // _PAGE) * _PAGE + _PAGE
-        self._map = mmap.mmap(-1, self._size)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mprotect(ctypes.c_void_p(address + self._size - _PAGE), _PAGE, 0):
-            raise OSError(ctypes.get_errno(), "mprotect")
-
-    def last(self, n_bytes: int) -> np.ndarray:
-        """The last bytes before the page, as uint8; the same memory every time."""
-        end = self._size - _PAGE
-        if n_bytes > end:
-            raise MemoryError(n_bytes)
-        return np.frombuffer(self._map, np.uint8, end)[end - n_bytes :]
+    flavor: str
+    start_pos: int
+    data: bytes
+    has_checksum: bool
+    timeline: Timeline
 
 
 class Arena:
@@ -150,19 +134,19 @@ class Arena:
 _plain_empty = rows.ChangeArrays.empty
 
 
-def damaged(random: Random, logs: list[SeedLog], event: int | None = None) -> tuple[str, bytes, bool]:
-    """(flavor, contiguous events, do they have checksums): a few groups of one log, damaged; mostly in events of type
-    ``event``."""
+def damaged(random: Random, logs: list[SeedLog], event: int | None = None) -> DamagedLog:
+    """A few groups of one log, damaged; mostly in events of type ``event``."""
     log = random.choice(logs)
     first = random.randrange(len(log.groups))
     events = [
         Event(e.timestamp, e.kind, e.server_id, e.flags, e.body)
         for group in log.groups[first : first + random.randint(1, 6)]
-        for e in group
+        for e in group.events
     ]
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
         _damage(random, events, log, event if event is not None and random.random() < 0.8 else None)
-    return log.flavor, *_framed(random, events)
+    start_pos = log.groups[first].start_pos
+    return DamagedLog(log.flavor, start_pos, *_framed(random, events, start_pos), log.timeline)
 
 
 def _damage(random: Random, events: list[Event], log: SeedLog, event: int | None) -> None:
@@ -184,7 +168,7 @@ def _damage(random: Random, events: list[Event], log: SeedLog, event: int | None
         other = random.randrange(len(events))
         events[i], events[other] = events[other], events[i]
     else:
-        events[i:] = [Event(**vars(e)) for e in random.choice(log.groups)]
+        events[i:] = [Event(**vars(e)) for e in random.choice(log.groups).events]
 
 
 def _damaged_body(random: Random, body: bytes, log: SeedLog) -> bytes:
@@ -206,37 +190,38 @@ def _damaged_body(random: Random, body: bytes, log: SeedLog) -> bytes:
     elif kind < 0.93:
         changed[at:at] = random.randbytes(random.randint(1, 9))
     else:
-        other = random.choice(random.choice(log.groups)).body
+        other = random.choice(random.choice(log.groups).events).body
         cut = random.randrange(len(other) + 1)
         changed[at:] = other[cut:]
     return bytes(changed)
 
 
-def _framed(random: Random, events: list[Event]) -> tuple[bytes, bool]:
+def _framed(random: Random, events: list[Event], start_pos: int) -> tuple[bytes, bool]:
     """Headers and checksums that fit; the length field of one header may be wrong."""
     has_checksum, wrong = random.random() < 0.5, random.randrange(len(events)) if random.random() < 0.02 else -1
     out = bytearray()
     for i, e in enumerate(events):
         length = HEADER.size + len(e.body) + 4 * has_checksum
         stated = random.choice((*_EDGES, length + random.randint(-30, 30))) & 0xFFFFFFFF if i == wrong else length
-        log_pos = random.choice((0, _START + len(out) + length))
+        log_pos = random.choice((0, start_pos + len(out) + length))
         raw = HEADER.pack(e.timestamp, e.kind, e.server_id, stated, log_pos, e.flags) + e.body
         out += raw + struct.pack("<I", zlib.crc32(raw)) if has_checksum else raw
     return bytes(out), has_checksum
 
 
-def outcomes(arena: Arena, flavor: str, data: bytes, has_checksum: bool) -> Iterator[str]:
+def outcomes(arena: Arena, log: DamagedLog) -> Iterator[str]:
     """Decode; the code of the refusal, or the op of every row. Any other exception is a defect."""
     rows.ChangeArrays.empty = arena.change_arrays
     try:
-        buf = arena.block(data)
-        events, _ = index_events(buf, 0, len(data))
-        block = EventBlock("binlog.000001", _START, buf, events, has_checksum)
-        reader = LogReader(block.position(0) if len(events) else None, parse_gtid_set(flavor, ""))
+        buf = arena.block(log.data)
+        events, _ = index_events(buf, 0, len(log.data))
+        block = EventBlock("binlog.000001", log.start_pos, buf, events, log.has_checksum)
+        reader = LogReader(block.position(0) if len(events) else None, parse_gtid_set(log.flavor, ""))
         chunks = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in reader.read([block])]
-        assembler = Assembler(flavor, rows_per_batch=256, image_bytes=arena.image_bytes)
+        assembler = Assembler(log.flavor, log.timeline, rows_per_batch=256, image_bytes=arena.image_bytes)
         for batch in assembler.assemble(arena.guarded_raw(chunk) for chunk in chunks):
             batch.validate(full=True)
+            _check_images(batch)
             yield from batch.column("op").to_pylist()
         plan_xa(open_events(chunks), {})
     except RefusedError as error:
@@ -245,9 +230,28 @@ def outcomes(arena: Arena, flavor: str, data: bytes, has_checksum: bool) -> Iter
         rows.ChangeArrays.empty = _plain_empty
 
 
+def _check_images(batch: pa.RecordBatch) -> None:
+    for side in ("before", "after"):
+        column = batch.column(side)
+        value = column.field("value")
+        _, offsets, data = value.buffers()
+        ends = np.frombuffer(offsets, np.int32)[value.offset : value.offset + len(value) + 1]
+        n_names = np.array([_n_names(text) for text in column.field("metadata").to_pylist()], np.int64)
+        is_image = column.is_valid().to_numpy(zero_copy_only=False)
+        if first_broken(data.address if data else 0, ends, n_names, is_image, PRIMITIVE_BYTES.ctypes.data) >= 0:
+            raise AssertionError(f"{side}: an image that is no whole VARIANT")
+
+
+@cache
+def _n_names(metadata: bytes) -> int:
+    return len(variant.decode_metadata(metadata)) if metadata else 0
+
+
 @cache
 def compile_kernels() -> None:
     """By decoding undamaged logs: a child that is forked afterwards has them, and its time is that of its inputs."""
     for log in seed_logs():
-        data, has_checksum = _framed(Random(1), [event for group in log.groups for event in group])
-        list(outcomes(Arena(), log.flavor, data, has_checksum))
+        events = [event for group in log.groups for event in group.events]
+        start_pos = log.groups[0].start_pos
+        whole = DamagedLog(log.flavor, start_pos, *_framed(Random(1), events, start_pos), log.timeline)
+        list(outcomes(Arena(), whole))

@@ -150,8 +150,10 @@ _CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
 
 
 def _cache(function: Any) -> _Cache | None:
-    """None: the folder cannot be written, and kernels are compiled in memory. Numba would then take another folder,
-    where it cannot know what is out of date."""
+    """None: the folder cannot be written, or is not for this function, which is none of the package's; then kernels are
+    compiled in memory. Numba would take another folder, where it cannot know what is out of date."""
+    if not Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent):
+        return None
     _CONFIG.CACHE_DIR, others = _CACHE_FOLDER, _CONFIG.CACHE_DIR
     try:
         found = _Cache(function)

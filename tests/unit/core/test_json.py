@@ -114,10 +114,15 @@ def test_any_damage_is_shown_as_something_or_malformed_but_reads_and_writes_with
             damaged[random.randrange(len(damaged))] = random.choice(
                 (0, 1, 2, 3, 12, 15, 127, 255, random.randrange(256))
             )
-        try:
-            assert shown(bytes(damaged)) not in ("", NO_ROOM)
-        except UnicodeDecodeError:
-            pass
+        assert shown(bytes(damaged)) not in ("", NO_ROOM)
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"aaaaaaaaa\x80"], ids=bytes.hex)
+@pytest.mark.parametrize("is_key", [False, True])
+def test_a_string_that_is_no_utf8_is_malformed(text, is_key):
+    whole = "x" * len(text)
+    document = encode_json({whole: 1} if is_key else [whole])
+    assert shown(document.replace(whole.encode(), text)) == MALFORMED
 
 
 def test_members_that_share_a_value_cannot_grow_without_limit():
