@@ -16,7 +16,7 @@ from tests.support.random_tables import quoted
 from tests.support.server_silver import silver_of
 from tests.support.silver_rows import silver_rows
 
-TABLES, TABLES_LONG, TABLES_PER_LOG = 40, 600, 40
+TABLES, TABLES_LONG, TABLES_PER_LOG = 40, 3000, 40
 DATABASE = "random_tables"
 _COMPRESS = "SET column_compression_threshold = 8, column_compression_zlib_wrap = "
 _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")
