@@ -12,6 +12,7 @@ given the files; the server's own CPU time does not count.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -100,9 +101,11 @@ def python_replication(folder: Path, passes: int) -> list[Pass]:
     if not home.exists():
         install = [sys.executable, "-m", "pip", "install", "-q", "--target", home, PYTHON_REPLICATION]
         subprocess.run(install, check=True)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    rows = manifest["base_rows"] + manifest["row_changes"]
     with _server_with(folder) as (port, first_file):
         env = os.environ | {"PYTHONPATH": str(home)}
-        return _passes(sys.executable, SOURCES / "python_replication.py", 1, port, first_file, env=env)
+        return _passes(sys.executable, SOURCES / "python_replication.py", 1, port, first_file, rows, env=env)
 
 
 @contextmanager

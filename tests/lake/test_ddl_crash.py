@@ -4,18 +4,57 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.binlog_spec import Log
+from tests.support.binlog_spec import Delete, Insert, Log, Transaction
+from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash, crash_after_each_commit
-from tests.support.ddl_log import ITEMS, N_STEPS, check_every_ddl_once
+from tests.support.ddl_log import ITEMS, N_STEPS, PARTITIONS, check_every_ddl_once, ddl, ddl_steps, table
 from tests.support.lake_runs import LakeRun
 
-
-@pytest.fixture
-def run(spark, tmp_path) -> LakeRun:
-    return LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
+ROUNDS = 20
 
 
-def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
+def test_a_kill_behind_every_commit_changes_nothing(spark, tmp_path, monkeypatch):
+    run = LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
+    assert apply_with_kills(run, monkeypatch) > N_STEPS
+    check_every_ddl_once(run)
+
+
+@pytest.mark.long
+def test_exchanges_and_rename_circles_are_killed_twenty_times_at_each_step(spark, tmp_path, monkeypatch):
+    items, tables = exchanges_and_circles()
+    run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
+    assert apply_with_kills(run, monkeypatch) > 10 * ROUNDS
+    assert run.gold() == {("shop", name): [canonical_row(row) for row in rows] for name, rows in tables.items()}
+    made = ddl_steps(run)
+    assert len(set(made)) == len(made) == len(tables) + 2 * ROUNDS
+    executed = run.spark.table(run.lake.names.control_barriers).where("phase = 'executed'").select("lsn", "kind")
+    kinds = [row.kind for row in executed.distinct().orderBy("lsn").collect()]
+    assert (
+        kinds
+        == ["compared"] * len(tables) + ["self-inverse", "registered"] * ROUNDS
+        == [row.kind for row in executed.orderBy("lsn").collect()]
+    )
+
+
+def exchanges_and_circles() -> tuple[list, dict[str, list[dict]]]:
+    """The log, and the rows of its tables at the end. A row comes before each DDL, so that no two states are equal."""
+    items = [ddl("create database shop"), ddl(f"create table p (id int primary key, v int) {PARTITIONS}")]
+    items += [ddl(f"create table {name} (id int primary key, v int)") for name in "xab"]
+    rows: dict[str, list[dict]] = {name: [] for name in "pxab"}
+    for n in range(ROUNDS):
+        for name, statements, swapped in (
+            ("p", ["alter table p exchange partition low with table x"], "px"),
+            ("a", ["rename table a to t, b to a, t to b"], "ab"),
+        ):
+            replaced = [Delete(table(name, "id", "v"), rows[name][:1])] if len(rows[name]) > 5 else []
+            rows[name] = [*rows[name][len(replaced) :], {"id": n % 10, "v": n}]
+            items += [Transaction([*replaced, Insert(table(name, "id", "v"), rows[name][-1:])]), *map(ddl, statements)]
+            rows[swapped[0]], rows[swapped[1]] = rows[swapped[1]], rows[swapped[0]]
+    return items, {name: sorted(found, key=lambda row: row["id"]) for name, found in rows.items()}
+
+
+def apply_with_kills(run: LakeRun, monkeypatch) -> int:
+    """Gold, killed behind each of its commits; how often that was."""
     kills = 0
     monkeypatch.setattr("mirrorlake.lake.gold.ddl_epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
     crash_after_each_commit(monkeypatch, run.folder)
@@ -25,5 +64,4 @@ def test_a_kill_behind_every_commit_changes_nothing(run, monkeypatch):
             break
         except SimulatedCrash:
             kills += 1
-    check_every_ddl_once(run)
-    assert kills > N_STEPS
+    return kills

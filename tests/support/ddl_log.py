@@ -106,15 +106,13 @@ def check_every_ddl_once(run: LakeRun) -> None:
     }
     assert Counter(row.kind for row in ledger if row.phase == "prepared") == {DdlClass.SELF_INVERSE.value: 4}
     assert len({(row.lsn, row.phase) for row in ledger}) == len(ledger)
-    made = [step for mirror_id in _mirrors(run) for step in _ddl_steps(run, mirror_id)]
+    made = ddl_steps(run)
     assert len(set(made)) == len(made) == N_STEPS
 
 
-def _mirrors(run: LakeRun) -> list[str]:
+def ddl_steps(run: LakeRun) -> list[tuple[str, int, int]]:
+    """(mirror, lsn of the DDL, number of the step) of every commit that a DDL made on a mirror."""
     rows = run.spark.table(run.lake.names.control_tables).where("mirror_id IS NOT NULL")
-    return sorted(row.mirror_id for row in rows.select("mirror_id").distinct().collect())
-
-
-def _ddl_steps(run: LakeRun, mirror_id: str) -> list[tuple]:
-    notes = (note for note, _ in read_notes(run.spark, run.lake.names.mirror(mirror_id)))
-    return [(mirror_id, n["payload"]["ddl_lsn"], n["payload"]["step"]) for n in notes if "ddl_lsn" in n["payload"]]
+    mirrors = sorted(row.mirror_id for row in rows.select("mirror_id").distinct().collect())
+    notes = ((mirror, note) for mirror in mirrors for note, _ in read_notes(run.spark, run.lake.names.mirror(mirror)))
+    return [(m, n["payload"]["ddl_lsn"], n["payload"]["step"]) for m, n in notes if "ddl_lsn" in n["payload"]]
