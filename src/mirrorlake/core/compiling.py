@@ -12,9 +12,11 @@ inner part, so setup.py names the versions that were tried.
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,42 @@ JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
 VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
 """What is called by its address: six numbers -> two."""
 
-_OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+_OPTIONS = {
+    "nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True,
+    "_nrt": False,  # kernels make no arrays: nothing counts references
+}  # fmt: skip
+_NOT_FOR_PYTHON = {"no_cpython_wrapper": True}
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """What compiling allocates stays; to look for cycles in it, again and again, takes a tenth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _TypingContext:
+    """Numba's, which would find out anew at each call and operator which of many implementations takes the types."""
+
+    _found: dict[tuple, Any] = {}
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, args: Any, keywords: Any) -> Any:
+        key = function, tuple(args), tuple(keywords.items())
+        found = self._found.get(key) or self._context.resolve_function_type(function, args, keywords)
+        if found is not None:
+            self._found[key] = found
+        return found
 
 
 class _Library(JITCodeLibrary):
@@ -68,7 +105,7 @@ def _with_parts(libraries: list) -> list:
     return list(found)
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _LowerPart(typed_passes.NativeLowering):
     _name = "lower_part"
 
@@ -83,7 +120,7 @@ class _LowerPart(typed_passes.NativeLowering):
         return True
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _LowerPiece(typed_passes.NativeLowering):
     _name = "lower_piece"
 
@@ -97,6 +134,9 @@ class _PartCompiler(CompilerBase):
     """The passes that kernels need, of all that Numba has."""
 
     lowering: type = _LowerPart
+
+    def __init__(self, typing_context: Any, *others: Any) -> None:
+        super().__init__(_TypingContext(typing_context), *others)
 
     def define_pipelines(self) -> list[PassManager]:
         passes = PassManager("kernel")
@@ -121,6 +161,12 @@ class _PartDispatcher(registry.CPUDispatcher):
         return super().get_call_template([types.unliteral(kind) for kind in args], kws)
 
 
+class _PieceDispatcher(registry.CPUDispatcher):
+    def compile(self, sig: Any) -> Any:
+        with _no_garbage_collection():
+            return super().compile(sig)
+
+
 class _Cache(FunctionCache):
     """A folder that cannot be read or written is as good as none."""
 
@@ -132,6 +178,13 @@ class _Cache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+class _AddressCache(_Cache):
+    """Of pieces that Python cannot call."""
+
+    def _index_key(self, *args: Any) -> tuple:
+        return "by address", *super()._index_key(*args)
 
 
 def _cache_folder() -> str:
@@ -149,14 +202,14 @@ def _cache_folder() -> str:
 _CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
 
 
-def _cache(function: Any) -> _Cache | None:
+def _cache(function: Any, kind: type[_Cache]) -> _Cache | None:
     """None: the folder cannot be written, or is not for this function, which is none of the package's; then kernels are
     compiled in memory. Numba would take another folder, where it cannot know what is out of date."""
     if not Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent):
         return None
     _CONFIG.CACHE_DIR, others = _CACHE_FOLDER, _CONFIG.CACHE_DIR
     try:
-        found = _Cache(function)
+        found = kind(function)
     except (RuntimeError, OSError):
         return None
     finally:
@@ -164,14 +217,21 @@ def _cache(function: Any) -> _Cache | None:
     return found if Path(found.cache_path).is_relative_to(_CACHE_FOLDER) else None
 
 
+def _piece(function: Any, options: dict[str, bool], cache_kind: type[_Cache]) -> Any:
+    piece: Any = _PieceDispatcher(function, targetoptions=options, pipeline_class=_PieceCompiler)
+    cache = _cache(function, cache_kind)
+    if cache is not None:
+        piece._cache = cache
+    return piece
+
+
 class Kernel:
     """A function that kernels call and Python may call."""
 
     def __init__(self, function: Any) -> None:
         functools.update_wrapper(self, function)
-        options = _OPTIONS | {"no_cpython_wrapper": True}
         self._function = function
-        self._part = _PartDispatcher(function, targetoptions=options, pipeline_class=_PartCompiler)
+        self._part = _PartDispatcher(function, targetoptions=_OPTIONS | _NOT_FOR_PYTHON, pipeline_class=_PartCompiler)
         self._numba_type_ = self._part._numba_type_  # by which Numba knows what a kernel calls
 
     def __call__(self, *args: Any) -> Any:
@@ -179,17 +239,17 @@ class Kernel:
 
     @functools.cached_property
     def _piece(self) -> Any:
-        piece: Any = registry.CPUDispatcher(self._function, targetoptions=_OPTIONS, pipeline_class=_PieceCompiler)
-        cache = _cache(self._function)
-        if cache is not None:
-            piece._cache = cache
-        return piece
+        return _piece(self._function, _OPTIONS, _Cache)
+
+    @functools.cached_property
+    def _piece_by_address(self) -> Any:
+        return _piece(self._function, _OPTIONS | _NOT_FOR_PYTHON, _AddressCache)
 
     @functools.cached_property
     def address(self) -> int:
         """Of the machine code of a ``VALUE_KERNEL``."""
-        self._piece.compile(VALUE_KERNEL)
-        done = self._piece.overloads[VALUE_KERNEL.args]
+        self._piece_by_address.compile(VALUE_KERNEL)
+        done = self._piece_by_address.overloads[VALUE_KERNEL.args]
         return done.library.get_pointer_to_function(done.fndesc.llvm_func_name)
 
 
