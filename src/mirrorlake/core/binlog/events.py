@@ -15,7 +15,7 @@ import numpy as np
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
 from mirrorlake.core.binlog.query_text import decode_statement
-from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
+from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import (
     EXPLICIT_TIMESTAMPS_FLAG,
     STATUS_VAR_BYTES,
@@ -256,13 +256,14 @@ def original_commit_us(body: bytes) -> int | None:
 
 def parse_tagged_gtid(body: bytes) -> MysqlGtid:
     """Layout: ``tagged_gtid``."""
-    buf, uuid = np.frombuffer(body + b"\0", np.uint8), np.zeros(16, np.uint8)
+    buf, parts = np.frombuffer(body + b"\0", np.uint8), np.zeros(PARTS_ITEMS, np.int64)
     start = buf.ctypes.data
-    number, tag, tag_bytes, commit_us = read_tagged_gtid(start, start + len(body), uuid.ctypes.data)
+    number, commit_us = read_tagged_gtid(start, start + len(body), parts.ctypes.data, 0, 0, 0)
     if number < 1:
         raise RefusedError("log-event", "malformed GTID_TAGGED event")
-    text = body[tag - start : tag - start + tag_bytes].decode("ascii", "replace")
-    source = str(UUID(bytes=uuid.tobytes())) + (f":{text}" if text else "")
+    tag = int(parts[TAG]) - start
+    text = body[tag : tag + int(parts[TAG_BYTES])].decode("ascii", "replace")
+    source = str(UUID(bytes=parts.tobytes()[:16])) + (f":{text}" if text else "")
     return MysqlGtid(source, int(number), int(commit_us))
 
 

@@ -21,8 +21,8 @@ from mirrorlake.core.binlog.row_image import (
     put_partial_image,
     put_whole_image,
 )
-from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.binlog.transactions import query_kind, query_text_start
+from mirrorlake.core.compiling import call_at
 from mirrorlake.core.memory import (
     item_i64,
     item_u32,
@@ -53,11 +53,11 @@ transaction that changed rows; its bytes do not add up."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
 # event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
-# PLAIN_AFTER_IMAGE: the address of that kernel, if there are events of PARTIAL_UPDATE_ROWS.
+# PLAIN_AFTER_IMAGE, READ_TAGGED_GTID: the addresses of these kernels, if there are events that need them.
 (
     NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, NOTE,
-    PLAIN_AFTER_IMAGE, STATE_SIZE,
-) = range(13)  # fmt: skip
+    PLAIN_AFTER_IMAGE, READ_TAGGED_GTID, STATE_SIZE,
+) = range(14)  # fmt: skip
 NO_NOTE, EARLIER_NOTE = -1, -2
 
 _V2_FIRST = 30
@@ -118,10 +118,10 @@ class ChangeArrays(NamedTuple):
 
 
 @kernel
-def _commit_time_us(start, end, event_type, timestamp):
+def _commit_time_us(start, end, event_type, timestamp, state):
     """MySQL 8 logs microseconds behind the 42 fixed bytes of a GTID event (low 55 bits); else the header's second."""
     if event_type == 42:
-        return read_tagged_gtid(start + 19, end, np.int64(0))[3]
+        return call_at(state[READ_TAGGED_GTID], start + 19, end, 0, 0, 0, 0)[1]
     if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
         at = start + 19 + 42
         middle, high = np.uint64(peek_u16(at + 4)), np.uint64(peek_u8(at + 6) & np.uint8(0x7F))
@@ -292,7 +292,7 @@ def decode_events(n_events, events, slots, columns, partial, state, rows):
         if end < start + 19:
             return MALFORMED_EVENT
         if kind == 33 or kind == 34 or kind == 42 or kind == 162:
-            state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i))
+            state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i), state)
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
             state[NOTE] = NO_NOTE

@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, poke_u8
+from mirrorlake.core.memory import kernel, peek_u8, poke_u8, poke_u64
 
 MAX_TAG_BYTES = 32
+
+TAG, TAG_BYTES, PARTS_ITEMS = range(2, 5)
+"""int64[PARTS_ITEMS], what ``read_tagged_gtid`` fills: the uuid's 16 bytes, the address of the tag, its length."""
 
 
 @kernel
@@ -47,39 +50,43 @@ def _signed(value):
 
 
 @kernel
-def read_tagged_gtid(start, end, uuid):
-    """Read the body at addresses start..end; ``uuid``: address of 16 bytes, filled; 0: not wanted.
+def read_tagged_gtid(start, end, parts, _d, _e, _f):
+    """Read the body at addresses start..end. parts: the address of what is filled; 0: not wanted.
 
-    Returns (transaction number, -1 when the bytes do not add up; address of the tag; its bytes; commit time in
-    microseconds).
+    Returns (transaction number, -1 when the bytes do not add up; commit time in microseconds). Few logs have such
+    events: it is a ``VALUE_KERNEL``, to be called by its address, with half of its arguments.
     """
+    malformed = np.int64(-1), np.int64(0)
     number, tag, tag_bytes, commit_us = np.int64(-1), start, np.int64(0), np.int64(0)
     p, _ = _varying(start, end)
     p, n_bytes = _varying(p, end)
     p, _ = _varying(p, end)
     if p < 0 or n_bytes != np.uint64(end - start):
-        return np.int64(-1), start, np.int64(0), np.int64(0)
+        return malformed
     last_field = np.int64(-1)
     while p < end and last_field < 6:
         p, field = _varying(p, end)
         if p < 0 or np.int64(field) <= last_field:
-            return np.int64(-1), start, np.int64(0), np.int64(0)
+            return malformed
         last_field = np.int64(field)
         if last_field > 6:
             break
         for k in range(16 if last_field == 1 else 1):
             p, value = _varying(p, end)
-            if last_field == 1 and uuid != 0:
-                poke_u8(uuid + k, np.uint8(value & np.uint64(255)))
+            if last_field == 1 and parts != 0:
+                poke_u8(parts + k, np.uint8(value & np.uint64(255)))
         if last_field == 2:
             number = _signed(value)
         elif last_field == 3:
             tag, tag_bytes = p, np.int64(value)
             if p < 0 or tag_bytes < 0 or tag_bytes > 32 or p + tag_bytes > end:
-                return np.int64(-1), start, np.int64(0), np.int64(0)
+                return malformed
             p += tag_bytes
         elif last_field == 6:
             commit_us = np.int64(value & np.uint64(0x7FFFFFFFFFFFFF))
         if p < 0:
-            return np.int64(-1), start, np.int64(0), np.int64(0)
-    return number, tag, tag_bytes, commit_us
+            return malformed
+    if parts != 0:
+        poke_u64(parts + 8 * TAG, tag)
+        poke_u64(parts + 8 * TAG_BYTES, tag_bytes)
+    return number, commit_us

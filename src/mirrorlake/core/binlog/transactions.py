@@ -26,19 +26,34 @@ A MariaDB GTID without the standalone flag replaces BEGIN: it goes straight to *
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
-from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, read_tagged_gtid
+from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
+from mirrorlake.core.compiling import address_of, call_at
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
-from mirrorlake.core.memory import kernel, load_u8, load_u32, load_u64, peek_u8, peek_u16, peek_u64
+from mirrorlake.core.memory import (
+    addresses,
+    copy_at,
+    item_i64,
+    item_u32,
+    kernel,
+    peek_u8,
+    peek_u16,
+    peek_u32,
+    peek_u64,
+    poke_u8,
+    poke_u32,
+    poke_u64,
+)  # fmt: skip
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
 
 IDLE, OPENED, INSIDE = 0, 1, 2
-_TAGGED = 42
 _MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
 
 # How an event moves the state; one entry per event type in EVENT_ROLES.
@@ -177,86 +192,109 @@ def query_kind(text, end):
     return 3 if _starts_with(text, end, 8, _XA_START) else 0
 
 
+class _EventArrays(NamedTuple):
+    """Of ``EventIndex``."""
+
+    offset: np.ndarray
+    event_type: np.ndarray
+    length: np.ndarray
+    flags: np.ndarray
+    lsn: np.ndarray
+
+
+class _GroupArrays(NamedTuple):
+    """Of ``Groups``."""
+
+    tx_lsn: np.ndarray
+    is_boundary: np.ndarray
+    gtid_index: np.ndarray
+    gtid_text: np.ndarray
+    gtid_offsets: np.ndarray
+    gtid_event: np.ndarray
+
+
 @kernel
 def _hex_digit(value):
-    return np.uint8(48 + value) if value < 10 else np.uint8(87 + value)
+    return 48 + value if value < 10 else 87 + value
 
 
 @kernel
-def _put_decimal(out, p, value):
+def _put_decimal(o, value):
     digits = 1
     rest = value
     while rest >= np.uint64(10):
         rest //= np.uint64(10)
         digits += 1
     for k in range(digits):
-        out[p + digits - 1 - k] = np.uint8(48 + value % np.uint64(10))
+        poke_u8(o + digits - 1 - k, np.uint64(48) + value % np.uint64(10))
         value //= np.uint64(10)
-    return p + digits
+    return o + digits
 
 
 @kernel
-def _put_uuid(out, p, uuid):
+def _put_uuid(o, uuid):
     """uuid: address of 16 bytes."""
     for k in range(16):
         if k == 4 or k == 6 or k == 8 or k == 10:
-            out[p] = 45
-            p += 1
+            poke_u8(o, 45)
+            o += 1
         byte = peek_u8(uuid + k)
-        out[p] = _hex_digit(byte >> 4)
-        out[p + 1] = _hex_digit(byte & 15)
-        p += 2
-    out[p] = 58
-    return p + 1
+        poke_u8(o, _hex_digit(byte >> 4))
+        poke_u8(o + 1, _hex_digit(byte & 15))
+        o += 2
+    poke_u8(o, 58)
+    return o + 1
 
 
 @kernel
-def _put_mysql_gtid(out, p, body):
+def _put_mysql_gtid(o, body):
     """flags u8, source uuid 16 bytes, transaction number i64 -> ``uuid:number``"""
-    return _put_decimal(out, _put_uuid(out, p, body + 1), peek_u64(body + 17))
+    return _put_decimal(_put_uuid(o, body + 1), peek_u64(body + 17))
 
 
 @kernel
-def _put_tagged_gtid(out, p, body, end, uuid):
-    """-> ``uuid:tag:number``; -1 when the bytes do not add up. uuid: address of 16 bytes to use."""
-    number, tag, tag_bytes, _ = read_tagged_gtid(body, end, uuid)
+def _put_tagged_gtid(o, body, end, reader, parts):
+    """-> ``uuid:tag:number``; -1 when the bytes do not add up. parts: address of what ``reader`` fills."""
+    number = call_at(reader, body, end, parts, 0, 0, 0)[0]
     if number < 1:
         return np.int64(-1)
-    p = _put_uuid(out, p, uuid)
-    for k in range(tag_bytes):
-        out[p + k] = peek_u8(tag + k)
+    o = _put_uuid(o, parts)
+    tag_bytes = item_i64(parts, TAG_BYTES)
     if tag_bytes:
-        p += tag_bytes
-        out[p] = 58
-        p += 1
-    return _put_decimal(out, p, np.uint64(number))
+        copy_at(o, item_i64(parts, TAG), tag_bytes)
+        poke_u8(o + tag_bytes, 58)
+        o += tag_bytes + 1
+    return _put_decimal(o, np.uint64(number))
 
 
 @kernel
-def _put_mariadb_gtid(out, p, buf, event):
+def _put_mariadb_gtid(o, event):
     """sequence u64, domain u32, and the server id of the header -> ``domain-server-sequence``"""
-    p = _put_decimal(out, p, np.uint64(load_u32(buf, event + 19 + 8)))
-    out[p] = 45
-    p = _put_decimal(out, p + 1, np.uint64(load_u32(buf, event + 5)))
-    out[p] = 45
-    return _put_decimal(out, p + 1, load_u64(buf, event + 19))
+    o = _put_decimal(o, np.uint64(peek_u32(event + 19 + 8)))
+    poke_u8(o, 45)
+    o = _put_decimal(o + 1, np.uint64(peek_u32(event + 5)))
+    poke_u8(o, 45)
+    return _put_decimal(o + 1, peek_u64(event + 19))
 
 
 @kernel
 def _assign(
-    buf, address, offset, event_type, length, flags, trailer, roles, lsn, state, tx_lsn, gtid, first_gtid,
-    tx_lsns, is_boundary, gtid_index, gtid_text, gtid_offsets, gtid_event, uuid,
+    n_events, buf, events, trailer, roles, state, tx_lsn, gtid, first_gtid, groups, tagged_reader, tagged_parts
 ):  # fmt: skip
-    """Returns (error, event, state, tx_lsn, gtid, number of gtids)."""
+    """events, groups: addresses of ``_EventArrays`` and ``_GroupArrays``. tagged_*: see ``_put_tagged_gtid``.
+
+    Returns (error, event, state, tx_lsn, gtid, number of gtids).
+    """
     n_gtids = first_gtid
-    for i in range(offset.shape[0]):
-        start = offset[i]
-        end = start + length[i] - trailer
-        role = roles[event_type[i]]
+    for i in range(n_events):
+        start = buf + item_i64(events.offset, i)
+        end = start + item_i64(events.length, i) - trailer
+        kind, lsn = np.int64(peek_u8(events.event_type + i)), item_i64(events.lsn, i)
+        role = peek_u8(roles + kind)
         ends_group = False
         if end < start + 19:
             return 4, i, state, tx_lsn, gtid, n_gtids
-        if role == 0 and not flags[i] & np.uint16(0x80):
+        if role == 0 and not peek_u16(events.flags + 2 * i) & 0x80:
             return 3, i, state, tx_lsn, gtid, n_gtids
         if role == 7:
             return 3, i, state, tx_lsn, gtid, n_gtids
@@ -267,48 +305,48 @@ def _assign(
         elif role == 2 or role == 3:
             if state != 0:
                 return 1, i, state, tx_lsn, gtid, n_gtids
-            tx_lsn = lsn[i]
-            p = np.int64(gtid_offsets[n_gtids])
+            tx_lsn = lsn
+            written = o = groups.gtid_text + np.int64(item_u32(groups.gtid_offsets, n_gtids))
             if role == 2:
                 if end < start + 19 + 25:
                     return 4, i, state, tx_lsn, gtid, n_gtids
                 gtid = -1
-                if event_type[i] == 33:
-                    p = _put_mysql_gtid(gtid_text, p, address + start + 19)
-                elif event_type[i] == 42:
-                    p = _put_tagged_gtid(gtid_text, p, address + start + 19, address + end, uuid)
-                    if p < 0:
+                if kind == 33:
+                    o = _put_mysql_gtid(o, start + 19)
+                elif kind == 42:
+                    o = _put_tagged_gtid(o, start + 19, end, tagged_reader, tagged_parts)
+                    if o < 0:
                         return 4, i, state, tx_lsn, gtid, n_gtids
                 state = 1
             else:
                 if end < start + 19 + 13:
                     return 4, i, state, tx_lsn, gtid, n_gtids
-                p = _put_mariadb_gtid(gtid_text, p, buf, start)
-                state = 1 if load_u8(buf, start + 19 + 12) & np.uint8(1) else 2
-            if p > gtid_offsets[n_gtids]:
+                o = _put_mariadb_gtid(o, start)
+                state = 1 if peek_u8(start + 19 + 12) & np.uint8(1) else 2
+            if o > written:
                 gtid = n_gtids
-                gtid_event[n_gtids] = i
+                poke_u64(groups.gtid_event + 8 * n_gtids, i)
                 n_gtids += 1
-                gtid_offsets[n_gtids] = p
+                poke_u32(groups.gtid_offsets + 4 * n_gtids, o - groups.gtid_text)
         elif role == 4:
-            text = query_text_start(address + start, address + end)
+            text = query_text_start(start, end)
             if text < 0:
                 return 4, i, state, tx_lsn, gtid, n_gtids
-            kind = query_kind(text, address + end)
+            statement = query_kind(text, end)
             if state == 0:
-                tx_lsn = lsn[i]
+                tx_lsn = lsn
                 gtid = -1
-            if kind == 1 or kind == 3:
+            if statement == 1 or statement == 3:
                 state = 2
-            elif kind == 2 or state != 2:
+            elif statement == 2 or state != 2:
                 ends_group = True
         elif role == 5:
             # INTVAR, RAND and USER_VAR lead a standalone statement; the others are inside a transaction
-            leads = event_type[i] == 5 or event_type[i] == 13 or event_type[i] == 14
+            leads = kind == 5 or kind == 13 or kind == 14
             if state == 0 and not leads:
                 return 2, i, state, tx_lsn, gtid, n_gtids
             if state == 0:
-                tx_lsn = lsn[i]
+                tx_lsn = lsn
                 gtid = -1
                 state = 1
             if not leads:
@@ -321,17 +359,17 @@ def _assign(
             if state == 2:
                 return 1, i, state, tx_lsn, gtid, n_gtids
             if state == 0:
-                tx_lsn = lsn[i]
+                tx_lsn = lsn
                 gtid = -1
             ends_group = True
         if state == 0 and role != 4 and role != 9:
-            tx_lsns[i] = lsn[i]
-            gtid_index[i] = -1
-            is_boundary[i] = True
+            poke_u64(groups.tx_lsn + 8 * i, lsn)
+            poke_u32(groups.gtid_index + 4 * i, -1)
+            poke_u8(groups.is_boundary + i, True)
         else:
-            tx_lsns[i] = tx_lsn
-            gtid_index[i] = gtid
-            is_boundary[i] = ends_group
+            poke_u64(groups.tx_lsn + 8 * i, tx_lsn)
+            poke_u32(groups.gtid_index + 4 * i, gtid)
+            poke_u8(groups.is_boundary + i, ends_group)
         if ends_group:
             state = 0
             gtid = -1
@@ -352,16 +390,20 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     gtid_bytes = (carried.gtid or "").encode()
     max_gtids = n_carried + int(np.isin(events.event_type, (33, 42, 162)).sum())
     text = np.zeros(len(gtid_bytes) + _MAX_GTID_BYTES * (max_gtids + 1), np.uint8)
-    uuid = np.zeros(16, np.uint8)
     text[: len(gtid_bytes)] = np.frombuffer(gtid_bytes, np.uint8)
     offsets = np.zeros(max_gtids + 2, np.int32)
     offsets[n_carried] = len(gtid_bytes)
-    gtid_event = np.full(max_gtids + 1, -1, np.int64)
-    tx_lsn, is_boundary, gtid_index = np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int32)
+    found = _GroupArrays(
+        np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int32), text, offsets,
+        np.full(max_gtids + 1, -1, np.int64),
+    )  # fmt: skip
+    has_tagged = (events.event_type == EventType.GTID_TAGGED).any()
+    tagged_parts = np.empty(PARTS_ITEMS, np.int64)
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
-        block.buf, block.buf.ctypes.data, events.offset, events.event_type, events.length, events.flags,
-        block.trailer_bytes, EVENT_ROLES, lsn, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
-        tx_lsn, is_boundary, gtid_index, text, offsets, gtid_event, uuid.ctypes.data,
+        n, block.buf.ctypes.data,
+        addresses(_EventArrays(events.offset, events.event_type, events.length, events.flags, lsn)),
+        block.trailer_bytes, EVENT_ROLES.ctypes.data, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
+        addresses(found), address_of(read_tagged_gtid) if has_tagged else 0, tagged_parts.ctypes.data,
     )  # fmt: skip
     if error:
         raise _refusal(error, block, int(i))
@@ -371,14 +413,16 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
         if state != IDLE and open_gtid >= 0
         else None
     )
-    return Groups(lsn, tx_lsn, is_boundary, gtid_index, text, offsets[: n_gtids + 1], gtid_event[:n_gtids])
+    return Groups(
+        lsn, found.tx_lsn, found.is_boundary, found.gtid_index, text, offsets[: n_gtids + 1], found.gtid_event[:n_gtids]
+    )
 
 
 def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
     """Add the GTIDs that the block's events carry to a set."""
     holders = groups.gtid_event[groups.gtid_event >= 0]
     if isinstance(gtids, MysqlGtidSet):
-        is_tagged = block.events.event_type[holders] == _TAGGED
+        is_tagged = block.events.event_type[holders] == EventType.GTID_TAGGED
         for i in holders[is_tagged].tolist():
             gtid = parse_tagged_gtid(block.body(i))
             gtids.add(gtid.source, gtid.number)

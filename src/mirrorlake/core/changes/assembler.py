@@ -19,6 +19,7 @@ from mirrorlake.core.binlog.query_text import as_text
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
+from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.compiling import address_of
@@ -144,6 +145,8 @@ class Assembler:
         layouts, state = self._layouts, self._state
         if (events.event_type == EventType.PARTIAL_UPDATE_ROWS).any():
             state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
+        if (events.event_type == EventType.GTID_TAGGED).any():
+            state[rows.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
         state[rows.MAX_ROWS] = len(out.ops) - 2
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
