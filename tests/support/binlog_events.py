@@ -73,6 +73,13 @@ def mysql_gtid(uuid: UUID, number: int, *, is_ddl: bool, sequence: int, timestam
     return head + lenenc(fixed + next(filter(None, widths))) + struct.pack("<I", major * 10000 + minor * 100 + patch)
 
 
+TAGGED_GTID = bytes.fromhex(
+    "0278000000025103" "44cd026c95038102" "22c5036902b90204" "f103000000020404" "060c6d795f746167" "08080a0c0c7fbfa8"
+    "91e0c76006106d05" "1283120b"
+)  # fmt: skip
+"""Of MySQL 9.7.4: last_committed=2 sequence_number=3 immediate_commit_timestamp=1795261442664639"""
+
+
 def previous_gtids(executed: dict[UUID, set[int]]) -> bytes:
     """executed: numbers by source."""
     sources = (

@@ -148,17 +148,10 @@ def test_mysql_gtid_of_every_server_generation():
     assert str(parse_mysql_gtid(v56)) == f"{A}:23"
 
 
-TAGGED = bytes.fromhex(
-    "0278000000025103" "44cd026c95038102" "22c5036902b90204" "f103000000020404" "060c6d795f746167" "08080a0c0c7fbfa8"
-    "91e0c76006106d05" "1283120b"
-)  # fmt: skip
-"""Of MySQL 9.7.4: last_committed=2 sequence_number=3 immediate_commit_timestamp=1795261442664639"""
-
-
 def test_tagged_gtid_as_mysql_logs_it():
     source = "d422b336-e5a0-11f1-9aae-02fc00000001:my_tag"
-    assert parse_tagged_gtid(TAGGED) == MysqlGtid(source, 1, 1_795_261_442_664_639)
-    assert str(parse_tagged_gtid(TAGGED)) == f"{source}:1"
+    assert parse_tagged_gtid(bodies.TAGGED_GTID) == MysqlGtid(source, 1, 1_795_261_442_664_639)
+    assert str(parse_tagged_gtid(bodies.TAGGED_GTID)) == f"{source}:1"
 
 
 def test_mariadb_gtid_takes_its_server_from_the_header():
@@ -191,7 +184,7 @@ def test_a_log_with_another_layout_of_row_events_is_refused():
         (parse_rotate, bodies.rotate("b.000001"), 8),
         (parse_query, query(b"SELECT 1", b"\x05\x06+02:00\x04" + bytes(6)), 33),
         (parse_mariadb_gtid, struct.pack("<QIB", 1, 0, 0), 13),
-        (parse_tagged_gtid, TAGGED, len(TAGGED)),
+        (parse_tagged_gtid, bodies.TAGGED_GTID, len(bodies.TAGGED_GTID)),
         (parse_gtid_list, bodies.gtid_list({(0, 10): 5, (1, 10): 6}), 36),
         (parse_previous_gtids, bodies.previous_gtids({UUID(A): {1, 5}}), 64),
     ],

@@ -35,7 +35,7 @@ JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
 VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
 """What is called by its address: six numbers -> two."""
 
-_OPTIONS = {
+_OPTIONS: dict[str, Any] = {
     "nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True,
     "_nrt": False,  # kernels make no arrays: nothing counts references
 }  # fmt: skip
@@ -217,7 +217,7 @@ def _cache(function: Any, kind: type[_Cache]) -> _Cache | None:
     return found if Path(found.cache_path).is_relative_to(_CACHE_FOLDER) else None
 
 
-def _piece(function: Any, options: dict[str, bool], cache_kind: type[_Cache]) -> Any:
+def _piece(function: Any, options: dict[str, Any], cache_kind: type[_Cache]) -> Any:
     piece: Any = _PieceDispatcher(function, targetoptions=options, pipeline_class=_PieceCompiler)
     cache = _cache(function, cache_kind)
     if cache is not None:

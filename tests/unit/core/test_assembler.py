@@ -17,7 +17,8 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, Transaction, Update
+from tests.support import binlog_events
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, RawEvent, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.histories import random_history
 from tests.support.silver_rows import all_schemas, checksums, expected_rows, silver_rows
@@ -104,6 +105,15 @@ def test_markers_carry_order_time_gtid_and_count(tmp_path, flavor):
     for name, value in (("gtid", gtid), ("tx_lsn", table["tx_lsn"][0].as_py())):
         assert table[name].to_pylist() == [value] * 5
     assert {moment.timestamp() for moment in table["commit_ts"].to_pylist()} == {1_700_000_500}
+
+
+def test_a_tagged_gtid_names_its_transaction_and_when_it_was_committed(tmp_path):
+    begin = binlog_events.query(Query("BEGIN", "d"), "mysql")
+    log = Log("mysql", [RawEvent(42, binlog_events.TAGGED_GTID), RawEvent(2, begin), RawEvent(16, bytes(8))])
+    table = assembled("mysql", bronze(tmp_path, log))
+    assert table["op"].to_pylist() == ["BEGIN", "COMMIT"]
+    assert table["gtid"].to_pylist() == ["d422b336-e5a0-11f1-9aae-02fc00000001:my_tag:1"] * 2
+    assert table["commit_ts"].cast(pa.int64()).to_pylist() == [1_795_261_442_664_639] * 2
 
 
 @FLAVORS
