@@ -67,10 +67,9 @@ class _TypingContext:
 
     def resolve_function_type(self, function: Any, args: Any, keywords: Any) -> Any:
         key = function, tuple(args), tuple(keywords.items())
-        found = self._found.get(key) or self._context.resolve_function_type(function, args, keywords)
-        if found is not None:
-            self._found[key] = found
-        return found
+        if key not in self._found:
+            self._found[key] = self._context.resolve_function_type(function, args, keywords)
+        return self._found[key]
 
 
 class _Library(JITCodeLibrary):
