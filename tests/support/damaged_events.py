@@ -19,8 +19,9 @@ from mirrorlake.core.binlog.framing import SLACK_BYTES, EventIndex, _scan_events
 from mirrorlake.core.binlog.partial_update import plain_after_image
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays, decode_events
-from mirrorlake.core.binlog.table_slots import TableSlots, _identify
-from mirrorlake.core.binlog.transactions import EVENT_ROLES, _assign
+from mirrorlake.core.binlog.table_slots import TableSlots, _Events, _identify
+from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, read_tagged_gtid
+from mirrorlake.core.binlog.transactions import EVENT_ROLES, _assign, _EventArrays, _GroupArrays
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.compiling import address_of
@@ -60,21 +61,6 @@ class Work(NamedTuple):
     slot: np.ndarray
     trailer: np.ndarray
     state: np.ndarray
-
-
-class Assigned(NamedTuple):
-    """Outputs of ``_assign`` and ``_identify``."""
-
-    lsn: np.ndarray
-    tx_lsn: np.ndarray
-    is_boundary: np.ndarray
-    gtid_index: np.ndarray
-    gtid_text: np.ndarray
-    gtid_offsets: np.ndarray
-    gtid_event: np.ndarray
-    uuid: np.ndarray
-    table_id: np.ndarray
-    body_hash: np.ndarray
 
 
 class Constants(NamedTuple):
@@ -196,7 +182,9 @@ def _decode(found, events, layouts, state, out, out_addresses, constants):
 
 
 @kernel
-def _outcome(groups, work, index, assigned, events, layouts, out, out_addresses, constants):
+def _outcome(
+    groups, work, index, group_events, assigned, tagged, identified, events, layouts, out, out_addresses, constants
+):
     """(outcome, finding) of one input."""
     first, n = _take(groups, work)
     for _ in range(1 + below(work.random, _MAX_DAMAGES)):
@@ -209,10 +197,10 @@ def _outcome(groups, work, index, assigned, events, layouts, out, out_addresses,
     )
     if is_malformed:
         return _LOG_REFUSED, 0
+    reader, parts = tagged
     error = _assign(
-        work.framed, work.framed.ctypes.data, offset[:found], event_type[:found], length[:found], flags[:found], 0,
-        constants.roles, assigned.lsn, 0, 0, -1, 0, assigned.tx_lsn, assigned.is_boundary, assigned.gtid_index,
-        assigned.gtid_text, assigned.gtid_offsets, assigned.gtid_event, assigned.uuid.ctypes.data,
+        found, work.framed.ctypes.data, group_events, 0, constants.roles.ctypes.data, 0, 0, -1, 0, assigned, reader,
+        parts.ctypes.data,
     )[0]  # fmt: skip
     if error:
         return _GROUP_REFUSED, 0
@@ -220,22 +208,25 @@ def _outcome(groups, work, index, assigned, events, layouts, out, out_addresses,
     for i in range(found):
         offset[i] += moved
     _find_slots(groups, first, n, found, event_type, work)
-    _identify(
-        work.raw.ctypes.data, offset[:found], length[:found], work.trailer[:found], event_type[:found],
-        assigned.table_id, assigned.body_hash,
-    )  # fmt: skip
+    _identify(found, work.raw.ctypes.data, identified)
     return _decode(found, events, layouts, work.state, out, out_addresses, constants)
 
 
 @kernel
-def _run(seed, first, stop, progress, counts, start_state, groups, work, index, assigned, events, layouts, out,
-         out_addresses, constants):  # fmt: skip
+def _run(
+    seed, first, stop, progress, counts, start_state, groups, work, index, group_events, assigned, tagged, identified,
+    events, layouts, out, out_addresses, constants,
+):  # fmt: skip
     """(the input at which it ended, what was found there); (stop, 0): nothing."""
     for k in range(first, stop):
         poke_u64(progress, np.uint64(k))
         seed_random(work.random, seed, k)
-        work.state[:] = start_state
-        outcome, finding = _outcome(groups, work, index, assigned, events, layouts, out, out_addresses, constants)
+        for n in range(len(start_state)):
+            work.state[n] = start_state[n]
+        outcome, finding = _outcome(
+            groups, work, index, group_events, assigned, tagged, identified, events, layouts, out, out_addresses,
+            constants,
+        )  # fmt: skip
         if finding:
             return k, finding
         counts[outcome] += 1
@@ -258,11 +249,20 @@ class EventFuzzer:
             raw=Guarded(_MAX_BYTES).last(_MAX_BYTES), slot=np.empty(n, np.int32), trailer=np.zeros(n, np.int64),
             state=np.zeros(rows.STATE_SIZE, np.int64),
         )  # fmt: skip
-        self._assigned = Assigned(
-            *(np.zeros(n, kind) for kind in (np.int64, np.int64, np.bool_, np.int32)),
+        self._lsn = np.zeros(n, np.int64)
+        self._assigned = _GroupArrays(
+            *(np.zeros(n, kind) for kind in (np.int64, np.bool_, np.int32)),
             np.empty(_GTID_BYTES * (n + 1), np.uint8), np.zeros(n + 2, np.int32), np.zeros(n + 1, np.int64),
-            np.zeros(16, np.uint8), np.zeros(n, np.int64), np.zeros(n, np.uint64),
         )  # fmt: skip
+        self._tagged_parts = np.zeros(PARTS_ITEMS, np.int64)
+        self._identified = _Events(
+            self._index[0],
+            self._index[2],
+            self._work.trailer,
+            self._index[1],
+            np.zeros(n, np.int64),
+            np.zeros(n, np.uint64),
+        )
         n_columns = self._layouts.slots.n_columns
         self._constants = Constants(EDGES, TYPES, EVENT_ROLES, PRIMITIVE_BYTES, n_columns)
 
@@ -279,13 +279,16 @@ class EventFuzzer:
 
     def _run(self, seed: int, first: int, stop: int, progress: int, counts: np.ndarray) -> tuple[int, int]:
         work, layouts = self._work, self._layouts
-        offset, event_type, length, _, timestamp, _, _ = self._index
+        offset, event_type, length, flags, timestamp, _, _ = self._index
+        group_events = _EventArrays(offset, event_type, length, flags, self._lsn)
         events = EventArrays(work.raw, offset, length, event_type, timestamp, work.trailer, work.slot)
         state = np.zeros(rows.STATE_SIZE, np.int64)
         state[rows.NOTE], state[rows.MAX_ROWS], state[rows.IMAGE_ROOM] = rows.NO_NOTE, _N_ROWS - 2, _IMAGE_BYTES - 64
         state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
+        state[rows.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
         return _run(
-            seed, first, stop, progress, counts, state, self._groups, work, self._index, self._assigned,
+            seed, first, stop, progress, counts, state, self._groups, work, self._index, addresses(group_events),
+            addresses(self._assigned), (address_of(read_tagged_gtid), self._tagged_parts), addresses(self._identified),
             addresses(events), tuple(map(addresses, (layouts.slots, layouts.columns, layouts.partial))),
             self._out, addresses(self._out), self._constants,
         )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
-from mirrorlake.core.memory import kernel, peek_u16, peek_u32
+from mirrorlake.core.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32, poke_u64
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.xxh64 import xxh64
 
@@ -16,21 +18,32 @@ _HEADER_BYTES = 19
 _ERA_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+class _Events(NamedTuple):
+    """One entry per event; what ``_identify`` reads and fills."""
+
+    offset: np.ndarray
+    length: np.ndarray
+    trailer: np.ndarray
+    event_type: np.ndarray
+    table_id: np.ndarray
+    body_hash: np.ndarray
+
+
 @kernel
-def _identify(buf, offset, length, trailer, event_type, table_id, body_hash):
+def _identify(n_events, buf, events):
     """Table id of TABLE_MAP and rows events (-1: neither), and the XXH64 of each TABLE_MAP body.
 
-    buf: an address, to which ``offset`` is relative.
+    buf: an address, to which ``offset`` is relative. events: addresses of ``_Events``.
     """
-    for i in range(offset.shape[0]):
-        kind, start = event_type[i], offset[i]
-        end = start + length[i] - trailer[i]
-        table_id[i] = -1
-        if not (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) or end < start + 19 + 8:
-            continue
-        table_id[i] = np.int64(peek_u32(buf + start + 19)) | np.int64(peek_u16(buf + start + 23)) << 32
-        if kind == 19:
-            body_hash[i] = xxh64(np.uint64(0), buf + start + 19, buf + end)
+    for i in range(n_events):
+        kind, start = peek_u8(events.event_type + i), item_i64(events.offset, i)
+        end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
+        table_id = np.int64(-1)
+        if (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) and end >= start + 19 + 8:
+            table_id = np.int64(peek_u32(buf + start + 19)) | np.int64(peek_u16(buf + start + 23)) << 32
+            if kind == 19:
+                poke_u64(events.body_hash + 8 * i, xxh64(np.uint64(0), buf + start + 19, buf + end))
+        poke_u64(events.table_id + 8 * i, np.uint64(table_id))
 
 
 @kernel
@@ -64,7 +77,7 @@ class TableSlots:
         """
         n = len(offset)
         table_id, body_hash = np.empty(n, np.int64), np.zeros(n, np.uint64)
-        _identify(buf.ctypes.data, offset, length, trailer, event_type, table_id, body_hash)
+        _identify(n, buf.ctypes.data, addresses(_Events(offset, length, trailer, event_type, table_id, body_hash)))
         slot_of_map = np.full(n, -1, np.int32)
         maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
         if len(maps):
