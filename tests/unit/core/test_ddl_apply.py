@@ -575,3 +575,30 @@ def settable(definitions: Definitions, tables: str = "tu") -> dict[str, list[str
     """The columns that a trigger may set."""
     found = {table: definitions.get("d", table) for table in tables}
     return {name: [c.name for c in t.columns if t.trigger_may_set(c.name)] for name, t in found.items()}
+
+
+KEYED = "create table t (id int primary key) {}partition by key () partitions 2"
+VERSIONED = KEYED.format("with system versioning ")
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ([(VERSIONED, 101119)], 2**31 - 1),
+        ([(VERSIONED, 110809)], 2**32 - 1),
+        ([(VERSIONED, None)], None),
+        ([(VERSIONED, 101119), ("alter table t force", 110809)], None),
+        ([(VERSIONED, 101119), ("alter table t partition by key () partitions 2", 110809)], 2**32 - 1),
+        ([(KEYED.format(""), 101119), ("alter table t add system versioning", 101119)], 2**31 - 1),
+        ([(VERSIONED, 101119), ("alter table t drop system versioning", 101119)], None),
+    ],
+)
+def test_the_end_of_rows_in_force_is_the_servers_as_long_as_that_is_not_upgraded(statements, expected):
+    definitions = Definitions()
+    for text, version in [*statements, ("alter table t truncate partition p1", statements[-1][1])]:
+        changes = interpret(
+            text, database="d", sql_mode=0, flavor="mariadb", default_charset=None, definitions=definitions,
+            server_version=version,
+        )  # fmt: skip
+        definitions.apply(changes)
+    assert changes[0].steps[0].partitioning.row_end == expected

@@ -172,3 +172,39 @@ def test_like_keeps_all_but_foreign_keys():
     assert copy.partitioning == source.partitioning
     assert [(key.name, key.is_generated) for key in source.keys] == [("PRIMARY", False), ("p", True)]
     assert [(key.name, key.is_generated) for key in copy.keys] == [("PRIMARY", False), ("p", False)]
+
+
+@pytest.mark.parametrize(
+    ("by", "alter", "expected"),
+    [
+        ("range (id % 7)", "change id `n d` int not null", ("`n d` % 7", ())),
+        ("hash (`id` + b)", "rename column id to b, rename column b to id", ("`b` + `id`", ())),
+        ("hash (year(d))", "rename column d to year", ("year(`year`)", ())),
+        ("key (id, b)", "rename column b to c", (None, ("id", "c"))),
+    ],
+)
+def test_a_partition_function_follows_the_names_of_columns(by, alter, expected):
+    create = f"create table t (id int not null, b int not null, d date) partition by {by}"
+    if by.startswith("range"):
+        create += " (partition p values less than maxvalue)"
+    found = after(create, f"alter table t {alter}", flavor="mariadb").partitioning
+    assert (found.expression, found.columns, found.has_misplaced_rows) == (*expected, False)
+
+
+@pytest.mark.parametrize(
+    ("by", "alter", "flavor", "expected"),
+    [
+        ("key ()", "modify id int not null after b", "mariadb", True),
+        ("key ()", "modify id int not null after b", "mysql", False),
+        ("key ()", "modify id int not null after b partition by key () partitions 2", "mariadb", False),
+        ("key ()", "modify id int not null after c", "mariadb", False),
+        ("key ()", "drop primary key, add primary key (b, id)", "mariadb", False),
+        ("key (id)", "rename column id to b, rename column b to id", "mariadb", True),
+        ("key (id)", "modify id int not null after b", "mariadb", False),
+        ("hash (id)", "modify id int not null after b", "mariadb", False),
+    ],
+)
+def test_mariadb_leaves_rows_of_a_key_where_they_were(by, alter, flavor, expected):
+    create = f"create table t (id int, c int, b int, primary key (id, b)) partition by {by}"
+    found = after(create, f"alter table t {alter}", flavor=flavor).partitioning
+    assert found.has_misplaced_rows is expected

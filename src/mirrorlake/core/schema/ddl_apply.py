@@ -43,6 +43,7 @@ from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.references import with_references
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import RefusedError
 
 _SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
@@ -80,7 +81,8 @@ def interpret(
     moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
     if explicit_timestamps is None:
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
-    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment)
+    row_end = row_end_of_server(flavor, server_version)
+    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end)
     parsed = _parse(tokens)
     if has_failed:
         parsed = _effect_of_failed(parsed, tokens)

@@ -13,7 +13,7 @@ from mirrorlake.core.schema.tables import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """server_charset: what a database gets when its CREATE names none."""
+    """server_charset: what a database gets when its CREATE names none. row_end: ``row_end_of_server``."""
 
     definitions: Definitions
     flavor: str
@@ -21,11 +21,12 @@ class Before:
     server_charset: str | None
     explicit_timestamps: bool
     moment: Moment
+    row_end: int | None = None
 
     def dialect(self, database: str) -> Dialect:
         home = self.definitions.database(database)
         charset = home.charset if home else None
-        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset)
+        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset, row_end=self.row_end)
 
     def known(self, name: TableName) -> TableSchema | Refused | Absent | None:
         return self.definitions.get(name.database, name.table)

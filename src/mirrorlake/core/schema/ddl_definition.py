@@ -14,7 +14,7 @@ from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, server_order
 from mirrorlake.core.schema.keys_of_table import settle_keys
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
-from mirrorlake.core.schema.versioning import add_row_periods
+from mirrorlake.core.schema.versioning import add_row_periods, with_row_end
 
 _ZERO_TIMESTAMP = Default("string", "0000-00-00 00:00:00")
 
@@ -24,7 +24,7 @@ class Dialect:
     """What the meaning of a statement hangs on beside its text.
 
     server_version: 90704 for 9.7.4. explicit_timestamps: explicit_defaults_for_timestamp. database_charset,
-    database_collation: defaults of the table's database, None when not known.
+    database_collation: defaults of the table's database, None when not known. row_end: ``row_end_of_server``.
     """
 
     flavor: str
@@ -32,6 +32,7 @@ class Dialect:
     explicit_timestamps: bool = True
     database_charset: str | None = None
     database_collation: str | None = None
+    row_end: int | None = None
 
 
 def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
@@ -56,7 +57,7 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
         is_versioned=created.options.is_versioned or any(spec.is_table_versioned for spec in created.columns),
         periods=tuple(created.periods),
     )
-    return settle(add_row_periods(drafted), dialect)
+    return settle(with_row_end(add_row_periods(drafted), dialect.row_end), dialect)
 
 
 def define_like(source: TableSchema, database: str, table: str) -> TableSchema:

@@ -61,7 +61,9 @@ def evolve(
     except Contradiction as error:
         raise CannotEvolve("definition-mismatch", str(error)) from None
     removed = [
-        _removed(clause, old) for clause in clauses if isinstance(clause, ddl.DropPartitions | ddl.TruncatePartitions)
+        _removed(clause, old, dialect)
+        for clause in clauses
+        if isinstance(clause, ddl.DropPartitions | ddl.TruncatePartitions)
     ]
     if removed:
         return new, tuple(removed)
@@ -84,10 +86,10 @@ def _why_refused(clause: ddl.Clause) -> str | None:
     return clause.column.unsupported if isinstance(clause, ddl.AddColumn | ddl.ChangeColumn) else None
 
 
-def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSchema) -> Remove:
+def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSchema, dialect: Dialect) -> Remove:
     if old.partitioning is None:
         raise CannotEvolve("definition-mismatch", "the table has no partitions")
-    return Remove(old.partitioning, clause.names)
+    return Remove(old.partitioning.on_server(dialect.row_end), clause.names)
 
 
 def _column_steps(

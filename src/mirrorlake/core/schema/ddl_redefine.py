@@ -18,7 +18,7 @@ from mirrorlake.core.schema.ddl_definition import (
     table_charset,
 )
 from mirrorlake.core.schema.ddl_redefine_keys import Contradiction, redefine_keys, rename_parts
-from mirrorlake.core.schema.ddl_repartition import repartition
+from mirrorlake.core.schema.ddl_repartition import misplaces_rows, repartition
 from mirrorlake.core.schema.ddl_statements import (
     AddColumn,
     AddPeriod,
@@ -27,6 +27,7 @@ from mirrorlake.core.schema.ddl_statements import (
     ConvertCharset,
     DropColumn,
     DropPeriod,
+    PartitionBy,
     RenameColumn,
     RenameTable,
     SetDefault,
@@ -39,7 +40,7 @@ from mirrorlake.core.schema.ddl_statements import (
 from mirrorlake.core.schema.ddl_types import convert_type
 from mirrorlake.core.schema.keys import foreign_keys_of_renamed
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods
+from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods, with_row_end
 
 __all__ = ["Contradiction", "redefine"]
 
@@ -52,7 +53,11 @@ def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> T
     new = rename_parts(replace(new, columns=tuple(columns)), renamed)
     new = redefine_keys(new, clauses)
     new = _versioned(new, clauses)
+    if dialect.flavor == "mariadb" and new.partitioning and misplaces_rows(old, new, renamed):
+        new = replace(new, partitioning=replace(new.partitioning, has_misplaced_rows=True))
     new = repartition(new, clauses)
+    if new.is_versioned != old.is_versioned or any(isinstance(clause, PartitionBy) for clause in clauses):
+        new = with_row_end(new, dialect.row_end)
     return settle(_convert(new, clauses), dialect)
 
 

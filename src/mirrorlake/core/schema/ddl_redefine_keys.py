@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,9 @@ from mirrorlake.core.schema.ddl_statements import (
 from mirrorlake.core.schema.keys import ForeignKey, Key, KeyPart
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.tables import TableSchema
+
+_WORD = re.compile(r"""'[^']*'|"[^"]*"|`(?:[^`]|``)*`|[^\W\d][\w$]*(?!\s*\()(?![\w$])""")
+"""In a partition function: a text, a quoted name, or a word that is no function's."""
 
 
 class Contradiction(ValueError):
@@ -48,8 +52,19 @@ def _renamed_foreign(key: ForeignKey, columns: list[str | None]) -> ForeignKey:
 
 
 def _renamed_partitioning(old: Partitioning, now) -> Partitioning:
+    """A subpartition's expression tells of no row where it is."""
     columns = tuple(now(name) or name for name in old.columns)
-    return replace(old, columns=columns, sub_columns=tuple(now(name) or name for name in old.sub_columns))
+    expression = old.expression and _WORD.sub(lambda found: _renamed_word(found[0], now), old.expression)
+    sub_columns = tuple(now(name) or name for name in old.sub_columns)
+    return replace(old, expression=expression, columns=columns, sub_columns=sub_columns)
+
+
+def _renamed_word(word: str, now) -> str:
+    if word[0] in "'\"":
+        return word
+    name = word[1:-1].replace("``", "`") if word[0] == "`" else word
+    renamed = now(name) or name
+    return word if renamed == name else "`" + renamed.replace("`", "``") + "`"
 
 
 def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from mirrorlake.core.schema.ddl_redefine_keys import Contradiction
@@ -33,6 +33,24 @@ def repartition(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
                 raise Contradiction("the table is not partitioned")
             schema = replace(schema, partitioning=_CHANGES[type(clause)](schema.partitioning, clause))
     return schema
+
+
+def misplaces_rows(old: TableSchema, new: TableSchema, renamed: Mapping[str, str | None]) -> bool:
+    """Whether MariaDB may leave rows in partitions where it does not look for them from then on.
+
+    It takes the columns of a KEY in the order that they have in the table, and an ALTER in place moves no row; nor does
+    it follow names that two columns swap. Measured on 10.11 and 11.8, where CHECK TABLE then says "Found a misplaced
+    row"; MySQL 9.7 does move the rows. renamed: old column name, case folded -> the new name, None: dropped.
+    """
+    known = old.partitioning
+    if known is None or not (known.is_by_key or known.columns):
+        return False
+    names = sorted(known.columns or old.primary_key, key=lambda name: old.position(name) or 0)
+    now = [renamed.get(name.casefold(), name) or "" for name in names]
+    if any(a.casefold() != b.casefold() and new.position(a) is not None for a, b in zip(names, now, strict=True)):
+        return True
+    places = [place for name in now if (place := new.position(name)) is not None]
+    return known.is_by_key and places != sorted(places)
 
 
 def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:

@@ -10,6 +10,7 @@ from mirrorlake.core.schema.ddl_statements import ExchangePartition, RenameTable
 from mirrorlake.core.schema.ddl_tokens import TableName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Refused
 from mirrorlake.core.schema.keys import foreign_keys_of_renamed
+from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.row_steps import Exchange, From, Step
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -66,9 +67,10 @@ def truncate_table(parsed: TruncateTable, before: Before) -> list[DefinitionChan
 def exchange_partition(name: TableName, clause: ExchangePartition, before: Before) -> list[DefinitionChange]:
     partitioned, plain = before.known(name), before.known(clause.table)
     if isinstance(partitioned, TableSchema) and isinstance(plain, TableSchema) and partitioned.partitioning is not None:
+        partitioning = partitioned.partitioning.on_server(before.row_end)
         return [
-            _exchanged(name, clause.table, clause, partitioned, partitioned, True),
-            _exchanged(clause.table, name, clause, partitioned, plain, False),
+            _exchanged(name, clause.table, clause, partitioning, partitioned, True),
+            _exchanged(clause.table, name, clause, partitioning, plain, False),
         ]
     reason = f"EXCHANGE PARTITION of {name.database}.{name.table} with {clause.table.database}.{clause.table.table}"
     sides = {name: partitioned, clause.table: plain}
@@ -76,9 +78,8 @@ def exchange_partition(name: TableName, clause: ExchangePartition, before: Befor
 
 
 def _exchanged(
-    mine: TableName, other: TableName, clause: ExchangePartition, partitioned: TableSchema, schema: TableSchema,
+    mine: TableName, other: TableName, clause: ExchangePartition, partitioning: Partitioning, schema: TableSchema,
     is_partitioned: bool,
 ) -> DefinitionChange:  # fmt: skip
-    assert partitioned.partitioning
-    step = Exchange(partitioned.partitioning, clause.name, other.database, other.table, is_partitioned)
+    step = Exchange(partitioning, clause.name, other.database, other.table, is_partitioned)
     return DefinitionChange("exchange", mine.database, mine.table, schema, (step,))

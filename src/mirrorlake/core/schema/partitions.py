@@ -33,6 +33,9 @@ class Partitioning:
     expression: SQL text, of RANGE, LIST and HASH. columns: of the others; KEY without columns takes the primary key's.
     partitions: all of them, those without a name in the text under the server's names (p0, p0sp0). options: SQL text
     behind SYSTEM_TIME (INTERVAL, LIMIT); of KEY, the ALGORITHM where it is not the usual one, 2.
+
+    row_end: of KEY in a table with system versioning, the end of the period of rows in force, in seconds since 1970;
+    None: not known. has_misplaced_rows: MariaDB may have left rows where the method does not look for them.
     """
 
     method: str
@@ -44,6 +47,16 @@ class Partitioning:
     sub_expression: str | None = None
     sub_columns: tuple[str, ...] = ()
     sub_count: int = 0
+    row_end: int | None = None
+    has_misplaced_rows: bool = False
+
+    @property
+    def is_by_key(self) -> bool:
+        return self.method in ("KEY", "LINEAR KEY")
+
+    def on_server(self, row_end: int | None) -> Partitioning:
+        """row_end: what a server gives rows in force now. One that was upgraded in between may have had another."""
+        return self if self.row_end == row_end else replace(self, row_end=None)
 
     def with_partitions(self, partitions: Iterable[Partition]) -> Partitioning:
         """The same method over other partitions, each with its subpartitions."""

@@ -13,6 +13,26 @@ from mirrorlake.core.schema.types import ColumnType
 
 _MICROSECONDS = 6
 SYSTEM_TIME = "SYSTEM_TIME"
+_LAST_SECOND, _LAST_SECOND_SINCE_11_5 = 2**31 - 1, 2**32 - 1  # of a TIMESTAMP
+_WIDER_TIMESTAMPS = 110500
+
+
+def row_end_of_server(flavor: str, server_version: int | None) -> int | None:
+    """The last second, since 1970, of the period of a row in force; its microsecond is 999999. None: not known.
+
+    Measured on MariaDB 10.11 and 11.8; https://mariadb.com/docs/server/reference/data-types/date-and-time-data-types/timestamp
+    """
+    if flavor != "mariadb" or server_version is None:
+        return None
+    return _LAST_SECOND if server_version < _WIDER_TIMESTAMPS else _LAST_SECOND_SINCE_11_5
+
+
+def with_row_end(schema: TableSchema, row_end: int | None) -> TableSchema:
+    """Of a table that such a server partitions, or gives its versioning."""
+    known = schema.partitioning
+    if known is None or not known.is_by_key:
+        return schema
+    return replace(schema, partitioning=replace(known, row_end=row_end if schema.is_versioned else None))
 
 
 def add_row_periods(schema: TableSchema) -> TableSchema:

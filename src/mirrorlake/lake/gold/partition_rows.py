@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.partitions import Partition, Partitioning
-from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.core.schema.versioning import system_period
 from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
 from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
-from mirrorlake.lake.gold.partition_hashes import key_hash
+from mirrorlake.lake.gold.partition_hashes import integer_bytes, key_hash, moment_bytes
 
 MAXVALUE = "MAXVALUE"
 _PLAIN_TEXT = re.compile(r"'([^'\\\\]*)'")
@@ -51,6 +51,8 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     known = [partition.name.casefold() for partition in partitioning.partitions]
     wanted = [known.index(name.casefold()) if name.casefold() in known else None for name in names]
     test = _METHODS.get(partitioning.method)
+    if partitioning.has_misplaced_rows:
+        raise NotDerivable("which rows are in a partition whose columns an ALTER TABLE has moved or given new names")
     if test is None or None in wanted:
         raise NotDerivable(f"which rows are in a partition by {partitioning.method}")
     return test(partitioning, [i for i in wanted if i is not None], schema)
@@ -159,13 +161,27 @@ def _linear(number: str, n: int) -> str:
 
 
 def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
-    if not partitioning.columns and system_period(schema):
-        raise NotDerivable("which rows are in a partition by KEY of a key that has the end of a period")
-    columns = [_column(name, schema) for name in partitioning.columns or schema.primary_key]
-    unknown = next((column.name for column in columns if column.type.name not in INTEGERS), None)
-    if unknown or partitioning.options:
-        raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options or f'of column {unknown}'}")
-    return key_hash(columns)
+    """Of the key's columns in the order that they have in the table, which is not the key's."""
+    if partitioning.options:
+        raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options}")
+    period = system_period(schema)
+    names = partitioning.columns or (*schema.primary_key, *((period.end,) if period else ()))
+    hashed = [_hashed(name, period, partitioning.row_end, schema) for name in names]
+    return key_hash([stored for _, stored in sorted(hashed)])
+
+
+def _hashed(name: str, period: Period | None, row_end: int | None, schema: TableSchema) -> tuple[int, str]:
+    """(place in the table, stored bytes). The end of a period is the same in all rows in force; where it is hidden it
+    is the last column, unless the user gave it a place."""
+    if period is not None and name.casefold() == period.end.casefold():
+        place = schema.position(name)
+        if row_end is None or place is None and name.casefold() != "row_end":
+            raise NotDerivable("which rows are in a partition by KEY of a key that has the end of a period")
+        return len(schema.columns) if place is None else place, moment_bytes(row_end, 999999)
+    column = _column(name, schema)
+    if column.type.name not in INTEGERS:
+        raise NotDerivable(f"which rows are in a partition by KEY of column {column.name}")
+    return schema.position(name) or 0, integer_bytes(column)
 
 
 def _among(wanted: list[int], number: str) -> str:
