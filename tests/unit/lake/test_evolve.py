@@ -12,7 +12,10 @@ from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.gold.as_text import text_conversion
+from mirrorlake.lake.gold.conversion import Conversion
 from mirrorlake.lake.gold.conversions import conversion
+from mirrorlake.lake.gold.date_text import meant, shown
 from mirrorlake.lake.gold.ddl_class import DdlClass
 from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.mirror_steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
@@ -175,11 +178,56 @@ def test_what_null_becomes_outside_strict_mode():
     assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
 
 
-@pytest.mark.parametrize(("flavor", "fails"), [("mysql", None), ("mariadb", "({} IS NULL)")])
-def test_null_outside_strict_mode_may_become_a_default_on_mariadb(flavor, fails):
-    old, new = Column("a", ColumnType("int")), Column("a", ColumnType("int"), False, default=Default("number", "5"))
-    assert conversion(old, new, ServerMode(flavor, False)).fails == fails
-    assert conversion(old, replace(new, default=None), ServerMode(flavor, False)).fails is None
+ZERO, FIVE, UNKNOWN = "coalesce({}, 0)", "coalesce({}, 5)", "({} IS NULL)"
+
+
+@pytest.mark.parametrize(
+    ("flavor", "copies_rows", "default", "sql", "fails"),
+    [
+        ("mysql", None, Default("number", "5"), ZERO, None),
+        ("mariadb", True, Default("number", "5"), ZERO, None),
+        ("mariadb", False, Default("number", "5"), FIVE, None),
+        ("mariadb", None, Default("number", "5"), "{}", UNKNOWN),
+        ("mariadb", None, Default("number", "0"), ZERO, None),
+        ("mariadb", None, Default("null"), ZERO, None),
+        ("mariadb", None, None, ZERO, None),
+        ("mariadb", False, Default("expression", "(2 + 3)"), FIVE, None),
+        ("mariadb", False, Default("expression", "rand()"), "{}", UNKNOWN),
+        ("mariadb", True, Default("expression", "rand()"), ZERO, None),
+    ],
+)
+def test_null_outside_strict_mode_may_become_the_default_that_the_column_had(flavor, copies_rows, default, sql, fails):
+    old = Column("a", ColumnType("int"), default=default)
+    new = Column("a", ColumnType("int"), False, default=Default("number", "7"))
+    found = conversion(old, new, ServerMode(flavor, False, copies_rows=copies_rows))
+    assert (found.sql, found.fails) == (sql, fails)
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "found"),
+    [
+        ("date", Default("string", "2021-02-03"), Conversion("coalesce({}, DATE'2021-02-03')")),
+        ("date", Default("string", "0000-00-00"), Conversion(fails="({} IS NULL)")),
+        ("datetime", Default("now", "0"), Conversion(invalid="{} IS NULL")),
+        ("timestamp", Default("string", "2021-02-03"), Conversion(fails="({} IS NULL)")),
+        ("text", Default("string", "x"), Conversion("coalesce({}, '')")),
+        ("varchar", Default("string", "x"), Conversion("coalesce({}, 'x')")),
+    ],
+)
+def test_a_default_that_takes_the_place_of_null_in_place(kind, default, found):
+    old = Column("a", ColumnType(kind, length=9 if kind == "varchar" else None), default=default)
+    mode = ServerMode("mariadb", False, copies_rows=False)
+    assert conversion(old, replace(old, nullable=False, default=None), mode) == found
+
+
+def test_a_date_that_takes_the_place_of_null_in_a_mirror_of_texts():
+    old = Column("a", ColumnType("date"), default=Default("string", "2021-02-03"))
+    new, mode = replace(old, nullable=False), ServerMode("mariadb", False, copies_rows=False)
+    assert text_conversion(old, new, mode) == Conversion(
+        "IF({} = '0000-00-00', '0000-00-00', " + shown("CAST(coalesce(" + meant("{}", old.type)
+        + ", DATE'2021-02-03') AS date)", old.type) + ")",
+        f"({{}} <> '0000-00-00' AND {meant('{}', old.type)} IS NULL)", "a row has a date that no calendar has",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

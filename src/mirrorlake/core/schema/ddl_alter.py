@@ -30,6 +30,7 @@ from mirrorlake.core.schema.ddl_statements import (
     RenameColumn,
     RenameKey,
     RenameTable,
+    SetAlgorithm,
     SetDefault,
     SetDefaultCharset,
     SetEngine,
@@ -41,6 +42,7 @@ from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.keys import PRIMARY_NAME
 
 Reader = Callable[[Tokens], list[Clause]]
+_COPY = SetAlgorithm("COPY")
 
 
 def read_alter_table(tokens: Tokens) -> AlterTable:
@@ -86,10 +88,15 @@ def _skip_clause(tokens: Tokens) -> list[Clause]:
     return []
 
 
-def _skip_order(tokens: Tokens) -> list[Clause]:
+def _read_algorithm(tokens: Tokens) -> list[Clause]:
+    tokens.accept("=")
+    return [SetAlgorithm(tokens.name().upper())]
+
+
+def _read_order(tokens: Tokens) -> list[Clause]:
     """A list of columns with commas between them."""
     tokens.separated(lambda: _skip_ordered(tokens))
-    return []
+    return [_COPY]
 
 
 def _skip_ordered(tokens: Tokens) -> None:
@@ -139,7 +146,7 @@ def _read_added_constraint(tokens: Tokens) -> list[Clause] | None:
     found = read_constraint(tokens)
     if found is None:
         return None
-    clauses: list[Clause] = [AddKey(found.key, found.if_not_exists)] if found.key else []
+    clauses: list[Clause] = [AddKey(found.key, found.if_not_exists)] if found.key else [_COPY]
     return [*clauses, AddForeignKey(found.foreign_key, found.if_not_exists)] if found.foreign_key else clauses
 
 
@@ -267,12 +274,12 @@ _CLAUSES: dict[tuple[str, ...], Reader] = {
     ("RENAME",): _read_rename,
     ("ALTER",): _read_alter_column,
     ("CONVERT",): _read_convert,
-    ("DISABLE", "KEYS"): _nothing,
-    ("ENABLE", "KEYS"): _nothing,
+    ("DISABLE", "KEYS"): _one(_COPY),
+    ("ENABLE", "KEYS"): _one(_COPY),
     ("FORCE",): _nothing,
     ("LOCK",): _skip_clause,
-    ("ALGORITHM",): _skip_clause,
-    ("ORDER", "BY"): _skip_order,
+    ("ALGORITHM",): _read_algorithm,
+    ("ORDER", "BY"): _read_order,
     ("WITH", "VALIDATION"): _nothing,
     ("WITHOUT", "VALIDATION"): _nothing,
     ("DISCARD", "TABLESPACE"): _one(ChangeTablespace("DISCARD")),

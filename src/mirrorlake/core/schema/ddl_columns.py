@@ -13,15 +13,17 @@ from mirrorlake.core.schema.ddl_statements import ColumnSpec
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.ddl_types import read_charset, read_charset_word, read_collation, read_type
 
+_BEHIND = ((",",), (")",), ("FIRST",), ("AFTER",), ("PARTITION", "BY"), ("REMOVE", "PARTITIONING"))
+
 
 def read_column(tokens: Tokens) -> ColumnSpec:
-    """Up to the comma, parenthesis, FIRST or AFTER behind the definition."""
+    """Up to what comes behind the definition."""
     name = tokens.name()
     spec = read_type(tokens)
     column = ColumnSpec(name, spec)
     if spec.is_serial:
         column.nullable, column.is_auto_increment, column.is_unique = False, True, True
-    while not (tokens.at_end or tokens.sees(",") or tokens.sees(")") or tokens.sees("FIRST") or tokens.sees("AFTER")):
+    while not (tokens.at_end or any(tokens.sees(*words) for words in _BEHIND)):
         _read_attribute(tokens, column)
     return column
 
@@ -94,8 +96,9 @@ def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:
         tokens.name()
 
 
-def _skip_compressed(tokens: Tokens, column: ColumnSpec) -> None:
+def _read_compressed(tokens: Tokens, column: ColumnSpec) -> None:
     """How a value is stored: the table map tells, and so each value."""
+    column.is_compressed = True
     if tokens.accept("="):
         tokens.next()
 
@@ -148,6 +151,6 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("SRID",): _skip(Tokens.number),
     ("WITHOUT", "SYSTEM", "VERSIONING"): _set(is_versioned=False),
     ("WITH", "SYSTEM", "VERSIONING"): _set(is_table_versioned=True),
-    ("COMPRESSED",): _skip_compressed,
+    ("COMPRESSED",): _read_compressed,
     ("BINARY",): _read_binary,
 }

@@ -129,6 +129,7 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
         is_stored=spec.is_stored,
         is_invisible=spec.is_invisible,
         is_auto_increment=spec.is_auto_increment,
+        is_compressed=spec.is_compressed,
         is_zerofill=spec.type.is_zerofill,
         display=spec.type.numbers if kind.name.endswith("int") or kind.name in ("float", "double") else (),
         row_period=spec.row_period,

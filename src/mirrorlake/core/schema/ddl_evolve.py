@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema import ddl_statements as ddl
 from mirrorlake.core.schema.ddl_constants import constant
+from mirrorlake.core.schema.ddl_copies import MEASURED_SINCE, copies_rows
 from mirrorlake.core.schema.ddl_definition import Dialect
 from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
 from mirrorlake.core.schema.engines import why_engine_loses_rows
@@ -67,7 +68,7 @@ def evolve(
     ]
     if removed:
         return new, tuple(removed)
-    return new, _column_steps(old, new, clauses, dialect.flavor, moment)
+    return new, _column_steps(old, new, clauses, dialect, moment)
 
 
 def _refuse_clause(clause: ddl.Clause) -> None:
@@ -93,7 +94,7 @@ def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSche
 
 
 def _column_steps(
-    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], flavor: str, moment: Moment
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
 ) -> tuple[Step, ...]:
     """() for an ALTER that leaves the columns as they are. A PRIMARY KEY makes its columns NOT NULL."""
     sources = _sources(old, clauses)
@@ -103,7 +104,24 @@ def _column_steps(
     for column in new.columns:
         source = sources.get(column.name.casefold())
         steps.append(Keep(column.name, source) if source else _add(column, clauses, moment))
-    return moment.server_mode(flavor), *steps
+    mode = moment.server_mode(dialect.flavor)
+    if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
+        mode = replace(mode, copies_rows=_copies_rows(old, new, clauses, sources))
+    return mode, *steps
+
+
+def _copies_rows(
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column]
+) -> bool | None:
+    """None too where no NULL becomes anything else."""
+    kept = [(sources[name], column) for column in new.columns if (name := column.name.casefold()) in sources]
+    without_null = [(before, after) for before, after in kept if before.nullable and not after.nullable]
+    if not without_null:
+        return None
+    changed = {clause.column.name.casefold() for clause in clauses if isinstance(clause, ddl.ChangeColumn)}
+    return copies_rows(
+        old, new, clauses, [*without_null, *(pair for pair in kept if pair[1].name.casefold() in changed)]
+    )
 
 
 def _loses_null(old: TableSchema, new: TableSchema) -> bool:

@@ -38,6 +38,7 @@ class ColumnSpec:
     is_stored: bool = False
     is_invisible: bool = False
     is_auto_increment: bool = False
+    is_compressed: bool = False
     is_primary: bool = False
     is_unique: bool = False
     row_period: str | None = None
@@ -196,6 +197,14 @@ class SetEngine:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAlgorithm:
+    """name: upper case. COPY also stands for clauses that MariaDB carries out in no other way: ORDER BY, ADD CHECK,
+    ENABLE KEYS, DISABLE KEYS."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionBy:
     partitioning: Partitioning
 
@@ -303,7 +312,7 @@ class RefusedClause:
 Clause = (
     AddColumn | ChangeColumn | DropColumn | RenameColumn | SetDefault | SetVisibility
     | AddKey | DropKey | DropConstraint | RenameKey | AddForeignKey | DropForeignKey
-    | RenameTable | SetDefaultCharset | ConvertCharset | SetEngine
+    | RenameTable | SetDefaultCharset | ConvertCharset | SetEngine | SetAlgorithm
     | PartitionBy | RemovePartitioning | AddPartitions | DropPartitions | TruncatePartitions | CoalescePartitions
     | ReorganizePartitions | ExchangePartition | PartitionToTable | TableToPartition
     | SetVersioning | AddPeriod | DropPeriod | ChangeTablespace | RefusedClause

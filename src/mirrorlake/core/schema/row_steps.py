@@ -84,13 +84,16 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class ServerMode:
-    """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session."""
+    """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session.
+    copies_rows: whether MariaDB copied them into a new table (``ddl_copies``); None: not known, or it does not matter.
+    """
 
     flavor: str
     is_strict: bool
     time_zone: str | None = None
     truncates_fractions: bool = False
     pads_char: bool = False
+    copies_rows: bool | None = None
 
 
 Step = Keep | Add | From | Remove | Exchange | TakeRows | Copied | ServerMode

@@ -38,8 +38,8 @@ class Column:
 
     collation: None: not named, so the character set's own. default None: there is none. updates_to_now: ON UPDATE
     CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
-    versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. display: digits in parentheses behind an integer, FLOAT
-    or DOUBLE, which round or pad what a later conversion makes of it.
+    versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. is_compressed: MariaDB's COMPRESSED. display: digits in
+    parentheses behind an integer, FLOAT or DOUBLE, which round or pad what a later conversion makes of it.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Column:
     is_stored: bool = field(default=False, compare=False)
     is_invisible: bool = field(default=False, compare=False)
     is_auto_increment: bool = field(default=False, compare=False)
+    is_compressed: bool = field(default=False, compare=False)
     is_zerofill: bool = field(default=False, compare=False)
     display: tuple[int, ...] = field(default=(), compare=False)
     row_period: str | None = field(default=None, compare=False)

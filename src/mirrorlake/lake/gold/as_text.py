@@ -44,7 +44,7 @@ def text_conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
         raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
     found = conversion(old, new, mode)
     if was_date:
-        changed = found if old.type == new.type else _date_to_date(found, old.type, new.type)
+        changed = found if found.sql == "{}" and old.type == new.type else _date_to_date(found, old.type, new.type)
         zeros = f"coalesce({changed.sql}, {zero_date(new.type)})"
         return replace(changed, sql=zeros, invalid=None) if found.invalid else changed
     is_kept = found.sql == "{}" and new.type.name in STRINGS and old.type.charset == new.type.charset

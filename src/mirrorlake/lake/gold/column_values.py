@@ -1,19 +1,16 @@
-"""What rows that exist get in a new column: its default or its type's zero as a Spark literal, or a computed value."""
+"""A column's default, or its type's zero, as a Spark literal."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import datetime
 
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
-from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import NotDerivable, family
-from mirrorlake.lake.gold.conversions import conversion
-from mirrorlake.lake.gold.partition_expressions import spark_expression
 from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
@@ -32,26 +29,6 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> str:
     if found is None:
         raise NotDerivable(f"column {column.name}: its default as a value of {column.type.sql()}")
     return found
-
-
-def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
-    """What rows that exist get in a new generated column: sums and products of integers and decimals. old: the table
-    before it.
-
-    Raises NotDerivable.
-    """
-    text, unknown = column.generated or "", f"column {column.name}: rows that exist get what an expression gives"
-    if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
-        raise NotDerivable(unknown)
-    try:
-        computed = spark_expression(text, old, with_decimals=True)
-        sql = f"CAST({computed.sql} AS {spark_type(computed.type)})"
-        found = conversion(Column(column.name, computed.type), replace(column, generated=None), mode)
-    except NotDerivable:
-        raise NotDerivable(unknown) from None
-    if found.fails or computed.impossible:
-        raise NotDerivable(unknown)
-    return found.sql.replace("{}", sql)
 
 
 def _zero(text: str, column: Column, mode: ServerMode) -> str | None:

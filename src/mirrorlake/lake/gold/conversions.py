@@ -34,9 +34,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import BLOBS, TEXTS, ColumnType
 from mirrorlake.lake.delta.names import literal
+from mirrorlake.lake.gold.column_values import value_of
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 from mirrorlake.lake.gold.date_conversions import moment_to_binary, moment_to_text, time_to_time, to_date, to_moment
 from mirrorlake.lake.gold.label_conversions import label_to_number, to_enum, to_set
@@ -79,7 +82,7 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
         found = convert(old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
         found = replace(found, fails=any_of(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
-    return _without_nulls(found, new, mode) if old.nullable and not new.nullable and not mode.is_strict else found
+    return _without_nulls(found, old, new, mode) if old.nullable and not new.nullable and not mode.is_strict else found
 
 
 def _value_type(column: Column) -> tuple:
@@ -87,23 +90,44 @@ def _value_type(column: Column) -> tuple:
     return column.type, column.display if family(column.type) == "float" else ()
 
 
-def _without_nulls(found: Conversion, new: Column, mode: ServerMode) -> Conversion:
-    """Outside strict mode NULL becomes the type's zero; a TIMESTAMP the time of the statement, and so on. On MariaDB a
-    DEFAULT may take its place: that hangs on whether the table was changed in place."""
-    kind = new.type
-    if mode.flavor == "mariadb" and new.default is not None:
-        return replace(found, fails=any_of(found.fails, "{} IS NULL"))
-    if kind.name in ("date", "datetime"):
-        return replace(found, invalid="{} IS NULL")
+def _without_nulls(found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    """Outside strict mode NULL becomes the type's zero, a TIMESTAMP the time of the statement; on MariaDB it may become
+    the DEFAULT that the column had (``ddl_copies``)."""
+    unknown = replace(found, fails=any_of(found.fails, "{} IS NULL"))
+    is_date, zero = new.type.name in ("date", "datetime"), _zero_for_null(new.type)
+    if zero is None and not is_date:
+        return unknown
+    try:
+        default = _default_for_null(old, mode)
+    except NotDerivable:
+        return unknown
+    if default is not None and default != zero:
+        known = mode.copies_rows is False and default != "NULL"
+        return replace(found, sql=f"coalesce({found.sql}, {default})") if known else unknown
+    return replace(found, invalid="{} IS NULL") if is_date else replace(found, sql=f"coalesce({found.sql}, {zero})")
+
+
+def _zero_for_null(kind: ColumnType) -> str | None:
+    """None: a date, or not known."""
     if kind.name == "time":
-        zero = literal(time_zero(kind.fraction_digits or 0))
-    elif family(kind) == "binary":
-        zero = f"X'{'00' * (kind.length or 0) if kind.name == 'binary' else ''}'"
-    else:
-        zero = _ZEROS.get(family(kind))
-    if zero is None:
-        return replace(found, fails=any_of(found.fails, "{} IS NULL"))
-    return replace(found, sql=f"coalesce({found.sql}, {zero})")
+        return literal(time_zero(kind.fraction_digits or 0))
+    if family(kind) == "binary":
+        return f"X'{'00' * (kind.length or 0) if kind.name == 'binary' else ''}'"
+    return _ZEROS.get(family(kind))
+
+
+def _default_for_null(old: Column, mode: ServerMode) -> str | None:
+    """None: NULL becomes the zero, as it does in rows that are copied, in a TEXT or BLOB, and in a DATETIME whose
+    DEFAULT is the time of the statement. Raises NotDerivable."""
+    default, name = old.default, old.type.name
+    if mode.flavor == "mysql" or mode.copies_rows or default is None or default.kind == "null":
+        return None
+    if name in (*TEXTS, *BLOBS) or default.kind == "now" and name == "datetime":
+        return None
+    value = constant(default.text) if default.kind == "expression" else default
+    if value is None:
+        raise NotDerivable(f"column {old.name}: its default as a value")
+    return value_of(value, old, mode)
 
 
 _NUMBERS = ("integer", "year", "bit", "decimal")

@@ -14,7 +14,8 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.as_text import text_conversion, text_of
-from mirrorlake.lake.gold.column_values import computed_value, value_of
+from mirrorlake.lake.gold.column_values import value_of
+from mirrorlake.lake.gold.computed_values import computed_value
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
 from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
