@@ -2,7 +2,7 @@
 
     python -m tests.ddl_histories --histories 100 [--seed N] [--flavors mariadb mysql] [--crash] [--keep FOLDER]
 
---crash: the process dies at random steps, about twice in each history. Prints the share of refused tables, their
+--crash: the process dies at random steps, about four times in each history. Prints the share of refused tables, their
 reasons, and every difference; ends with 1 when there is one. --keep: logs, lakes and statements stay in this folder.
 """
 

@@ -29,7 +29,7 @@ COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
     for name in ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
 )
-CRASH_SHARE = 1 / 15  # of some 40 commits that a history makes
+CRASH_SHARE = 1 / 30  # of some 50 commits that a history makes
 _SQL_MODES = {
     "mariadb": ("STRICT_TRANS_TABLES", "STRICT_TRANS_TABLES", "", "NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES",
                 "STRICT_TRANS_TABLES,TIME_ROUND_FRACTIONAL", "ANSI_QUOTES"),
