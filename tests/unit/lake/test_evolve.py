@@ -178,6 +178,14 @@ def test_what_null_becomes_outside_strict_mode():
     assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
 
 
+@pytest.mark.parametrize("is_strict", [False, True])
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_null_in_a_timestamp_becomes_a_time_that_is_not_known_also_in_strict_mode(flavor, is_strict):
+    old = Column("a", ColumnType("timestamp", fraction_digits=6))
+    found = conversion(old, replace(old, nullable=False), ServerMode(flavor, is_strict))
+    assert (found.sql, found.fails) == ("{}", "({} IS NULL)")
+
+
 ZERO, FIVE, UNKNOWN = "coalesce({}, 0)", "coalesce({}, 5)", "({} IS NULL)"
 
 

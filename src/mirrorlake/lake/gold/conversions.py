@@ -82,7 +82,13 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
         found = convert(old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
         found = replace(found, fails=any_of(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
-    return _without_nulls(found, old, new, mode) if old.nullable and not new.nullable and not mode.is_strict else found
+    return _without_nulls(found, old, new, mode) if replaces_nulls(old, new, mode) else found
+
+
+def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
+    """Whether rows may have had a NULL that is another value now. A strict server refuses it, but for a TIMESTAMP, which
+    gets the time of the statement (measured on MySQL 9.7 and MariaDB 10.11)."""
+    return old.nullable and not new.nullable and (not mode.is_strict or new.type.name == "timestamp")
 
 
 def _value_type(column: Column) -> tuple:
@@ -91,8 +97,8 @@ def _value_type(column: Column) -> tuple:
 
 
 def _without_nulls(found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    """Outside strict mode NULL becomes the type's zero, a TIMESTAMP the time of the statement; on MariaDB it may become
-    the DEFAULT that the column had (``ddl_copies``)."""
+    """NULL becomes the type's zero, in a TIMESTAMP the time of the statement; on MariaDB it may become the DEFAULT that
+    the column had (``ddl_copies``)."""
     unknown = replace(found, fails=any_of(found.fails, "{} IS NULL"))
     is_date, zero = new.type.name in ("date", "datetime"), _zero_for_null(new.type)
     if zero is None and not is_date:

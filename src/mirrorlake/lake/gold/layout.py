@@ -17,7 +17,7 @@ from mirrorlake.lake.gold.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.column_values import value_of
 from mirrorlake.lake.gold.computed_values import computed_value
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
-from mirrorlake.lake.gold.conversions import conversion
+from mirrorlake.lake.gold.conversions import conversion, replaces_nulls
 from mirrorlake.lake.gold.mirror_steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.register import INVALID_VALUE
 from mirrorlake.lake.gold.widening import widens_in_place
@@ -88,9 +88,8 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
     """Of a column whose values may be others than before, or compare in another way."""
     if isinstance(step, Add):
         return (after.name,)
-    loses_null = step.old.nullable and not after.nullable and not mode.is_strict
     is_same = (step.old.type, step.old.collation, step.old.generated) == (after.type, after.collation, after.generated)
-    return () if is_same and not loses_null else (step.old.name, after.name)
+    return () if is_same and not replaces_nulls(step.old, after, mode) else (step.old.name, after.name)
 
 
 def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
