@@ -86,7 +86,7 @@ def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
 
 
 def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
-    """Whether rows may have had a NULL that is another value now. A strict server refuses it, but for a TIMESTAMP, which
+    """Whether rows may have had a NULL that is another value now. In strict mode that is so of a TIMESTAMP only, which
     gets the time of the statement (measured on MySQL 9.7 and MariaDB 10.11)."""
     return old.nullable and not new.nullable and (not mode.is_strict or new.type.name == "timestamp")
 
