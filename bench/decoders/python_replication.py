@@ -1,4 +1,4 @@
-"""Row images of a server's binlog decoded with python-mysql-replication: PASSES PORT FIRST_FILE ROWS; one line per pass.
+"""Row images of a server's binlog decoded with python-mysql-replication: PASSES PORT FIRST_FILE ROWS; a line per pass.
 
 ROWS: how many the log has; behind them the stream waits for more.
 """
