@@ -29,6 +29,7 @@ from mirrorlake.core.position import FIRST_EVENT_OFFSET
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.values import variant
 from mirrorlake.errors import RefusedError
+from tests.support.damage_kernels import EDGES
 from tests.support.guarded import Guarded
 from tests.support.seed_logs import WholeLog, whole_logs
 from tests.support.variant_check import PRIMITIVE_BYTES, first_broken
@@ -36,7 +37,7 @@ from tests.support.variant_check import PRIMITIVE_BYTES, first_broken
 HEADER = struct.Struct("<IBIIIH")
 _TYPES = [2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 23, 24, 25, 26, 29, 30, 31, 32, 33, 34, 35, 38, 39, 40, 42]
 _TYPES += [160, 161, 162, 163, 165, 166, 167, 168, 169, 170, 171, 172]
-_EDGES = (0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
+_EDGES = EDGES.tolist()
 
 
 @dataclass

@@ -17,7 +17,7 @@ from mirrorlake.core.binlog.table_map_fields import ENUM, SET
 from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id
 from mirrorlake.core.schema.tables import Column, TableSchema, same_definition, why_not_mirrored
 from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
-from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.core.schema.types import ColumnType, label_bytes
 
 UNDEFINED = "needs-first-copy"
 """Code of rows that only a definition could tell, and none is known."""
@@ -104,14 +104,6 @@ def _charset(seen: TableMap, i: int, known: Column, flavor: str) -> str:
 
 def _difference(seen: TableMap, schema: TableSchema, known: TableSchema) -> str | None:
     for column, kind, n_bytes in zip(schema.columns, seen.wire_types, seen.metadata, strict=True):
-        if kind in (ENUM, SET) and n_bytes != _label_bytes(kind, len(column.type.labels)):
+        if kind in (ENUM, SET) and n_bytes != label_bytes(column.type.name, len(column.type.labels)):
             return f"{n_bytes} bytes of column {column.name} do not fit its {len(column.type.labels)} labels"
     return same_definition(schema, known)
-
-
-def _label_bytes(kind: int, n_labels: int) -> int:
-    """Stored bytes of an ENUM or SET with so many labels."""
-    if kind == ENUM:
-        return 1 if n_labels < 256 else 2
-    n_bytes = (n_labels + 7) // 8
-    return 8 if n_bytes > 4 else n_bytes

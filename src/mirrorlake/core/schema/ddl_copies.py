@@ -21,7 +21,7 @@ from mirrorlake.core.schema import ddl_statements as ddl
 from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.keys import FULLTEXT, SPATIAL, VECTOR
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import LABELLED, STRINGS, ColumnType
+from mirrorlake.core.schema.types import LABELLED, STRINGS, ColumnType, label_bytes
 
 MEASURED_SINCE = 101100
 """The server version; what older ones do in place is another list."""
@@ -101,17 +101,9 @@ def _copies_for(before: Column, after: Column) -> bool | None:
 def _copies_for_labels(old: ColumnType, new: ColumnType) -> bool | None:
     first = new.labels[: len(old.labels)]
     if first == old.labels:
-        return _label_bytes(old) != _label_bytes(new)
+        return label_bytes(old.name, len(old.labels)) != label_bytes(new.name, len(new.labels))
     is_alike = [label.casefold() for label in first] == [label.casefold() for label in old.labels]
     return None if is_alike else True
-
-
-def _label_bytes(kind: ColumnType) -> int:
-    """That a value takes in a row."""
-    count = len(kind.labels)
-    if kind.name == "enum":
-        return 1 if count <= _SHORT else 2
-    return 8 if count > 32 else (count + 7) // 8
 
 
 def _copies_for_length(old: ColumnType, new: ColumnType) -> bool | None:

@@ -83,3 +83,11 @@ def blob_type(length_bytes: int) -> str:
 
 def _smallest(length_bytes: int) -> int:
     return next((i for i, largest in enumerate(_LARGEST) if length_bytes <= largest), len(_LARGEST) - 1)
+
+
+def label_bytes(name: str, n_labels: int) -> int:
+    """Stored bytes of an ENUM or SET (its type's name) with so many labels."""
+    if name == "enum":
+        return 1 if n_labels < 256 else 2
+    n_bytes = (n_labels + 7) // 8
+    return 8 if n_bytes > 4 else n_bytes
