@@ -72,27 +72,44 @@ def workload(server, seed: int, databases: int, rate: int, ddl_every_s: int) -> 
 
 def check_lake_is_source(lake, server, databases: int, read_with_tool: Callable[..., str]) -> None:
     """Every mirror equals SELECT, silver has each transaction of the log once, gold has made each commit once."""
-    assert mirrors(lake) == sources(server, databases)
+    assert mirrors(lake) == sources(server, databases), differences(lake, server, databases)
     text = read_with_tool(server.flavor, "-v", "--base64-output=decode-rows", *server.log_files())
     assert changes_in_silver(lake) == count_logged_changes(text)
     check_every_step_once(lake)
 
 
 def mirrors(lake) -> dict[str, TableDigest]:
-    entries = [entry for entry in TableRegister.read(lake) if entry.state == STREAMING]
-    return {
-        f"{e.database}.{e.table}": TableDigest.of(
-            mirror_rows(lake.spark.table(lake.names.mirror(e.mirror_id)).toArrow())
-        )
-        for e in entries
-    }
+    return {name: TableDigest.of(rows) for name, rows in _mirror_rows(lake)}
 
 
 def sources(server, databases: int) -> dict[str, TableDigest]:
     """Of the workload's databases."""
+    return {name: TableDigest.of(rows) for name, rows in _source_rows(server, databases)}
+
+
+def differences(lake, server, databases: int) -> str:
+    """Tables that are not mirrored, and of the others the first rows that only one side has."""
+    found = [f"{e.database}.{e.table}: {e.state}, {e.reason}" for e in TableRegister.read(lake) if e.state != STREAMING]
+    mirrored, present = dict(_mirror_rows(lake)), dict(_source_rows(server, databases))
+    for name in sorted(mirrored.keys() | present.keys()):
+        ours, theirs = Counter(mirrored.get(name, ())), Counter(present.get(name, ()))
+        for side, rows in (("mirror", ours - theirs), ("source", theirs - ours)):
+            found += [f"{name}: {rows.total()} rows only in the {side}, as", *sorted(rows)[:3]] if rows else []
+    return "\n".join(found)
+
+
+def _mirror_rows(lake) -> Iterator[tuple[str, list[str]]]:
+    for entry in TableRegister.read(lake):
+        if entry.state == STREAMING:
+            table = lake.spark.table(lake.names.mirror(entry.mirror_id)).toArrow()
+            yield f"{entry.database}.{entry.table}", mirror_rows(table)
+
+
+def _source_rows(server, databases: int) -> Iterator[tuple[str, list[str]]]:
     with server.connect() as connection:
-        names = [(f"live_{n}", table) for n in range(databases) for table in source_tables(connection, f"live_{n}")]
-        return {f"{d}.{t}": TableDigest.of(source_rows(connection, d, t)) for d, t in names}
+        for database in (f"live_{n}" for n in range(databases)):
+            for table in source_tables(connection, database):
+                yield f"{database}.{table}", source_rows(connection, database, table)
 
 
 def changes_in_silver(lake) -> dict[str, Counter]:
