@@ -15,6 +15,7 @@ import functools
 import gc
 import hashlib
 import os
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Any
 import numba
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import registry, typed_passes, types, untyped_passes
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -166,11 +167,31 @@ class _PieceDispatcher(registry.CPUDispatcher):
             return super().compile(sig)
 
 
+class _Files(IndexDataCacheFile):
+    """One for each type of arguments, and no index of them: two processes that write one at the same time would leave
+    types that go with the other's machine code."""
+
+    def save(self, key: tuple, data: Any) -> None:
+        self._save_data(self._name(key), data)
+
+    def load(self, key: tuple) -> Any:
+        return self._load_data(self._name(key))
+
+    def _name(self, key: tuple) -> str:
+        digest = hashlib.sha256(repr((self._version, self._source_stamp, key)).encode()).hexdigest()
+        return f"{self._index_name.removesuffix('.nbi')}.{digest[:16]}.nbc"
+
+
 class _Cache(FunctionCache):
-    """A folder that cannot be read or written is as good as none."""
+    """A folder or file that cannot be read or written is as good as none."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _Files(locator.get_cache_path(), self._impl.filename_base, locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with suppress(OSError):
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
             return super().load_overload(sig, target_context)
         return None
 

@@ -9,6 +9,7 @@ import pytest
 
 from mirrorlake.core import compiling
 from mirrorlake.core.compiling import JIT_DISABLED, address_of, call_at, kernel
+from mirrorlake.core.memory import gather_bytes
 from mirrorlake.core.values.column_kinds import KERNELS
 from mirrorlake.core.values.kinds import YEAR
 
@@ -54,13 +55,54 @@ def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path, monkeypatch):
     folder.unlink()
     cached = kernel(of_package)
     assert year_of(cached) == year_of(uncached)
-    assert sorted(file.suffix for file in folder.rglob("column_kinds*")) == [".nbc", ".nbi"]
+    assert [file.suffix for file in folder.rglob("column_kinds*")] == [".nbc"]
 
     lost = kernel(of_package)
     assert lost._piece._cache.cache_path.startswith(str(folder))
     shutil.rmtree(folder)
     folder.write_text("no folder")
     assert year_of(lost) == year_of(uncached)
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_processes_that_keep_a_kernel_for_other_types_at_the_same_time_do_not_mix_them_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "_CACHE_FOLDER", str(tmp_path))
+    buf, first, second = np.arange(10, dtype=np.uint8), np.array([7, 1]), np.array([2, 3])
+    wanted, offsets = [7, 8, 1, 2, 3], {kind: first.astype(kind) for kind in (np.int32, np.int64)}
+
+    def gathered(process, kind) -> list[int]:
+        out = np.zeros(5, np.uint8)
+        process(buf, offsets[kind], second, out)
+        return out.tolist()
+
+    one, other = kernel(gather_bytes.__wrapped__), kernel(gather_bytes.__wrapped__)
+    files = one._piece._cache._cache_file
+    opened = files._open_for_write
+
+    def opened_when_the_other_has_saved(path):
+        monkeypatch.undo()
+        assert gathered(other, np.int64) == wanted
+        return opened(path)
+
+    assert other._piece._cache.cache_path.startswith(str(tmp_path))
+    monkeypatch.setattr(files, "_open_for_write", opened_when_the_other_has_saved)
+    assert gathered(one, np.int32) == wanted
+    monkeypatch.setattr(compiling, "_CACHE_FOLDER", str(tmp_path))
+    later = kernel(gather_bytes.__wrapped__)
+    assert gathered(later, np.int64) == gathered(later, np.int32) == wanted
+    assert later._piece.stats.cache_hits == {sig.args: 1 for sig in later._piece.nopython_signatures}
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_a_file_that_was_cut_off_is_written_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "_CACHE_FOLDER", str(tmp_path))
+    year_of(kernel(KERNELS[YEAR].__wrapped__))
+    (kept,) = tmp_path.rglob("*.nbc")
+    whole = kept.read_bytes()
+    for n_bytes in (0, 1, len(whole) // 2):
+        kept.write_bytes(whole[:n_bytes])
+        assert year_of(kernel(KERNELS[YEAR].__wrapped__)) == [16, *(2024).to_bytes(2, "little")]
+        assert len(kept.read_bytes()) == len(whole)
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
