@@ -51,6 +51,7 @@ REFUSALS: dict[str, str] = {
     "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",
     "lake-history": "Start a new lake. To prevent it, run every hop once in three weeks, or let no other tool commit to the lake.",
     "lake-damaged": "Bring the missing or broken files back from a copy, then run again; or start a new lake.",
+    "lake-unborn": "Remove the table's folder, in which nothing was ever committed, and run again.",
     "lake-conflict": "Nothing was written; run again. If it comes back each time, keep maintenance and replication apart.",
     "lake-storage": "Free space or bring the storage back, then run again; what was committed is kept.",
     "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",

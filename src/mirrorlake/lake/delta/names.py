@@ -142,10 +142,12 @@ def remove_unborn(table: str) -> None:
     log = folder / "_delta_log" if folder else None
     if log is None or not log.is_dir() or any(log.glob("*.json")):
         return
-    time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.iterdir()])))
+    time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.rglob("*")])))
     with suppress(OSError):  # something has come meanwhile: a table is born
-        for left_over in log.iterdir():
-            if _age_s(left_over) >= UNBORN_AFTER_S and left_over.suffix != ".json":
+        for left_over in sorted(log.rglob("*"), reverse=True):  # what is in a folder goes before it
+            if left_over.is_dir():
+                left_over.rmdir()
+            elif _age_s(left_over) >= UNBORN_AFTER_S and left_over.suffix != ".json":
                 left_over.unlink()
         log.rmdir()
 

@@ -13,9 +13,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import quote, remove_unborn, table_exists
-from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.delta.notes import newest_version, read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.ddl_class import DdlClass, strongest
 from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
@@ -218,6 +219,8 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case Create(schema):
             remove_unborn(mirror)
             run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
+            if newest_version(session, mirror) is None:  # IF NOT EXISTS, and Delta has taken left-overs for a table
+                raise RefusedError("lake-unborn", "CREATE TABLE made no commit", table=mirror)
         case Alter(clause):
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
