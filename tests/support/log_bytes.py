@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.checksums import verify_checksums
+from mirrorlake.core.binlog.framing import EventBlock, verify_continuity
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.position import BinlogPosition, GtidSet
 

@@ -13,12 +13,11 @@ Event header (19 bytes, little-endian; MySQL ``libs/mysql/binlog/event/binlog_ev
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
-from mirrorlake.core.memory import item_u32, kernel, load_u8, load_u16, load_u32, peek_u8, peek_u32
+from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 
@@ -31,8 +30,6 @@ MORE_DATA, SPECIAL_PACKET = 0, 2
 """What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
 _MAX_PLAIN_PACKET = 0xFFFFFF
-_FLAG_IN_USE = 0x01
-_FORMAT_DESCRIPTION = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,89 +178,6 @@ def index_packets(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, in
     if malformed and not n:
         raise RefusedError("log-event", "an event's length field is not the length of its packet")
     return index[:n], stop, status
-
-
-def _crc_tables() -> np.ndarray:
-    """Slice-by-8 tables of the reflected CRC-32 polynomial 0xEDB88320 (the one of zlib)."""
-    tables = np.zeros((8, 256), np.uint32)
-    for value in range(256):
-        crc = value
-        for _ in range(8):
-            crc = (crc >> 1) ^ 0xEDB88320 if crc & 1 else crc >> 1
-        tables[0, value] = crc
-    for k in range(1, 8):
-        tables[k] = (tables[k - 1] >> 8) ^ tables[0][tables[k - 1] & 255]
-    return tables
-
-
-CRC_TABLES = _crc_tables()
-
-
-@kernel
-def crc32(crc, start, end, tables):
-    """zlib.crc32 of the bytes at addresses start..end, continued from ``crc`` (uint32, 0 at the start).
-
-    tables: the address of ``CRC_TABLES``.
-    """
-    c = np.uint32(crc) ^ np.uint32(0xFFFFFFFF)
-    p = start
-    while p + 8 <= end:
-        a = peek_u32(p) ^ c
-        b = peek_u32(p + 4)
-        c = (
-            _crc_entry(tables, 7, a) ^ _crc_entry(tables, 6, a >> np.uint32(8))
-            ^ _crc_entry(tables, 5, a >> np.uint32(16)) ^ _crc_entry(tables, 4, a >> np.uint32(24))
-            ^ _crc_entry(tables, 3, b) ^ _crc_entry(tables, 2, b >> np.uint32(8))
-            ^ _crc_entry(tables, 1, b >> np.uint32(16)) ^ _crc_entry(tables, 0, b >> np.uint32(24))
-        )  # fmt: skip
-        p += 8
-    while p < end:
-        c = (c >> np.uint32(8)) ^ _crc_entry(tables, 0, c ^ np.uint32(peek_u8(p)))
-        p += 1
-    return np.uint32(c ^ np.uint32(0xFFFFFFFF))
-
-
-@kernel
-def _crc_entry(tables, k, byte):
-    return item_u32(tables, k * 256 + np.int64(byte & np.uint32(255)))
-
-
-@kernel
-def _first_bad_checksum(buf, offset, length, first, tables):
-    for i in range(first, offset.shape[0]):
-        start = buf + offset[i]
-        end = start + length[i] - 4
-        if end < start + 19 or crc32(np.uint32(0), start, end, tables) != peek_u32(end):
-            return i
-    return -1
-
-
-def verify_checksums(block: EventBlock) -> None:
-    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes.
-
-    The server computes a FORMAT_DESCRIPTION event's checksum with the in-use flag clear, whatever the flag says now.
-    """
-    if not block.has_checksum:
-        return
-    events = block.events
-    buf, tables = block.buf.ctypes.data, CRC_TABLES.ctypes.data
-    bad = int(_first_bad_checksum(buf, events.offset, events.length, 0, tables))
-    while bad >= 0 and _matches_without_in_use_flag(block, bad):
-        bad = int(_first_bad_checksum(buf, events.offset, events.length, bad + 1, tables))
-    if bad >= 0:
-        raise RefusedError(
-            "log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad))
-        )
-
-
-def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
-    events = block.events
-    if events.event_type[i] != _FORMAT_DESCRIPTION or not events.flags[i] & _FLAG_IN_USE:
-        return False
-    start = int(events.offset[i])
-    raw = block.buf[start : start + int(events.length[i])].copy()
-    raw[17] &= ~np.uint8(_FLAG_IN_USE)
-    return zlib.crc32(raw[:-4]) == int.from_bytes(raw[-4:].tobytes(), "little")
 
 
 def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> None:

@@ -13,9 +13,10 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
+from mirrorlake.core.binlog.checksums import verify_checksums
 from mirrorlake.core.binlog.event_batch import NO_EVENTS, event_batch
 from mirrorlake.core.binlog.events import parse_rotate
-from mirrorlake.core.binlog.framing import EventBlock, verify_checksums, verify_continuity
+from mirrorlake.core.binlog.framing import EventBlock, verify_continuity
 from mirrorlake.core.binlog.gtid_search import PARSE_LIST
 from mirrorlake.core.binlog.transactions import Groups, GroupState, add_gtids, assign_groups
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
