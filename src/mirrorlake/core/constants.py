@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import numpy as np
+
 BINLOG_MAGIC = b"\xfebin"
 """MySQL ``sql/log_event.h``, BINLOG_MAGIC."""
 ENCRYPTED_BINLOG_MAGIC = b"\xfdbin"
@@ -50,6 +52,14 @@ class EventType(IntEnum):
     START_ENCRYPTION = 164
     QUERY_COMPRESSED = 165
     PARTIAL_ROW_DATA = 172
+
+
+def one_of(*event_types: int) -> np.ndarray:
+    """bool[256]: whether an event type is one of these, for an array of event types to be looked up in."""
+    return np.isin(np.arange(256), event_types)
+
+
+IS_GTID = one_of(EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
 
 
 class EventFlag(IntEnum):

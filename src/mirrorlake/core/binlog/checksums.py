@@ -11,11 +11,10 @@ import zlib
 import numpy as np
 
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock
-from mirrorlake.core.constants import EventType
+from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u32
 from mirrorlake.errors import RefusedError
 
-_FLAG_IN_USE = 0x01
 _FLAGS_AT = 17
 _ALL_BITS = np.uint32(0xFFFFFFFF)
 
@@ -64,11 +63,11 @@ def _first_bad(block: EventBlock, first: int) -> int:
 
 def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
     events = block.events
-    if events.event_type[i] != EventType.FORMAT_DESCRIPTION or not events.flags[i] & _FLAG_IN_USE:
+    if events.event_type[i] != EventType.FORMAT_DESCRIPTION or not events.flags[i] & EventFlag.IN_USE:
         return False
     start = int(events.offset[i])
     raw = block.buf[start : start + int(events.length[i])].copy()
-    raw[_FLAGS_AT] &= ~np.uint8(_FLAG_IN_USE)
+    raw[_FLAGS_AT] &= ~np.uint8(EventFlag.IN_USE)
     return zlib.crc32(raw[:-CHECKSUM_BYTES]) == int.from_bytes(raw[-CHECKSUM_BYTES:].tobytes(), "little")
 
 

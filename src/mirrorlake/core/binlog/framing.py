@@ -91,7 +91,7 @@ class EventBlock:
         return CHECKSUM_BYTES if self.has_checksum else 0
 
     def position(self, i: int) -> BinlogPosition:
-        return BinlogPosition(self.log_file, int(self.start_positions[i]))
+        return BinlogPosition(self.log_file, self.start_pos + int(self.events.length[:i].sum()))
 
     def body(self, i: int) -> bytes:
         """Event i without its header and checksum."""

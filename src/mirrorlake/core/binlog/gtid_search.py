@@ -22,16 +22,16 @@ from mirrorlake.core.binlog.transactions import (
     GroupState,
     assign_groups,
 )
-from mirrorlake.core.constants import EventType
+from mirrorlake.core.constants import IS_GTID, EventType, one_of
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 
-_GTID_TYPES = (EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
 PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
     EventType.PREVIOUS_GTIDS: parse_previous_gtids,
     EventType.MARIADB_GTID_LIST: parse_gtid_list,
 }
 """Of the events that list the transactions of all earlier files."""
+LISTS_GTIDS = one_of(*PARSE_LIST)
 
 
 def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
@@ -76,7 +76,7 @@ def list_at(source: BinlogSource, head: BinlogPosition, end: BinlogPosition) -> 
 
 def first_missing(block: EventBlock, gtids: GtidSet) -> int | None:
     """Index of the first GTID event whose transaction is not in ``gtids``."""
-    found = np.flatnonzero(np.isin(block.events.event_type, _GTID_TYPES))
+    found = np.flatnonzero(IS_GTID[block.events.event_type])
     return next((i for i in found.tolist() if not gtids.contains(_single(block, i))), None)
 
 

@@ -17,7 +17,7 @@ from mirrorlake.core.binlog.checksums import verify_checksums
 from mirrorlake.core.binlog.event_batch import NO_EVENTS, event_batch
 from mirrorlake.core.binlog.events import parse_rotate
 from mirrorlake.core.binlog.framing import EventBlock, verify_continuity
-from mirrorlake.core.binlog.gtid_search import PARSE_LIST
+from mirrorlake.core.binlog.gtid_search import LISTS_GTIDS, PARSE_LIST
 from mirrorlake.core.binlog.transactions import Groups, GroupState, add_gtids, assign_groups
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until
@@ -118,7 +118,7 @@ class LogReader:
 
     def _note_gtids(self, block: EventBlock, groups: Groups) -> None:
         """GTIDs of an open group count from its start on: they are only ever saved with a later boundary."""
-        for i in np.flatnonzero(np.isin(block.events.event_type, list(PARSE_LIST))).tolist():
+        for i in np.flatnonzero(LISTS_GTIDS[block.events.event_type]).tolist():
             known = PARSE_LIST[block.events.event_type[i]](block.body(i))
             if known and not self._gtids:
                 self._gtids = known.copy()

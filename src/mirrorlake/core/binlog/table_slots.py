@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
@@ -57,6 +58,15 @@ def _follow(event_type, table, slot_of_map, current, slot_of_event):
             slot_of_event[i] = current[table[i]]
 
 
+def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(each value once, where it is first, which of them every value is)"""
+    found = pa.array(values).dictionary_encode()
+    which, n = found.indices.to_numpy(), len(values)
+    first = np.empty(len(found.dictionary), np.int64)
+    first[which[::-1]] = np.arange(n - 1, -1, -1)
+    return found.dictionary.to_numpy(), first, which
+
+
 class TableSlots:
     """Reads table maps as a log goes by; each distinct one is parsed once.
 
@@ -82,10 +92,10 @@ class TableSlots:
         maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
         if len(maps):
             eras = self._timeline.eras(lsn[maps]) * _ERA_FACTOR
-            _, first, inverse = np.unique(body_hash[maps] ^ eras, return_index=True, return_inverse=True)
+            _, first, inverse = _distinct(body_hash[maps] ^ eras)
             slots = [self._slot(int(body_hash[i]), buf, offset, length, trailer, i, int(lsn[i])) for i in maps[first]]
             slot_of_map[maps] = np.array(slots, np.int32)[inverse]
-        ids, compact = np.unique(table_id, return_inverse=True)
+        ids, _, compact = _distinct(table_id)
         table = np.where(table_id < 0, -1, compact).astype(np.int64)
         current = np.array([self._slot_by_table_id.get(int(key), -1) for key in ids], np.int32)
         slot_of_event = np.empty(n, np.int32)

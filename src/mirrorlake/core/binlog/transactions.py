@@ -34,11 +34,12 @@ from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.compiling import address_of, call_at
-from mirrorlake.core.constants import EventType
+from mirrorlake.core.constants import IS_GTID, EventType
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
 from mirrorlake.core.memory import (
     addresses,
     copy_at,
+    gather_bytes,
     item_i64,
     item_u32,
     kernel,
@@ -388,7 +389,7 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     lsn = start + (block.start_positions - block.start_pos)
     n_carried = 1 if carried.gtid else 0
     gtid_bytes = (carried.gtid or "").encode()
-    max_gtids = n_carried + int(np.isin(events.event_type, (33, 42, 162)).sum())
+    max_gtids = n_carried + int(IS_GTID[events.event_type].sum())
     text = np.zeros(len(gtid_bytes) + _MAX_GTID_BYTES * (max_gtids + 1), np.uint8)
     text[: len(gtid_bytes)] = np.frombuffer(gtid_bytes, np.uint8)
     offsets = np.zeros(max_gtids + 2, np.int32)
@@ -442,7 +443,9 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
 
 def _gather(buf: np.ndarray, start: np.ndarray, n_bytes: int) -> np.ndarray:
     """uint8[len(start), n_bytes]"""
-    return np.ascontiguousarray(buf[start[:, None] + np.arange(n_bytes)])
+    out = np.empty((len(start), n_bytes), np.uint8)
+    gather_bytes(buf, start, np.full(len(start), n_bytes), out.ravel())
+    return out
 
 
 def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:

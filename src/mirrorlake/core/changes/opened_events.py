@@ -21,18 +21,16 @@ from mirrorlake.core.binlog.compression import MAX_EVENT_BYTES, PACKED_TYPES, Pa
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventIndex, index_events
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, located, refusal
 from mirrorlake.core.changes.joined_fragments import join_fragments
-from mirrorlake.core.constants import EventType
+from mirrorlake.core.constants import EventType, one_of
 from mirrorlake.errors import RefusedError
 
 PIECE_BYTES = 8 << 20
 """About so much is inflated at once; a longer event makes its piece longer."""
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD
-_IN_PAYLOAD = np.isin(
-    np.arange(256), [2, 5, 13, 14, 16, 19, 23, 24, 25, 29, 30, 31, 32, 38, 39, 9, 11, 17, 18], assume_unique=True
-)
+_IN_PAYLOAD = one_of(2, 5, 13, 14, 16, 19, 23, 24, 25, 29, 30, 31, 32, 38, 39, 9, 11, 17, 18)
 _LAST_IN_PAYLOAD = (EventType.XID, EventType.QUERY, EventType.XA_PREPARE)
-_PACKED = np.isin(np.arange(256), PACKED_TYPES, assume_unique=True)
+_PACKED = one_of(*PACKED_TYPES)
 _AS_OUTSIDE = -1
 _Item = TypeVar("_Item")
 
