@@ -88,7 +88,7 @@ def measured(spark, logs: Path, gigabytes: float) -> Iterator[list[str]]:
             memory.start()
             run()
             (wall, cpu), peak = watch.read(), memory.stop()
-            sizes = [f"{peak[kind] / 2**30:.2f}" for kind in ("python", "jvm")]
+            sizes = [f"{peak[kind] / 2**30:.2f}" for kind in ("python", "jvm", "all")]
             yield [f"{gigabytes:g}", name, f"{changes:,}", f"{wall:.0f}", f"{cpu:.0f}", *sizes]
         found = spark.sql(
             f"SELECT count_if(op IN ('INSERT', 'UPDATE', 'DELETE')), max(changes) FROM {lake.names.silver_changes}"
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[1, 5, 20])
     arguments = parser.parse_args()
     spark = open_session("bench")
-    columns = ("GB", "hop", "changes", "seconds", "CPU s", "Python, GiB", "JVM, GiB")
+    columns = ("GB", "hop", "changes", "seconds", "CPU s", "Python, GiB", "JVM, GiB", "all, GiB")
     table = Table(*columns, title="one transaction")
     for gigabytes in arguments.gigabytes:
         for row in measured(spark, arguments.logs, gigabytes):

@@ -32,7 +32,7 @@ def cpu_seconds() -> float:
 
 
 def resident_bytes() -> dict[str, int]:
-    """Memory by kind: ``python`` (this process and Spark's workers together), ``jvm``. A shared page counts once."""
+    """Memory by kind: ``python`` (this process and Spark's workers), ``jvm``, ``all``. A shared page counts once."""
     sizes = {"python": 0, "jvm": 0}
     for pid, _ in _tree(os.getpid()):
         try:
@@ -41,7 +41,7 @@ def resident_bytes() -> dict[str, int]:
         except OSError:
             continue
         sizes[kind] += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")) << 10
-    return sizes
+    return sizes | {"all": sum(sizes.values())}
 
 
 class PeakMemory(threading.Thread):
@@ -49,7 +49,7 @@ class PeakMemory(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.peak = {"python": 0, "jvm": 0}
+        self.peak = {"python": 0, "jvm": 0, "all": 0}
         self._stopped = threading.Event()
 
     def run(self) -> None:
