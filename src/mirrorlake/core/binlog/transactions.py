@@ -143,6 +143,8 @@ class Groups:
 
     def part(self, first: int, stop: int) -> Groups:
         """Those of events first..stop-1; goes with ``EventBlock.part``."""
+        if (first, stop) == (0, len(self.lsn)):
+            return self
         event = self.gtid_event - first
         return Groups(
             self.lsn[first:stop], self.tx_lsn[first:stop], self.is_boundary[first:stop], self.gtid_index[first:stop],

@@ -192,7 +192,11 @@ class Assembler:
         found = events.texts(notes[notes >= 0])
         if (notes == rows.EARLIER_NOTE).any():
             found = pa.concat_arrays([self._note, found])  # it can only be the first
-        return as_text(found).take(pa.array(np.cumsum(is_noted) - 1, mask=~is_noted))
+        _, ends, text = as_text(found).buffers()
+        n_before = np.concatenate([[0], np.cumsum(is_noted)])
+        offsets = np.frombuffer(ends, np.int32)[n_before]
+        noted = np.packbits(is_noted, bitorder="little")
+        return pa.Array.from_buffers(pa.string(), len(notes), [pa.py_buffer(noted), pa.py_buffer(offsets), text])
 
     def _images(self, data: np.ndarray, ends: np.ndarray, slot: np.ndarray, present: np.ndarray) -> pa.StructArray:
         n = len(slot)
