@@ -16,6 +16,7 @@ import ctypes
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -167,6 +168,12 @@ else:
     peek_u8, peek_u16, peek_u32, peek_u64 = (_peek_intrinsic(bits) for bits in (8, 16, 32, 64))
     poke_u8, poke_u16, poke_u32, poke_u64 = (_poke_intrinsic(bits) for bits in (8, 16, 32, 64))
     copy_bytes, copy_at = _memcpy, _memcpy_at
+
+
+def reusable_bytes(n_bytes: int) -> np.ndarray:
+    """uint8[n_bytes], not set to anything. Arrow's pool hands out again what was let go; NumPy takes pages from the
+    system each time, which it has to clear, and decoding takes a tenth more time."""
+    return np.frombuffer(pa.allocate_buffer(n_bytes), np.uint8)
 
 
 def addresses(arrays):

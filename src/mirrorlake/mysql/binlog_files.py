@@ -19,6 +19,7 @@ import numpy as np
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events
 from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
 from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.log_file import LogFile, find_log_files
@@ -136,7 +137,7 @@ class FileSource:
 
 def _read_at(fd: int, offset: int, n_bytes: int) -> tuple[np.ndarray, int]:
     """A new buffer with up to n_bytes from ``offset``, and how many there were."""
-    buf, filled = np.empty(n_bytes + SLACK_BYTES, np.uint8), 0
+    buf, filled = reusable_bytes(n_bytes + SLACK_BYTES), 0
     view = buf.data
     while filled < n_bytes and (n := os.preadv(fd, [view[filled:n_bytes]], offset + filled)):
         filled += n

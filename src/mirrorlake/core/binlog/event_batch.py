@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.binlog.transactions import Groups
-from mirrorlake.core.memory import gather_bytes
+from mirrorlake.core.memory import gather_bytes, reusable_bytes
 
 EVENT_SCHEMA = pa.schema(
     [
@@ -36,7 +36,7 @@ def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
     events, n = block.events, len(block.events)
     starts = block.start_positions
     ends = np.concatenate([[0], np.cumsum(events.length)])
-    raw = np.empty(int(ends[-1]), np.uint8)
+    raw = reusable_bytes(int(ends[-1]))
     gather_bytes(block.buf, events.offset, events.length, raw)
     gtids = pa.Array.from_buffers(
         pa.string(),

@@ -33,6 +33,7 @@ from mirrorlake.core.memory import (
     poke_u8,
     poke_u32,
     poke_u64,
+    reusable_bytes,
 )  # fmt: skip
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
@@ -100,8 +101,8 @@ class ChangeArrays(NamedTuple):
     @classmethod
     def empty(cls, n_rows: int, image_bytes: int) -> ChangeArrays:
         return cls(
-            before=np.empty(image_bytes, np.uint8),
-            after=np.empty(image_bytes, np.uint8),
+            before=reusable_bytes(image_bytes),
+            after=reusable_bytes(image_bytes),
             row_event=np.empty(n_rows, np.int64),
             notes=np.empty(n_rows, np.int64),
             ops=np.empty(n_rows, np.uint8),

@@ -59,6 +59,8 @@ as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDAT
 keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them.
 may_cascade: foreign keys may have changed rows of other tables with it that the log does not have."""
 
+IMAGE_BYTES = 32 << 20
+"""Room for the images of a batch, before and after each, of which what is not used takes no memory."""
 _ROWS_FLAGS_AT = 19 + 6
 """Of a rows event: behind the header and the table id."""
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
@@ -93,7 +95,7 @@ class Assembler:
         timeline: Timeline | None = None,
         *,
         rows_per_batch: int = 32_768,
-        image_bytes: int = 32 << 20,
+        image_bytes: int = IMAGE_BYTES,
     ):
         """timeline: definitions for what table maps leave out; none: tables without full metadata are refused."""
         self._flavor = flavor
