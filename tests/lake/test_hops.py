@@ -16,6 +16,7 @@ from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.register import REFUSED
 from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.silver.events import collect
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Ddl, Insert, Log, Query, Transaction
 from tests.support.binlog_writer import encode_logs, write_logs
@@ -56,6 +57,7 @@ class Case:
         bits = max(8, (self.bytes // 5).bit_length() - 1)
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", bits)
         monkeypatch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", bits)
+        monkeypatch.setattr("mirrorlake.lake.silver.assemble.LONG_BYTES", self.random.choice((0, 1 << 30)))
 
     def somewhere(self) -> str:
         """A position in the log, in a transaction as likely as not."""
@@ -135,6 +137,30 @@ def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, 
     before = run.versions()
     run.all_hops()
     assert run.versions() == before
+
+
+def test_a_long_transaction_is_decoded_a_stretch_at_a_time(spark, tmp_path, monkeypatch):
+    """With the same rows as otherwise; the transactions before and behind it among them."""
+    orders, visits = (TableSchema("shop", name, (Column("id", ColumnType("int"), False),), ("id",)) for name in "ov")
+    ids = iter(range(10_000))
+    changes = [Insert(table, [{"id": next(ids)} for _ in range(50)]) for _ in range(60) for table in (orders, visits)]
+    items = [Ddl(f"CREATE TABLE {name} (id INT PRIMARY KEY)", "shop") for name in "ov"]
+    items += [Transaction(changes[:1]), Transaction(changes[1:-1]), Transaction(changes[-1:])]
+    write_logs(tmp_path / "logs", Log("mariadb", items))
+    monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", 10)
+    read, silvers = [], []
+    monkeypatch.setattr("mirrorlake.lake.silver.assemble.collect", lambda events: read.append(1) or collect(events))
+    for long_bytes, n_reads in ((1 << 30, 1), (4096, 10)):
+        monkeypatch.setattr("mirrorlake.lake.silver.assemble.LONG_BYTES", long_bytes)
+        run = LakeRun(spark, tmp_path / "logs", tmp_path / str(long_bytes))
+        run.ingest()
+        read.clear()
+        run.assemble()
+        assert len(read) >= n_reads and (len(read) == 1) == (n_reads == 1)
+        rows = spark.table(run.lake.names.silver_changes).orderBy("lsn", "ordinal")
+        silvers.append(rows.selectExpr("* EXCEPT (before, after)", "to_json(before)", "to_json(after)").toArrow())
+    assert silvers[0].num_rows == 2 + 120 * 50 + 2 * 3
+    assert silvers[0].equals(silvers[1])
 
 
 def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_number, monkeypatch):

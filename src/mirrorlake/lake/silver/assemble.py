@@ -48,12 +48,16 @@ CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
 """About how much log one task decodes: its rows are sorted in memory."""
+LONG_BYTES = 2 * PART_BYTES
+"""Of a group that is decoded in this process, a stretch at a time: one task would sort the whole of it on disk, with
+memory for each file that it has sorted."""
+STRETCH_CHUNKS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
     """Events with lsn_from < lsn <= lsn_to, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk
-    apart, or as much further as a group is long.
+    apart, or as much further as a group is long; longest: bytes from one to the next, at most.
 
     events: the rows themselves, where they are still in memory.
     """
@@ -62,6 +66,7 @@ class EventRange:
     lsn_to: int
     n_bytes: int = 0
     cuts: tuple[int, ...] = ()
+    longest: int = 0
     events: list[pa.RecordBatch] | None = None
 
 
@@ -162,7 +167,7 @@ class AssembleHop:
             starts, sizes = zip(*chunks[k : k + self._batch_chunks], strict=True)
             after = chunks[k + self._batch_chunks : k + self._batch_chunks + 1]
             lsn_to = after[0][0] - 1 if after else lsn_end
-            yield EventRange(first, lsn_to, sum(sizes), starts[1:])
+            yield EventRange(first, lsn_to, sum(sizes), starts[1:], max(sizes))
             first = lsn_to
 
     def assemble(self, part: EventRange) -> AssembledBatch:
@@ -180,16 +185,23 @@ class AssembleHop:
         if not plan.is_empty:
             events = collect(definition_events(self._events(part, plan)))
         self._definitions.extend(events, part.lsn_to)
+        if part.longest > LONG_BYTES and plan.is_empty:
+            return self._assemble_events(part, self._in_stretches(part), plan)
         self._commit(part, self._decoded(part, plan, self._timeline(part)), None, plan.prepared)
         return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
         """In this process, with all events of the range in memory."""
-        lake, events = self._lake, list(open_events(found))
+        events = list(open_events(found))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
             events = collect(self._events(part, plan))
         self._definitions.extend(events, part.lsn_to)
+        return self._assemble_events(part, events, plan)
+
+    def _assemble_events(self, part: EventRange, events: Iterable[pa.RecordBatch], plan: XaPlan) -> AssembledBatch:
+        """In this process, with the rows in files that Spark takes over."""
+        lake = self._lake
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
             for batch in Assembler(lake.flavor, self._timeline(part)).assemble(events):
@@ -220,6 +232,14 @@ class AssembleHop:
 
     def _timeline(self, part: EventRange) -> Timeline:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)
+
+    def _in_stretches(self, part: EventRange) -> Iterator[pa.RecordBatch]:
+        """The events of the range, in order, of so much log at a time as memory should hold."""
+        chunk = F.shiftright("lsn", CHUNK_BITS).alias("chunk")
+        chunks = sorted(row.chunk for row in self._events(part, NO_XA).select(chunk).distinct().collect())
+        edges = [part.lsn_from, *((c << CHUNK_BITS) - 1 for c in chunks[STRETCH_CHUNKS::STRETCH_CHUNKS]), part.lsn_to]
+        for first, last in zip(edges, edges[1:], strict=False):
+            yield from collect(self._events(EventRange(first, last), NO_XA))
 
     def _events(self, part: EventRange, plan: XaPlan) -> DataFrame:
         return placed_events(self._lake, part.lsn_from, part.lsn_to, plan)
