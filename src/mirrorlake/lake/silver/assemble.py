@@ -48,7 +48,7 @@ CHUNK_BITS = 24
 """lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
 """About how much log one task decodes: its rows are sorted in memory."""
-LONG_BYTES = 2 * PART_BYTES
+LONG_BYTES = 2 << 30
 """Of a group that is decoded in this process, a stretch at a time: one task would sort the whole of it on disk, with
 memory for each file that it has sorted."""
 STRETCH_CHUNKS = 4
