@@ -9,7 +9,7 @@ import pytest
 from mirrorlake.config import Options
 from mirrorlake.jobs.open import open_lake
 from tests.lake.test_apply_groups import check_every_step_once
-from tests.support.live import Running, is_alive_for, mirrors, sources, workload
+from tests.support.live import Running, check_mirrors_are_source, is_alive_for, workload
 from tests.support.workload import Workload
 
 LAYOUTS = (2, 1, 3, 2)
@@ -55,5 +55,5 @@ def test_mirrors_move_between_processes(server, lake_dir, tmp_path, seed, spark)
     last = Running(tmp_path / "last.log", "run", "--source", server.url, *lake)
     assert last.process.wait(1800) == 0, (tmp_path / "last.log").read_text()[-3000:]
     opened = open_lake(Options(lake=str(lake_dir)), spark)
-    assert mirrors(opened) == sources(server, DATABASES)
+    check_mirrors_are_source(opened, server, DATABASES)
     check_every_step_once(opened)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mirrorlake.core.binlog.framing import SLACK_BYTES
+from mirrorlake.core.memory import reusable_bytes
 from mirrorlake.errors import RetryableError
 
 BUFFER_BYTES = 8 << 20
@@ -58,7 +59,7 @@ class ReceiveBuffer:
         return bytes(taken)
 
     def _renew(self, n_bytes: int, kept: np.ndarray | tuple = ()) -> None:
-        self.array = np.empty(n_bytes + SLACK_BYTES, np.uint8)
+        self.array = reusable_bytes(n_bytes + SLACK_BYTES)
         self._view = self.array.data[:n_bytes]
         self.array[: len(kept)] = kept
         self.low, self.high = 0, len(kept)

@@ -10,12 +10,10 @@ import zlib
 
 import numpy as np
 
-from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock
-from mirrorlake.core.constants import EventFlag, EventType
+from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, without_in_use_flag
 from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u32
 from mirrorlake.errors import RefusedError
 
-_FLAGS_AT = 17
 _ALL_BITS = np.uint32(0xFFFFFFFF)
 
 
@@ -36,10 +34,7 @@ _TABLES = _tables()
 
 
 def verify_checksums(block: EventBlock) -> None:
-    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes.
-
-    The server computes a FORMAT_DESCRIPTION event's checksum with the in-use flag clear, whatever the flag says now.
-    """
+    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes."""
     if not block.has_checksum:
         return
     bad = _first_bad(block, 0)
@@ -53,22 +48,15 @@ def verify_checksums(block: EventBlock) -> None:
 
 def _first_bad(block: EventBlock, first: int) -> int:
     events = block.events
-    offset, length = np.ascontiguousarray(events.offset), np.ascontiguousarray(events.length)
-    return int(
-        _first_mismatch(
-            first, len(events), block.buf.ctypes.data, offset.ctypes.data, length.ctypes.data, _TABLES.ctypes.data
-        )
-    )
+    arrays = (block.buf, events.offset, events.length, _TABLES)
+    return int(_first_mismatch(first, len(events), *(array.ctypes.data for array in arrays)))
 
 
 def _matches_without_in_use_flag(block: EventBlock, i: int) -> bool:
-    events = block.events
-    if events.event_type[i] != EventType.FORMAT_DESCRIPTION or not events.flags[i] & EventFlag.IN_USE:
-        return False
-    start = int(events.offset[i])
-    raw = block.buf[start : start + int(events.length[i])].copy()
-    raw[_FLAGS_AT] &= ~np.uint8(EventFlag.IN_USE)
-    return zlib.crc32(raw[:-CHECKSUM_BYTES]) == int.from_bytes(raw[-CHECKSUM_BYTES:].tobytes(), "little")
+    raw = block.raw(i)
+    cleared = without_in_use_flag(raw)
+    body, checksum = cleared[:-CHECKSUM_BYTES], cleared[-CHECKSUM_BYTES:]
+    return cleared != raw and zlib.crc32(body) == int.from_bytes(checksum, "little")
 
 
 @kernel

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from mirrorlake.core.binlog.framing import EventBlock
-from mirrorlake.core.constants import EventFlag, EventType
+from mirrorlake.core.binlog.framing import EventBlock, without_in_use_flag
 from mirrorlake.core.position import BinlogPosition
 
-_TYPE_AT, _FLAGS_AT = 4, 17
 _TEXT = re.compile(r"(\S+:\d+)-(\d+) ([0-9a-f]{16})")
 
 
@@ -38,9 +36,8 @@ class EventMark:
     @classmethod
     def of_block(cls, block: EventBlock) -> EventMark:
         """The first event of a block."""
-        start, length = int(block.events.offset[0]), int(block.events.length[0])
-        raw = block.buf[start : start + length].tobytes()
-        return cls(block.position(0), block.position(0).offset + length, _digest(raw))
+        raw, start = block.raw(0), block.position(0)
+        return cls(start, start.offset + len(raw), _digest(raw))
 
     @classmethod
     def parse(cls, text: str) -> EventMark:
@@ -56,6 +53,4 @@ class EventMark:
 
 def _digest(raw: bytes) -> str:
     """No CRC: with its own CRC32 behind it every event has the same one."""
-    if raw[_TYPE_AT] == EventType.FORMAT_DESCRIPTION:
-        raw = raw[:_FLAGS_AT] + bytes([raw[_FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[_FLAGS_AT + 1 :]
-    return hashlib.blake2b(raw, digest_size=8).hexdigest()
+    return hashlib.blake2b(without_in_use_flag(raw), digest_size=8).hexdigest()

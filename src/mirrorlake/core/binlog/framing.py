@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
@@ -30,6 +31,7 @@ MORE_DATA, SPECIAL_PACKET = 0, 2
 """What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
 _MAX_PLAIN_PACKET = 0xFFFFFF
+_TYPE_AT, _FLAGS_AT = 4, 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class EventBlock:
     def position(self, i: int) -> BinlogPosition:
         return BinlogPosition(self.log_file, self.start_pos + int(self.events.length[:i].sum()))
 
+    def raw(self, i: int) -> bytes:
+        """Event i as the server wrote it."""
+        start = int(self.events.offset[i])
+        return self.buf[start : start + int(self.events.length[i])].tobytes()
+
     def body(self, i: int) -> bytes:
         """Event i without its header and checksum."""
         start = int(self.events.offset[i])
@@ -102,6 +109,14 @@ class EventBlock:
         """Events first..stop-1 over the same buffer."""
         start = self.start_pos + int(self.events.length[:first].sum())
         return EventBlock(self.log_file, start, self.buf, self.events[first:stop], self.has_checksum)
+
+
+def without_in_use_flag(raw: bytes) -> bytes:
+    """A FORMAT_DESCRIPTION event with the flag clear, as it was when the server computed its checksum; any other event
+    as it is."""
+    if len(raw) < HEADER_BYTES or raw[_TYPE_AT] != EventType.FORMAT_DESCRIPTION:
+        return raw
+    return raw[:_FLAGS_AT] + bytes([raw[_FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[_FLAGS_AT + 1 :]
 
 
 @kernel

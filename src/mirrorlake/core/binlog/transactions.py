@@ -438,7 +438,7 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
         gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
     else:
         sequence_domain = _gather(block.buf, at, 12)
-        servers = _gather(block.buf, at - HEADER_BYTES + 5, 4).copy().view("<u4").ravel()
+        servers = _gather(block.buf, at - HEADER_BYTES + 5, 4).view("<u4").ravel()
         domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
         gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<i8").ravel())
 

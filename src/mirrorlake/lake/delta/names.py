@@ -144,11 +144,9 @@ def remove_unborn(table: str) -> None:
         return
     time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.rglob("*")])))
     with suppress(OSError):  # something has come meanwhile: a table is born
-        for left_over in sorted(log.rglob("*"), reverse=True):  # what is in a folder goes before it
-            if left_over.is_dir():
-                left_over.rmdir()
-            elif _age_s(left_over) >= UNBORN_AFTER_S and left_over.suffix != ".json":
-                left_over.unlink()
+        old = [path for path in log.rglob("*") if _age_s(path) >= UNBORN_AFTER_S and path.suffix != ".json"]
+        for left_over in sorted(old, reverse=True):  # what is in a folder goes before it
+            left_over.rmdir() if left_over.is_dir() else left_over.unlink()
         log.rmdir()
 
 

@@ -52,6 +52,7 @@ LONG_BYTES = 2 << 30
 """Of a group that is decoded in this process, a stretch at a time: one task would sort the whole of it on disk, with
 memory for each file that it has sorted."""
 STRETCH_CHUNKS = 4
+"""Chunks of log that are in memory at once then."""
 
 
 @dataclass(frozen=True, slots=True)
