@@ -6,13 +6,17 @@ Kernels hold a block as a value of its own type (``Block``), which LLVM keeps in
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import models, register_model
 
 from mirrorlake.core.compiling import JIT_DISABLED
+
+intrinsic: Any = _intrinsic  # the caller does not give the typing context
 
 _I8, _I32, _I64, _I128 = (ir.IntType(bits) for bits in (8, 32, 64, 128))
 _WORDS = ir.VectorType(_I64, 2)

@@ -32,12 +32,9 @@ NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_SCHEMA)
 
 
 def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
-    """The block's events as one batch of ``EVENT_SCHEMA``; the bytes are copied."""
+    """The block's events as one batch of ``EVENT_SCHEMA``, over the block's own bytes where they are contiguous."""
     events, n = block.events, len(block.events)
     starts = block.start_positions
-    ends = np.concatenate([[0], np.cumsum(events.length)])
-    raw = reusable_bytes(int(ends[-1]))
-    gather_bytes(block.buf, events.offset, events.length, raw)
     gtids = pa.Array.from_buffers(
         pa.string(),
         len(groups.gtid_offsets) - 1,
@@ -56,6 +53,19 @@ def event_batch(block: EventBlock, groups: Groups) -> pa.RecordBatch:
         pa.array(events.flags.astype(np.int32)),
         gtids.take(pa.array(np.where(no_gtid, 0, groups.gtid_index), mask=no_gtid)),
         pa.array(np.ones(n, bool)) if block.has_checksum else pa.nulls(n, pa.bool_()),
-        pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(raw)]),
+        _raw(block),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=EVENT_SCHEMA)
+
+
+def _raw(block: EventBlock) -> pa.BinaryArray:
+    events, data = block.events, block.buf
+    first = int(events.offset[0]) if len(events) else 0
+    ends = first + np.concatenate([[0], np.cumsum(events.length)])
+    if not np.array_equal(ends[:-1], events.offset):  # packets: a header before each event
+        ends -= first
+        data = reusable_bytes(int(ends[-1]))
+        gather_bytes(block.buf, events.offset, events.length, data)
+    return pa.Array.from_buffers(
+        pa.binary(), len(events), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
+    )

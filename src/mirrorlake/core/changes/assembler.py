@@ -214,21 +214,20 @@ class Assembler:
     ) -> pa.RecordBatch:
         """Fill in the few rows that are read one at a time: statements and refusals."""
         n = len(columns["lsn"])
-        names = ("op", "database", "table", "statement", "refusal")
-        cells = {name: columns[name].to_pylist() for name in names}
-        keep = np.ones(n, bool)
-        for r in special:
-            found = self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(out, r)
-            if found is None:
-                keep[r] = False
-            else:
-                for name, value in found.items():
-                    cells[name][r] = value
-        columns |= {name: pa.array(cells[name], pa.string()) for name in names}
+        found = {
+            int(r): self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(out, r)
+            for r in special
+        }
+        for name in ("op", "database", "table", "statement", "refusal"):
+            cells = {r: cell[name] for r, cell in found.items() if cell and name in cell}
+            columns[name] = pc.replace_with_mask(
+                columns[name], _marked(n, cells), pa.array(list(cells.values()), pa.string())
+            )
         # a refused table ends before the whole transaction, so that gold cuts none
         columns["lsn"] = pc.if_else(pc.equal(columns["op"], "REFUSED"), columns["tx_lsn"], columns["lsn"])
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
-        return batch if keep.all() else batch.filter(pa.array(keep))
+        dropped = [r for r, cell in found.items() if cell is None]
+        return batch.filter(pc.invert(_marked(n, dropped))) if dropped else batch
 
     def _refusal(self, out: ChangeArrays, r: int) -> dict:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
@@ -263,6 +262,12 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"
         return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
+
+
+def _marked(n: int, chosen: Iterable[int]) -> pa.BooleanArray:
+    marks = np.zeros(n, bool)
+    marks[list(chosen)] = True
+    return pa.array(marks)
 
 
 def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
