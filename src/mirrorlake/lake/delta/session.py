@@ -46,6 +46,8 @@ LOCAL_SETTINGS = {
     # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory, and takes 1.9 GiB with these.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
     "spark.hadoop.parquet.block.size": str(32 << 20),
+    # A task's result up to this size (1 MB) comes as it is. A larger one is fetched over the network, from this JVM.
+    "spark.task.maxDirectResultSize": "64m",
     "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -58,6 +60,9 @@ FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.merge.m
 """For a MERGE of rows that are in the driver's memory, the same whenever they are read: Delta need not keep a copy."""
 DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
 """Heap, and what Arrow and the network may take beside it: together under 4 GiB."""
+SMALL_IO_BUFFERS = "-Djdk.nio.maxCachedBufferSize=262144"
+"""Bytes. Each thread of the JVM keeps the buffer of its largest read or write for ever: 300 MB of them, with events of
+8 kB."""
 COLLECTOR = "-XX:+UseParallelGC"
 """Java's default, G1, marks beside the work: a backlog of a million changes takes a fifth more CPU time with it."""
 CLASS_ARCHIVE = "java-classes.jsa"
@@ -162,11 +167,15 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
         os.environ.setdefault("JAVA_HOME", str(own_java))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
+    os.environ.setdefault(
+        "MALLOC_ARENA_MAX", "2"
+    )  # glibc's pools for each core: 130 MB of the JVM's that it never uses
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
     conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
-    java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", COLLECTOR]
+    java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}"]
+    java_options += [SMALL_IO_BUFFERS, COLLECTOR]
     archive = Path(sys.prefix) / CLASS_ARCHIVE
     if archive.exists():
         java_options.append(f'-XX:SharedArchiveFile="{archive}"')

@@ -207,6 +207,7 @@ class AssembleHop:
         try:
             for batch in Assembler(lake.flavor, self._timeline(part)).assemble(events):
                 stage.add(batch)
+            pa.default_memory_pool().release_unused()  # the JVM writes now
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -39,9 +40,13 @@ def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataF
 
 
 def collect(events: DataFrame) -> list[pa.RecordBatch]:
-    """``BRONZE_COLUMNS``, in log order."""
+    """``BRONZE_COLUMNS``, in log order. Spark's batches are not copied where each one is in order, as the files are."""
     found = events.select(*BRONZE_COLUMNS, "place").toArrow()
-    return found.sort_by([(name, "ascending") for name in ORDER]).select(list(BRONZE_COLUMNS)).to_batches()
+    batches = sorted(filter(len, found.to_batches()), key=lambda batch: batch.column("lsn")[0].as_py())
+    lsn = np.concatenate([batch.column("lsn").to_numpy() for batch in batches]) if batches else np.empty(0)
+    if (np.diff(lsn) <= 0).any():  # a transaction was moved, or somebody has rewritten the files
+        batches = found.sort_by([(name, "ascending") for name in ORDER]).to_batches()
+    return [batch.select(list(BRONZE_COLUMNS)) for batch in batches]
 
 
 def definition_events(events: DataFrame) -> DataFrame:

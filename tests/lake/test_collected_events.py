@@ -1,0 +1,51 @@
+"""Events that silver collects come in log order, however the files of bronze and Spark's tasks have them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.silver.events import NO_XA, collect, placed_events
+from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
+from tests.support.binlog_writer import write_logs
+from tests.support.lake_runs import LakeRun
+
+ORDERS = TableSchema("shop", "orders", (Column("id", ColumnType("int"), False),), ("id",))
+
+ARRANGEMENTS = {
+    "as written": lambda events: events,
+    "tasks in another order": lambda events: events.repartitionByRange(4, F.desc("lsn")).sortWithinPartitions("lsn"),
+    "backwards": lambda events: events.orderBy(F.desc("lsn")),
+    "mixed": lambda events: events.repartition(3, F.expr("lsn % 7")),
+    "several at one lsn": lambda events: events.withColumn("lsn", F.expr("lsn - lsn % 1000")).orderBy(F.desc("place")),
+}
+
+
+@pytest.fixture(scope="module")
+def run(spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("collected")
+    items = [Ddl("CREATE TABLE orders (id INT PRIMARY KEY)", "shop")]
+    items += [Transaction([Insert(ORDERS, [{"id": 3 * k + i} for i in range(3)])]) for k in range(40)]
+    write_logs(folder / "logs", Log("mariadb", items))
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.ingest()
+    return run
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_events_come_in_log_order(run, arrangement):
+    events = placed_events(run.lake, -1, 1 << 62, NO_XA)
+    arranged = ARRANGEMENTS[arrangement](events)
+    expected = events.toPandas().sort_values("lsn")
+    found = pa.Table.from_batches(collect(arranged))
+    assert found.column_names == list(BRONZE_COLUMNS)
+    assert found["raw"].to_pylist() == expected["raw"].map(bytes).tolist()
+    assert len(found) > 160
+
+
+def test_no_events_are_no_batches(run):
+    assert collect(placed_events(run.lake, 1 << 61, 1 << 62, NO_XA)) == []
