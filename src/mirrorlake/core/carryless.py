@@ -6,6 +6,7 @@ Kernels hold a block as a value of its own type (``Block``), which LLVM keeps in
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from llvmlite import binding, ir
@@ -26,7 +27,11 @@ _LOW_BY_LOW, _HIGH_BY_HIGH = ir.Constant(_I8, 0x00), ir.Constant(_I8, 0x11)
 def _is_available() -> bool:
     """Numba compiles for the processor that it runs on, unless it is told of another one."""
     told = {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"} & os.environ.keys()
-    return not JIT_DISABLED and not told and binding.get_host_cpu_features().get("pclmul", False)
+    if JIT_DISABLED or told:
+        return False
+    with suppress(RuntimeError):  # LLVM does not know the processor
+        return binding.get_host_cpu_features().get("pclmul", False)
+    return False
 
 
 IS_AVAILABLE = _is_available()
