@@ -72,8 +72,16 @@ def _passes(*command: str | Path, **options) -> list[Pass]:
     return [Pass(int(images), float(wall), float(cpu)) for images, wall, cpu in rows]
 
 
-def mirrorlake(folder: Path, passes: int) -> list[Pass]:
-    return _passes(sys.executable, SOURCES / "to_variant.py", passes + 1, folder)  # the first compiles
+def to_variant(folder: Path, passes: int) -> list[Pass]:
+    return _mirrorlake(folder, passes, "variant")
+
+
+def to_columns(folder: Path, passes: int) -> list[Pass]:
+    return _mirrorlake(folder, passes, "columns")
+
+
+def _mirrorlake(folder: Path, passes: int, form: str) -> list[Pass]:
+    return _passes(sys.executable, SOURCES / "to_arrow.py", passes + 1, folder, form)  # the first compiles
 
 
 def java_connector(folder: Path, passes: int) -> list[Pass]:
@@ -143,7 +151,8 @@ def _timed(command: list[str], images: int) -> Pass:
 
 
 DECODERS: dict[str, Callable[[Path, int], list[Pass]]] = {
-    "mirrorlake": mirrorlake,
+    "mirrorlake": to_variant,
+    "mirrorlake, and then columns": to_columns,
     "mysql-binlog-connector-java": java_connector,
     "go-mysql": go_mysql,
     "mariadb-binlog -v": mariadb_binlog,

@@ -34,10 +34,12 @@ def arrow_types(columns: Mapping[str, Asked]) -> dict[str, pa.DataType]:
 
 @kernel
 def _load(buf, p, size):
-    value = np.int64(0)
-    for i in range(size):
-        value |= np.int64(load_u8(buf, p + i)) << (8 * i)
-    return value
+    if size == 1:
+        return np.int64(load_u8(buf, p))
+    if size == 4:
+        return np.int64(load_u32(buf, p))
+    low = np.int64(load_u16(buf, p))
+    return low if size == 2 else low | np.int64(load_u8(buf, p + 2)) << 16
 
 
 @kernel
@@ -70,6 +72,12 @@ def _locate(buf, starts, dictionary, field_ids, pos):
                     k += 1
             pos[c, r] = values + _load(buf, offsets + k * offset_size, offset_size) if 0 <= k < n_fields else -1
     return n_wrong
+
+
+@kernel
+def _read_headers(buf, pos, header):
+    for r in range(pos.shape[0]):
+        header[r] = load_u8(buf, pos[r]) if pos[r] >= 0 else 0
 
 
 @kernel
@@ -224,8 +232,8 @@ def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[
     encoded = metadata.dictionary_encode()
     dictionary = encoded.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int64)
     field_ids = np.full((len(encoded.dictionary), len(names)), -1, np.int64)
-    for d in np.unique(dictionary):
-        ids = {name: i for i, name in enumerate(decode_metadata(encoded.dictionary[int(d)].as_py()))}
+    for d in np.flatnonzero(np.bincount(dictionary)).tolist():
+        ids = {name: i for i, name in enumerate(decode_metadata(encoded.dictionary[d].as_py()))}
         field_ids[d] = [ids.get(name, -1) for name in names]
     return dictionary, field_ids
 
@@ -238,7 +246,8 @@ def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
 
 
 def _column(buf: np.ndarray, pos: np.ndarray, name: str, asked: Asked, invalid: Counter[str] | None) -> pa.Array:
-    header = np.where(pos >= 0, buf[np.maximum(pos, 0)], 0).astype(np.uint8)
+    header = np.empty(len(pos), np.uint8)
+    _read_headers(buf, pos, header)
     kind = arrow_type(asked)
     is_invalid = _is_invalid(header, kind)
     if invalid is not None:
