@@ -19,7 +19,7 @@ from mirrorlake.core.binlog.framing import SLACK_BYTES, EventIndex, _scan_events
 from mirrorlake.core.binlog.partial_update import plain_after_image
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays, decode_events
-from mirrorlake.core.binlog.table_slots import TableSlots, _Events, _identify
+from mirrorlake.core.binlog.table_slots import TableSlots, _Events, follow
 from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, read_tagged_gtid
 from mirrorlake.core.binlog.transactions import EVENT_ROLES, _assign, _EventArrays, _GroupArrays
 from mirrorlake.core.changes.bronze_events import BronzeEvents
@@ -85,6 +85,14 @@ def groups_of(logs: list[WholeLog], layouts: RowLayouts) -> Groups:
     starts = np.concatenate([[0], np.cumsum([len(event) for event in data])])
     joined = np.frombuffer(b"".join(data), np.uint8)
     return Groups(joined, starts, np.array(slots, np.int64), np.array(firsts, np.int64))
+
+
+def _after(log: WholeLog) -> TableSlots:
+    """What is known of table ids at the end of a log."""
+    table_slots = TableSlots(log.flavor, RowLayouts(), log.timeline)
+    for _ in _slotted_groups(log, table_slots):
+        pass
+    return table_slots
 
 
 def _slotted_groups(log: WholeLog, table_slots: TableSlots) -> Iterator[list[tuple[bytes, int]]]:
@@ -162,6 +170,15 @@ def _finding(n, out, constants):
 
 
 @kernel
+def _follow_all(found, buf, followed):
+    """As if each table map that is not known had been looked at."""
+    events, newest, n_places = followed
+    i = np.int64(0)
+    while i < found:
+        i = follow(i, found, buf, events, np.int64(0), 0, newest, n_places)[0] + 1
+
+
+@kernel
 def _decode(found, events, layouts, state, out, out_addresses, constants):
     """(outcome, finding) of the rows of a group that can be read."""
     slots, columns, partial = layouts
@@ -183,7 +200,7 @@ def _decode(found, events, layouts, state, out, out_addresses, constants):
 
 @kernel
 def _outcome(
-    groups, work, index, group_events, assigned, tagged, identified, events, layouts, out, out_addresses, constants
+    groups, work, index, group_events, assigned, tagged, followed, events, layouts, out, out_addresses, constants
 ):
     """(outcome, finding) of one input."""
     first, n = _take(groups, work)
@@ -208,13 +225,13 @@ def _outcome(
     for i in range(found):
         offset[i] += moved
     _find_slots(groups, first, n, found, event_type, work)
-    _identify(found, work.raw.ctypes.data, identified)
+    _follow_all(found, work.raw.ctypes.data, followed)
     return _decode(found, events, layouts, work.state, out, out_addresses, constants)
 
 
 @kernel
 def _run(
-    seed, first, stop, progress, counts, start_state, groups, work, index, group_events, assigned, tagged, identified,
+    seed, first, stop, progress, counts, start_state, groups, work, index, group_events, assigned, tagged, followed,
     events, layouts, out, out_addresses, constants,
 ):  # fmt: skip
     """(the input at which it ended, what was found there); (stop, 0): nothing."""
@@ -224,7 +241,7 @@ def _run(
         for n in range(len(start_state)):
             work.state[n] = start_state[n]
         outcome, finding = _outcome(
-            groups, work, index, group_events, assigned, tagged, identified, events, layouts, out, out_addresses,
+            groups, work, index, group_events, assigned, tagged, followed, events, layouts, out, out_addresses,
             constants,
         )  # fmt: skip
         if finding:
@@ -255,15 +272,11 @@ class EventFuzzer:
             np.empty(_GTID_BYTES * (n + 1), np.uint8), np.zeros(n + 2, np.int32), np.zeros(n + 1, np.int64),
         )  # fmt: skip
         self._tagged_parts = np.zeros(PARTS_ITEMS, np.int64)
-        self._identified = _Events(
-            self._index[0],
-            self._index[2],
-            self._work.trailer,
-            self._index[1],
-            np.zeros(n, np.int64),
-            np.zeros(n, np.uint64),
+        self._followed = _Events(
+            self._index[0], self._index[2], self._work.trailer, self._index[1], self._lsn, np.empty(n, np.int32)
         )
-        n_columns = self._layouts.slots.n_columns
+        self._table_slots = _after(whole_logs()[0])
+        n_columns = self._layouts.arrays.slots.n_columns
         self._constants = Constants(EDGES, TYPES, EVENT_ROLES, PRIMITIVE_BYTES, n_columns)
 
     def run(self, seed: int, first: int, stop: int, progress: int) -> tuple[Counter, dict[str, list[int]]]:
@@ -278,7 +291,7 @@ class EventFuzzer:
         return Counter(dict(zip(OUTCOMES, counts.tolist(), strict=True))), findings
 
     def _run(self, seed: int, first: int, stop: int, progress: int, counts: np.ndarray) -> tuple[int, int]:
-        work, layouts = self._work, self._layouts
+        work = self._work
         offset, event_type, length, flags, timestamp, _, _ = self._index
         group_events = _EventArrays(offset, event_type, length, flags, self._lsn)
         events = EventArrays(work.raw, offset, length, event_type, timestamp, work.trailer, work.slot)
@@ -286,9 +299,11 @@ class EventFuzzer:
         state[rows.NOTE], state[rows.MAX_ROWS], state[rows.IMAGE_ROOM] = rows.NO_NOTE, _N_ROWS - 2, _IMAGE_BYTES - 64
         state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
         state[rows.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
+        newest = self._table_slots._newest
         return _run(
             seed, first, stop, progress, counts, state, self._groups, work, self._index, addresses(group_events),
-            addresses(self._assigned), (address_of(read_tagged_gtid), self._tagged_parts), addresses(self._identified),
-            addresses(events), tuple(map(addresses, (layouts.slots, layouts.columns, layouts.partial))),
-            self._out, addresses(self._out), self._constants,
+            addresses(self._assigned), (address_of(read_tagged_gtid), self._tagged_parts),
+            (addresses(self._followed), addresses(newest), len(newest.slot)), addresses(events),
+            tuple(map(addresses, self._layouts.arrays)), self._out, addresses(self._out),
+            self._constants,
         )  # fmt: skip

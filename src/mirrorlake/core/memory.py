@@ -194,6 +194,21 @@ def item_u32(array, k):
 
 
 @kernel
+def are_equal(a, b, n_bytes):
+    """Whether the bytes at two addresses are the same."""
+    k = np.int64(0)
+    while k + 8 <= n_bytes:
+        if peek_u64(a + k) != peek_u64(b + k):
+            return False
+        k += 8
+    while k < n_bytes:
+        if peek_u8(a + k) != peek_u8(b + k):
+            return False
+        k += 1
+    return True
+
+
+@kernel
 def gather_bytes(buf, offset, length, out):
     """Copy ``buf[offset[i] : offset[i] + length[i]]`` to ``out``, one behind the other."""
     p = np.int64(0)

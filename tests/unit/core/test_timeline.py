@@ -61,8 +61,7 @@ def test_only_one_table_is_not_left_out():
     assert {part.at("d", name, lsn) for name in "bz" for lsn in (5, 25, 75)} == {LEFT_OUT}
 
 
-def test_eras_differ_where_a_definition_does():
-    lsns = np.arange(1, 80)
-    eras = whole().eras(lsns)
-    assert [int(lsn) for lsn in lsns[1:][np.diff(eras.astype(int)) != 0]] == [11, 21, 31, 41, 51, 61]
-    assert set(Timeline().eras(lsns)) == {0}
+def test_a_definition_changes_at_edges_only():
+    assert whole().edges.tolist() == [10, 20, 30, 40, 50, 60]
+    assert whole().edges.dtype == np.int64
+    assert Timeline().edges.tolist() == []

@@ -39,7 +39,7 @@ class PartialLayouts:
     def __init__(self) -> None:
         self._by_rank: list[int] = []
         self._columns: list[tuple[int, int, int]] = []
-        self._defaults = b""
+        self._defaults = bytearray()
 
     def add(self, table: MappedTable, schema: TableSchema, by_rank: list[int]) -> None:
         self._by_rank += by_rank
@@ -66,7 +66,7 @@ class PartialLayouts:
     def freeze(self) -> Partial:
         columns, n = np.array(self._columns, np.int64).reshape(-1, 3), len(self._columns)
         role, default_start, default_stop = (columns[:, k].copy() for k in range(3))
-        defaults = np.frombuffer(self._defaults + bytes(32), np.uint8)
+        defaults = np.frombuffer(bytes(self._defaults) + bytes(32), np.uint8)
         place, start, stop = (np.empty(n, np.int64) for _ in range(3))
         by_rank = np.array(self._by_rank, np.int64)
         return Partial(by_rank, role, default_start, default_stop, place, start, stop, defaults)

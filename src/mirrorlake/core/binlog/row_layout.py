@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mirrorlake.core.binlog.mapped_table import MappedTable
-from mirrorlake.core.binlog.partial_layout import PartialLayouts
+from mirrorlake.core.binlog.partial_layout import Partial, PartialLayouts
 from mirrorlake.core.binlog.table_map import COMPRESSED, length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -150,8 +150,16 @@ class Slots(NamedTuple):
     headers: np.ndarray
 
 
+class LayoutArrays(NamedTuple):
+    """Of all slots that were added before."""
+
+    slots: Slots
+    columns: Columns
+    partial: Partial
+
+
 class RowLayouts:
-    """The slots known so far, and their arrays ``slots``, ``columns`` and ``partial`` (rebuilt when one is added)."""
+    """The slots known so far."""
 
     def __init__(self) -> None:
         self.tables: list[MappedTable] = []
@@ -161,12 +169,13 @@ class RowLayouts:
         self._columns: list[tuple[int, ...]] = []
         self._rank: list[int] = []
         self._slots: list[tuple[int, ...]] = []
-        self._headers = b""
+        self._headers = bytearray()
         self._partial = PartialLayouts()
-        self._freeze()
+        self._arrays: LayoutArrays | None = None
 
     def add(self, table: MappedTable) -> int:
         """Make a slot; its number."""
+        self._arrays = None
         self.tables.append(table)
         if table.refusal or table.schema is None:
             self.metadata.append(b"")
@@ -174,7 +183,6 @@ class RowLayouts:
             self._slots.append((len(self._columns), 0, 0, is_refused, 0, 0, 0, 0, 1 - is_refused))
         else:
             self._slots.append(self._slot(table, table.schema))
-        self._freeze()
         return len(self._slots) - 1
 
     def _slot(self, table: MappedTable, schema: TableSchema) -> tuple[int, ...]:
@@ -201,11 +209,19 @@ class RowLayouts:
         label_bytes = sum(len(label.encode()) + 1 for column in columns for label in column.type.labels)
         return variant.object_header_bytes(len(columns)) + variant.FIXED_BOUND_BYTES * len(columns) + label_bytes
 
-    def _freeze(self) -> None:
+    @property
+    def arrays(self) -> LayoutArrays:
+        """What kernels take. Made anew when a slot was added."""
+        if self._arrays is None:
+            self._arrays = LayoutArrays(self._slot_arrays(), self._column_arrays(), self._partial.freeze())
+        return self._arrays
+
+    def _slot_arrays(self) -> Slots:
         slots = np.array(self._slots, np.int64).reshape(-1, 9)
-        headers = np.frombuffer(self._headers + bytes(8), np.uint8)
-        columns = [slots[:, k].copy() for k in range(9)]
-        self.slots = Slots._make([*columns, headers])
+        headers = np.frombuffer(bytes(self._headers) + bytes(8), np.uint8)
+        return Slots._make([*(slots[:, k].copy() for k in range(9)), headers])
+
+    def _column_arrays(self) -> Columns:
         texts = self._labels.texts
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
         self._tables = Tables(
@@ -213,9 +229,8 @@ class RowLayouts:
             label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
             code_points=self._code_points.tables,
         )
-        self.columns = Columns(
+        return Columns(
             layout=np.array(self._columns, np.int64).reshape(-1, LAYOUT_FIELDS),
             rank=np.array(self._rank, np.int64),
             tables=self._tables.packed(),
         )
-        self.partial = self._partial.freeze()

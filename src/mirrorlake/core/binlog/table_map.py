@@ -52,7 +52,6 @@ class TableMap:
     BIT: whole bytes << 8 | bits beyond; BLOB: bytes of the length; temporals: fraction digits; ENUM, SET: value bytes.
     """
 
-    table_id: int
     database: str
     table: str
     wire_types: tuple[int, ...]
@@ -64,8 +63,7 @@ class TableMap:
 def parse_table_map(body: bytes, flavor: str) -> TableMap:
     """The event without header and checksum. Raises RefusedError ``log-event`` when the bytes are not a table map."""
     reader = ByteReader(bytes(body), "table map")
-    table_id = reader.uint(6)
-    reader.take(2)
+    reader.take(6 + 2)
     database, table = _name(reader), _name(reader)
     count = reader.packed()
     if count > _MAX_COLUMNS:
@@ -75,7 +73,7 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
     wire_types, metadata = tuple(kind for kind, _ in resolved), tuple(number for _, number in resolved)
     null_bits = int.from_bytes(reader.take((count + 7) // 8), "little")
     nullable = tuple(bool(null_bits >> i & 1) for i in range(count))
-    return TableMap(table_id, database, table, wire_types, metadata, nullable, read_fields(reader, wire_types, flavor))
+    return TableMap(database, table, wire_types, metadata, nullable, read_fields(reader, wire_types, flavor))
 
 
 def length_bytes(wire_type: int, metadata: int) -> int:

@@ -1,70 +1,134 @@
-"""Which slot (table map and definition in force) each rows event of a batch belongs to."""
+"""Which slot (table map and definition in force) each rows event of a batch belongs to.
+
+A server repeats a table's map before each statement's rows. The kernel compares it with the newest one of the same
+table id; only a map that differs is looked at in Python, by its bytes behind the id, which a server gives anew whenever
+it opens the table.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from mirrorlake.core.binlog.mapped_table import describe
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
-from mirrorlake.core.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32, poke_u64
+from mirrorlake.core.memory import (
+    addresses,
+    are_equal,
+    item_i64,
+    kernel,
+    peek_u8,
+    peek_u16,
+    peek_u32,
+    poke_u32,
+    poke_u64,
+)  # fmt: skip
 from mirrorlake.core.schema.timeline import Timeline
-from mirrorlake.core.xxh64 import xxh64
 
 TABLE_MAP = 19
 _HEADER_BYTES = 19
-_ERA_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_ID_AND_FLAGS_BYTES = 8
+_FREE = -1
+_FIRST_PLACES = 256
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Events(NamedTuple):
-    """One entry per event; what ``_identify`` reads and fills."""
+    """One entry per event. offset: int64, relative to the batch's bytes. slot: int32, what is found."""
 
     offset: np.ndarray
     length: np.ndarray
     trailer: np.ndarray
     event_type: np.ndarray
-    table_id: np.ndarray
-    body_hash: np.ndarray
+    lsn: np.ndarray
+    slot: np.ndarray
 
 
-@kernel
-def _identify(n_events, buf, events):
-    """Table id of TABLE_MAP and rows events (-1: neither), and the XXH64 of each TABLE_MAP body.
+class _NewestMaps(NamedTuple):
+    """int64 each: the newest table map of each table id, in a hash table of 2**k places, at least half of them free.
 
-    buf: an address, to which ``offset`` is relative. events: addresses of ``_Events``.
+    table_id: ``_FREE`` where none is. start, n_bytes: address and length of the map behind id and flags. era: see
+    ``Timeline.edges``.
     """
-    for i in range(n_events):
-        kind, start = peek_u8(events.event_type + i), item_i64(events.offset, i)
-        end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
-        table_id = np.int64(-1)
-        if (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) and end >= start + 19 + 8:
-            table_id = np.int64(peek_u32(buf + start + 19)) | np.int64(peek_u16(buf + start + 23)) << 32
-            if kind == 19:
-                poke_u64(events.body_hash + 8 * i, xxh64(np.uint64(0), buf + start + 19, buf + end))
-        poke_u64(events.table_id + 8 * i, np.uint64(table_id))
+
+    table_id: np.ndarray
+    start: np.ndarray
+    n_bytes: np.ndarray
+    era: np.ndarray
+    slot: np.ndarray
+
+    @classmethod
+    def empty(cls, n_places: int) -> _NewestMaps:
+        return cls(*(np.full(n_places, _FREE, np.int64) for _ in cls._fields))
 
 
 @kernel
-def _follow(event_type, table, slot_of_map, current, slot_of_event):
-    """``current[table]``: the slot of the newest table map of each table id; carried on through the batch."""
-    for i in range(event_type.shape[0]):
-        slot_of_event[i] = -1
-        if table[i] >= 0:
-            if event_type[i] == 19:
-                current[table[i]] = slot_of_map[i]
-            slot_of_event[i] = current[table[i]]
+def _place_of(table_id, newest, n_places):
+    """Where a table id is, or would be."""
+    place = np.int64(np.uint64(table_id) * _HASH_FACTOR >> np.uint64(32)) & (n_places - 1)
+    while item_i64(newest.table_id, place) != table_id and item_i64(newest.table_id, place) != _FREE:
+        place = (place + 1) & (n_places - 1)
+    return place
 
 
-def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(each value once, where it is first, which of them every value is)"""
-    found = pa.array(values).dictionary_encode()
-    which, n = found.indices.to_numpy(), len(values)
-    first = np.empty(len(found.dictionary), np.int64)
-    first[which[::-1]] = np.arange(n - 1, -1, -1)
-    return found.dictionary.to_numpy(), first, which
+@kernel
+def _put_all(old, n_old, newest, n_places):
+    """Put each entry of a smaller hash table into a larger one."""
+    for k in range(n_old):
+        table_id = item_i64(old.table_id, k)
+        if table_id == _FREE:
+            continue
+        place = _place_of(table_id, newest, n_places)
+        poke_u64(newest.table_id + 8 * place, table_id)
+        poke_u64(newest.start + 8 * place, item_i64(old.start, k))
+        poke_u64(newest.n_bytes + 8 * place, item_i64(old.n_bytes, k))
+        poke_u64(newest.era + 8 * place, item_i64(old.era, k))
+        poke_u64(newest.slot + 8 * place, item_i64(old.slot, k))
+
+
+@kernel
+def _era_of(lsn, edges, n_edges):
+    """How many edges lie before an lsn."""
+    low, high = np.int64(0), np.int64(n_edges)
+    while low < high:
+        middle = (low + high) >> 1
+        if item_i64(edges, middle) < lsn:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
+    """Find the slots of the events from ``first`` on, up to a table map that is not the newest one of its id.
+
+    buf, edges: addresses; events, newest: of ``_Events`` and ``_NewestMaps``. Returns (the event of that table map, the
+    place that it takes in ``newest``); (n_events, 0): all are found.
+    """
+    for i in range(first, n_events):
+        kind, slot = peek_u8(events.event_type + i), np.int64(-1)
+        start = buf + item_i64(events.offset, i)
+        end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
+        start += _HEADER_BYTES
+        if (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) and start + _ID_AND_FLAGS_BYTES <= end:
+            table_id = np.int64(peek_u32(start)) | np.int64(peek_u16(start + 4)) << 32
+            place = _place_of(table_id, newest, n_places)
+            if kind == 19:
+                start += _ID_AND_FLAGS_BYTES
+                is_newest = (
+                    item_i64(newest.table_id, place) == table_id
+                    and item_i64(newest.n_bytes, place) == end - start
+                    and item_i64(newest.era, place) == _era_of(item_i64(events.lsn, i), edges, n_edges)
+                    and are_equal(item_i64(newest.start, place), start, end - start)
+                )
+                if not is_newest:
+                    return i, place
+            slot = item_i64(newest.slot, place)
+        poke_u32(events.slot + 4 * i, slot)
+    return n_events, np.int64(0)
 
 
 class TableSlots:
@@ -75,9 +139,10 @@ class TableSlots:
 
     def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline):
         self._flavor, self._layouts, self._timeline = flavor, layouts, timeline
-        self._maps: dict[int, TableMap] = {}
-        self._slots: dict[tuple[int, int], int] = {}
-        self._slot_by_table_id: dict[int, int] = {}
+        self._maps: dict[bytes, tuple[TableMap, np.ndarray]] = {}
+        self._slots: dict[tuple[bytes, int], int] = {}
+        self._newest, self._n_ids = _NewestMaps.empty(_FIRST_PLACES), 0
+        self._addresses = addresses(self._newest)
 
     def resolve(self, buf, offset, length, trailer, event_type, lsn) -> np.ndarray:
         """int32 per event: the slot of a rows event or a table map, -1 for others. Equal maps of different definitions
@@ -85,32 +150,37 @@ class TableSlots:
 
         Raises RefusedError ``log-event`` for a table map that cannot be parsed.
         """
-        n = len(offset)
-        table_id, body_hash = np.empty(n, np.int64), np.zeros(n, np.uint64)
-        _identify(n, buf.ctypes.data, addresses(_Events(offset, length, trailer, event_type, table_id, body_hash)))
-        slot_of_map = np.full(n, -1, np.int32)
-        maps = np.flatnonzero((event_type == TABLE_MAP) & (table_id >= 0))
-        if len(maps):
-            eras = self._timeline.eras(lsn[maps]) * _ERA_FACTOR
-            _, first, inverse = _distinct(body_hash[maps] ^ eras)
-            slots = [self._slot(int(body_hash[i]), buf, offset, length, trailer, i, int(lsn[i])) for i in maps[first]]
-            slot_of_map[maps] = np.array(slots, np.int32)[inverse]
-        ids, _, compact = _distinct(table_id)
-        table = np.where(table_id < 0, -1, compact).astype(np.int64)
-        current = np.array([self._slot_by_table_id.get(int(key), -1) for key in ids], np.int32)
-        slot_of_event = np.empty(n, np.int32)
-        _follow(event_type, table, slot_of_map, current, slot_of_event)
-        self._slot_by_table_id.update(zip(ids.tolist(), current.tolist(), strict=True))
-        return slot_of_event
+        n, edges, slot = len(offset), self._timeline.edges, np.empty(len(offset), np.int32)
+        of_events = addresses(_Events(offset, length, trailer, event_type, lsn, slot))
+        of_batch = buf.ctypes.data, of_events, edges.ctypes.data, len(edges)
+        i = 0
+        while i < n:
+            i, place = follow(i, n, *of_batch, self._addresses, len(self._newest.slot))
+            if i < n:
+                start = int(offset[i]) + _HEADER_BYTES
+                body = buf[start : int(offset[i]) + int(length[i]) - int(trailer[i])].tobytes()
+                self._learn(body, int(lsn[i]), int(np.searchsorted(edges, lsn[i])), int(place))
+        return slot
 
-    def _slot(self, body_hash: int, buf, offset, length, trailer, i, lsn: int) -> int:
-        seen = self._maps.get(body_hash)
-        if seen is None:
-            start = int(offset[i])
-            body = buf[start + _HEADER_BYTES : start + int(length[i]) - int(trailer[i])].tobytes()
-            seen = self._maps[body_hash] = parse_table_map(body, self._flavor)
+    def _learn(self, body: bytes, lsn: int, era: int, place: int) -> None:
+        """Make a table map the newest one of its id."""
+        table_id, text = int.from_bytes(body[:6], "little"), body[_ID_AND_FLAGS_BYTES:]
+        if text not in self._maps:
+            self._maps[text] = parse_table_map(body, self._flavor), np.frombuffer(text, np.uint8)
+        seen, kept = self._maps[text]
         known = self._timeline.at(seen.database, seen.table, lsn)
-        key = (body_hash, id(known))
+        key = (text, id(known))
         if key not in self._slots:
             self._slots[key] = self._layouts.add(describe(seen, known, self._flavor))
-        return self._slots[key]
+        self._n_ids += int(self._newest.table_id[place] == _FREE)
+        entry = (table_id, kept.ctypes.data, len(text), era, self._slots[key])
+        for array, value in zip(self._newest, entry, strict=True):
+            array[place] = value
+        if 2 * self._n_ids > len(self._newest.slot):
+            self._grow()
+
+    def _grow(self) -> None:
+        n = len(self._newest.slot)
+        grown = _NewestMaps.empty(4 * n)
+        _put_all(self._addresses, n, addresses(grown), 4 * n)
+        self._newest, self._addresses = grown, addresses(grown)

@@ -144,7 +144,7 @@ class Assembler:
         )
 
     def _decode(self, events: EventArrays, out: ChangeArrays) -> int:
-        layouts, state = self._layouts, self._state
+        state = self._state
         if (events.event_type == EventType.PARTIAL_UPDATE_ROWS).any():
             state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
         if (events.event_type == EventType.GTID_TAGGED).any():
@@ -152,9 +152,8 @@ class Assembler:
         state[rows.MAX_ROWS] = len(out.ops) - 2
         state[rows.IMAGE_ROOM] = len(out.before) - 64
         return rows.decode_events(
-            len(events.offset), addresses(events), addresses(layouts.slots), addresses(layouts.columns),
-            addresses(layouts.partial), state, addresses(out),
-        )  # fmt: skip
+            len(events.offset), addresses(events), *map(addresses, self._layouts.arrays), state, addresses(out)
+        )
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
         event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]

@@ -48,10 +48,10 @@ class Timeline:
         place = bisect_left(self._lsns[database, table], lsn)
         return self._schemas[database, table][place - 1] if place else None
 
-    def eras(self, lsns: np.ndarray) -> np.ndarray:
-        """uint64 per event: equal for two events between which nothing changes."""
-        changes = sorted({lsn for found in self._lsns.values() for lsn in found})
-        return np.searchsorted(np.array(changes, np.int64), lsns).astype(np.uint64)
+    @property
+    def edges(self) -> np.ndarray:
+        """int64, ascending: where something changes. Nothing does between two events with as many of them before."""
+        return np.array(sorted({lsn for found in self._lsns.values() for lsn in found}), np.int64)
 
     def between(self, lsn_from: int, lsn_to: int, names: Set[TableName]) -> Timeline:
         """As much of it as events with lsn_from < lsn <= lsn_to of these tables need."""
