@@ -255,7 +255,8 @@ class EventFuzzer:
 
     def __init__(self) -> None:
         self._layouts = RowLayouts()
-        self._groups = groups_of(whole_logs(), self._layouts)
+        logs = whole_logs()
+        self._groups = groups_of(logs, self._layouts)
         images = [Guarded(_IMAGE_BYTES).last(_IMAGE_BYTES) for _ in range(2)]
         self._out = ChangeArrays.empty(_N_ROWS, 0)._replace(before=images[0], after=images[1])
         self._index = EventIndex.allocate(_MAX_BYTES // 19).arrays()
@@ -275,7 +276,7 @@ class EventFuzzer:
         self._followed = _Events(
             self._index[0], self._index[2], self._work.trailer, self._index[1], self._lsn, np.empty(n, np.int32)
         )
-        self._table_slots = _after(whole_logs()[0])
+        self._table_slots = _after(logs[0])
         n_columns = self._layouts.arrays.slots.n_columns
         self._constants = Constants(EDGES, TYPES, EVENT_ROLES, PRIMITIVE_BYTES, n_columns)
 

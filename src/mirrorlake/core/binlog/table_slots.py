@@ -134,11 +134,11 @@ def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
 class TableSlots:
     """Reads table maps as a log goes by; each distinct one is parsed once.
 
-    timeline: the definitions in force, of all tables that need them.
+    timeline: the definitions in force, of all tables that need them; what is added to it later does not count.
     """
 
     def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline):
-        self._flavor, self._layouts, self._timeline = flavor, layouts, timeline
+        self._flavor, self._layouts, self._timeline, self._edges = flavor, layouts, timeline, timeline.edges
         self._maps: dict[bytes, tuple[TableMap, np.ndarray]] = {}
         self._slots: dict[tuple[bytes, int], int] = {}
         self._newest, self._n_ids = _NewestMaps.empty(_FIRST_PLACES), 0
@@ -150,19 +150,19 @@ class TableSlots:
 
         Raises RefusedError ``log-event`` for a table map that cannot be parsed.
         """
-        n, edges, slot = len(offset), self._timeline.edges, np.empty(len(offset), np.int32)
+        n, slot = len(offset), np.empty(len(offset), np.int32)
         of_events = addresses(_Events(offset, length, trailer, event_type, lsn, slot))
-        of_batch = buf.ctypes.data, of_events, edges.ctypes.data, len(edges)
+        of_batch = buf.ctypes.data, of_events, self._edges.ctypes.data, len(self._edges)
         i = 0
         while i < n:
             i, place = follow(i, n, *of_batch, self._addresses, len(self._newest.slot))
             if i < n:
                 start = int(offset[i]) + _HEADER_BYTES
                 body = buf[start : int(offset[i]) + int(length[i]) - int(trailer[i])].tobytes()
-                self._learn(body, int(lsn[i]), int(np.searchsorted(edges, lsn[i])), int(place))
+                self._learn(body, int(lsn[i]), int(place))
         return slot
 
-    def _learn(self, body: bytes, lsn: int, era: int, place: int) -> None:
+    def _learn(self, body: bytes, lsn: int, place: int) -> None:
         """Make a table map the newest one of its id."""
         table_id, text = int.from_bytes(body[:6], "little"), body[_ID_AND_FLAGS_BYTES:]
         if text not in self._maps:
@@ -173,6 +173,7 @@ class TableSlots:
         if key not in self._slots:
             self._slots[key] = self._layouts.add(describe(seen, known, self._flavor))
         self._n_ids += int(self._newest.table_id[place] == _FREE)
+        era = int(np.searchsorted(self._edges, lsn))
         entry = (table_id, kept.ctypes.data, len(text), era, self._slots[key])
         for array, value in zip(self._newest, entry, strict=True):
             array[place] = value

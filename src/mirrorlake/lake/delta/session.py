@@ -43,7 +43,7 @@ LOCAL_SETTINGS = {
     # What a Python worker is handed at once; it holds several times as much while it decodes (Spark: 64 MB).
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     # Rows of a batch when Spark reads a file (its own: 4096), and bytes that it gathers before it writes a part of one
-    # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory, and takes 1.9 GiB with these.
+    # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
     "spark.hadoop.parquet.block.size": str(32 << 20),
     # A task's result up to this size (1 MB) comes as it is. A larger one is fetched over the network, from this JVM.
@@ -63,6 +63,8 @@ DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
 SMALL_IO_BUFFERS = "-Djdk.nio.maxCachedBufferSize=262144"
 """Bytes. Each thread of the JVM keeps the buffer of its largest read or write for ever: 300 MB of them, with events of
 8 kB."""
+FEW_MALLOC_ARENAS = ("MALLOC_ARENA_MAX", "2")
+"""glibc keeps pools for each thread, of which the JVM has many: 130 MB that nothing uses."""
 COLLECTOR = "-XX:+UseParallelGC"
 """Java's default, G1, marks beside the work: a backlog of a million changes takes a fifth more CPU time with it."""
 CLASS_ARCHIVE = "java-classes.jsa"
@@ -167,15 +169,14 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
         os.environ.setdefault("JAVA_HOME", str(own_java))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
-    os.environ.setdefault(
-        "MALLOC_ARENA_MAX", "2"
-    )  # glibc's pools for each core: 130 MB of the JVM's that it never uses
+    os.environ.setdefault(*FEW_MALLOC_ARENAS)
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
     conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
-    java_options = [f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}"]
-    java_options += [SMALL_IO_BUFFERS, COLLECTOR]
+    java_options = [
+        f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
+    ]  # fmt: skip
     archive = Path(sys.prefix) / CLASS_ARCHIVE
     if archive.exists():
         java_options.append(f'-XX:SharedArchiveFile="{archive}"')

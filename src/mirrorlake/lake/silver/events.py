@@ -43,10 +43,10 @@ def collect(events: DataFrame) -> list[pa.RecordBatch]:
     """``BRONZE_COLUMNS``, in log order. Spark's batches are not copied where each one is in order, as the files are."""
     found = events.select(*BRONZE_COLUMNS, "place").toArrow()
     batches = sorted(filter(len, found.to_batches()), key=lambda batch: batch.column("lsn")[0].as_py())
-    lsn = np.concatenate([batch.column("lsn").to_numpy() for batch in batches]) if batches else np.empty(0)
-    if (np.diff(lsn) <= 0).any():  # a transaction was moved, or somebody has rewritten the files
-        batches = found.sort_by([(name, "ascending") for name in ORDER]).to_batches()
-    return [batch.select(list(BRONZE_COLUMNS)) for batch in batches]
+    ordered = pa.Table.from_batches(batches, found.schema)
+    if (np.diff(ordered["lsn"].to_numpy()) <= 0).any():  # a transaction was moved, or somebody has rewritten the files
+        ordered = found.sort_by([(name, "ascending") for name in ORDER])
+    return ordered.select(list(BRONZE_COLUMNS)).to_batches()
 
 
 def definition_events(events: DataFrame) -> DataFrame:
