@@ -67,6 +67,7 @@ Lake = Annotated[
     str | None, typer.Option("--lake", envvar="MIRRORLAKE_LAKE", metavar="LAKE", help="a folder or uc:catalog.schema")
 ]
 Tables = Annotated[str | None, typer.Option("--tables", metavar="PATTERNS", help="which to mirror: 'shop.*,crm.users'")]
+Patterns = Annotated[str | None, typer.Argument(metavar="PATTERNS", help="as --tables")]
 Start = Annotated[
     str | None, typer.Option("--start", metavar="START", help="of an empty lake: earliest, current, FILE:POS, GTID set")
 ]
@@ -232,6 +233,29 @@ def sql(
 
 
 @app.command()
+def trace(
+    ctx: typer.Context,
+    table: Annotated[str | None, typer.Argument(metavar="DB.TABLE", help="of the row")] = None,
+    key: Annotated[list[str] | None, typer.Argument(metavar="KEY...", help="a value for each column")] = None,
+    gtid: Annotated[str | None, typer.Option("--gtid", metavar="GTID", help="of a transaction, instead")] = None,
+    lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """The last transaction that changed a row, or the one with a GTID, with every change in it."""
+    options = _options(ctx)
+    if (table is None) == (gtid is None) or (table and not key):
+        raise UsageError("usage", "trace takes DB.TABLE and the values of a key, or --gtid")
+    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.trace import show_trace, trace_gtid, trace_row
+
+    opened = open_lake(options, brief=True)
+    found = trace_gtid(opened, gtid) if gtid else trace_row(opened, table or "", key or [])
+    if as_json:
+        print(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+    else:
+        show_trace(found, sys.stdout)
+
+
+@app.command()
 def syncpoint(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="else lsn-NUMBER")] = None,
@@ -357,9 +381,9 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 
 @app.command()
 def snapshot(
-    ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None, as_json: Json = False,
-    config: Config = None, password_file: PasswordFile = None, password_secret: PasswordSecret = None,
-    tls: Tls = False, verbose: Verbose = False,
+    ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
+    as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None, tls: Tls = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Copy the tables that the lake does not follow, while the source goes on; the next run goes on from there."""
     return _copy(ctx, again=False)
@@ -379,7 +403,7 @@ def resync(
 
 @app.command()
 def verify(
-    ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None,
+    ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
     moves: Annotated[bool, typer.Option("--run", help="bring the lake there first: no other run is at work")] = False,
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="for the run that is at work")] = 300,
     keys: Annotated[int, typer.Option("--keys", metavar="N", help="so many differing keys of a table are shown")] = 10,
@@ -479,6 +503,10 @@ def _options(ctx: typer.Context, **fixed: str):
 
     keep_spark_quiet()
     given = {name: value for name, value in ctx.params.items() if name in Options.model_fields and value is not False}
+    if patterns := ctx.params.get("patterns"):
+        if given.get("tables"):
+            raise UsageError("usage", "tables are chosen by PATTERNS or by --tables, not by both")
+        given["tables"] = patterns
     return load_options(ctx.params["config"], given | fixed)
 
 

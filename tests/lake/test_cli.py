@@ -24,8 +24,8 @@ DATA = Path(mirrorlake.__file__).parent / "demo_data"
 DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 COMMAND = [sys.executable, "-c", "from mirrorlake.cli import main; main()"]
 VERBS = (
-    "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "syncpoint", "syncpoints", "replay",
-    "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
+    "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "trace", "syncpoint", "syncpoints",
+    "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
 )  # fmt: skip
 PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
 """Of the help."""
@@ -81,6 +81,7 @@ def test_help_and_version_load_neither_spark_nor_numba():
         (["run", "--lake", "x", "--source", "ftp://x"], "a source is written mysql://user@host:port or files:DIR"),
         (["run", "--lake", "x", "--source", "mysql://u:secret@h"], "no password in the URL"),
         (["run", "--lake", "x", "--source", "files:x", "--follow", "--until", "f.000001:4"], "--follow goes on until"),
+        (["verify", "shop.*", "--tables", "crm.*"], "tables are chosen by PATTERNS or by --tables, not by both"),
         (["sql"], "Missing argument 'SELECT'"),
         (["sql", "SELECT 1", "--lake", "x", "--format", "xml"], "'xml' is not one of"),
         (["run", "--config", "/no/such/file"], "cannot read /no/such/file"),

@@ -98,3 +98,4 @@ def _say_what_next(lakes: dict[str, Path], out: TextIO) -> None:
     print(f"\nThe lakes stay: {', '.join(str(lake) for lake in lakes.values())}. For example:", file=out)
     print(f"  mirrorlake status --lake {first}", file=out)
     print(f'  mirrorlake sql --lake {first} "SELECT * FROM shop.orders LIMIT 5"', file=out)
+    print(f"  mirrorlake trace --lake {first} shop.customers 5", file=out)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from mirrorlake.core.constants import EventType
 from mirrorlake.jobs.output import show_table
 from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.trace import written_by
 from mirrorlake.jobs.view import refusal_lines
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_commits
@@ -26,7 +27,7 @@ def report(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
         print(f"\nA query on the mirrors:\n\n{QUERY}\n", file=out)
         _show(catalog.query(QUERY), out)
         _history(lake, out)
-        _one_transaction(catalog, out)
+        _one_transaction(lake, catalog, out)
 
 
 def report_counts(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
@@ -62,26 +63,20 @@ def _history(lake: Lake, out: TextIO) -> None:
     show_table(("version", "operation", "lsn", "epoch"), rows, out)
 
 
-def _one_transaction(catalog: Catalog, out: TextIO) -> None:
+def _one_transaction(lake: Lake, catalog: Catalog, out: TextIO) -> None:
     """From a row of the mirror to the bytes that the server wrote."""
     newest = catalog.query("SELECT order_id, status, total, _lsn FROM shop.orders ORDER BY _lsn DESC LIMIT 1")
-    lsn = newest["_lsn"][0].as_py()
     print("\nOne transaction, from the mirror back to the log.\n1. gold: the order that changed last", file=out)
     _show(newest, out)
-    tx_lsn = catalog.query(f"SELECT tx_lsn FROM silver_changes WHERE lsn = {lsn} AND table = 'orders'")["tx_lsn"][
-        0
-    ].as_py()
-    print(f"2. silver: everything in the transaction that wrote it (tx_lsn {tx_lsn})", file=out)
-    _show(
-        catalog.query(
-            f"SELECT ordinal, op, table, lsn, commit_ts FROM silver_changes WHERE tx_lsn = {tx_lsn} ORDER BY ordinal"
-        ),
-        out,
-    )
+    transaction = written_by(lake, newest["_lsn"][0].as_py())
+    assert transaction, "the demo copies no table"
+    print(f"2. silver: everything in the transaction that wrote it (tx_lsn {transaction.tx_lsn})", file=out)
+    _show(transaction.changes.select(["ordinal", "op", "table", "lsn", "commit_ts"]), out)
     print("3. bronze: its events as the server wrote them", file=out)
     events = catalog.query(
         "SELECT lsn, event_type, log_file, log_pos, octet_length(raw) AS bytes, gtid,"
-        f" hex(substring(raw, 1, 12)) AS begins_with FROM bronze_events WHERE tx_lsn = {tx_lsn} ORDER BY lsn",
+        " hex(substring(raw, 1, 12)) AS begins_with"
+        f" FROM bronze_events WHERE tx_lsn = {transaction.tx_lsn} ORDER BY lsn"
     )
     names = pa.array([_type_name(number) for number in events["event_type"].to_pylist()])
     _show(events.set_column(1, "event_type", names), out)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.status import read_status
+from mirrorlake.jobs.trace import written_by
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal
 from mirrorlake.lake.gold.epoch import ANSWER
-from mirrorlake.lake.gold.register import STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import STREAMING, TableRegister
 
 EPOCHS = 500
 """Newest epochs whose lag is shown."""
@@ -22,7 +23,8 @@ EPOCHS = 500
 
 @dataclass(frozen=True, slots=True)
 class Investigation:
-    """lag: a row per hop, see ``HopStatus``. mirror_row, changes, events: one transaction in gold, silver, bronze.
+    """lag: a row per hop, see ``HopStatus``. mirror_row, changes, events: one transaction in gold, silver, bronze; the
+    last two are empty for a row that a copy of its table brought.
 
     activity: row changes per minute of the source's clock. epochs: seconds from source commit to mirror commit.
     """
@@ -44,9 +46,11 @@ def investigate(
     Raises RefusedError ``lake-missing``; UsageError when no mirror has such a row.
     """
     lake = open_lake(options, spark)
-    entry, row = _mirror_row(lake, table, key)
-    changes, events = _transaction(lake, entry, int(row["_lsn"].iloc[0]))
-    return Investigation(_lag(lake, options), row, changes, events, _activity(lake), _epochs(lake))
+    row = _mirror_row(lake, table, key)
+    transaction = written_by(lake, int(row["_lsn"].iloc[0]))
+    changes, events = (transaction.changes, transaction.events) if transaction else (pa.table({}), pa.table({}))
+    frames = (row, changes.to_pandas(), events.to_pandas())
+    return Investigation(_lag(lake, options), *frames, _activity(lake), _epochs(lake))
 
 
 def _lag(lake: Lake, options: Options) -> pd.DataFrame:
@@ -55,32 +59,15 @@ def _lag(lake: Lake, options: Options) -> pd.DataFrame:
     return pd.DataFrame([{"hop": hop, **asdict(reached)} for hop, reached in hops.items()])
 
 
-def _mirror_row(lake: Lake, table: str, key: str) -> tuple[TableEntry, pd.DataFrame]:
+def _mirror_row(lake: Lake, table: str, key: str) -> pd.DataFrame:
     condition = key or "true"
     for entry in TableRegister.read(lake):
         if entry.mirror_id and entry.state == STREAMING and table in ("", ".".join(entry.name)):
             mirror = lake.names.mirror(entry.mirror_id)
             row = lake.spark.sql(f"SELECT * FROM {mirror} WHERE {condition} ORDER BY _lsn DESC LIMIT 1").toPandas()
             if len(row):
-                return entry, row
+                return row
     raise UsageError("usage", f"there is no such row in a mirror of {table or 'any table'}")
-
-
-def _transaction(lake: Lake, entry: TableEntry, lsn: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All silver rows and all raw events of the transaction that wrote a mirror row."""
-    silver, bronze = lake.names.silver_changes, lake.names.bronze_events
-    name = f"database = {literal(entry.database)} AND table = {literal(entry.table)}"
-    (written,) = lake.spark.sql(f"SELECT tx_lsn FROM {silver} WHERE lsn = {lsn} AND {name} LIMIT 1").collect()
-    changes = lake.spark.sql(
-        "SELECT lsn, ordinal, op, gtid, commit_ts, database, table,"
-        " to_json(before) AS before, to_json(after) AS after, changes"
-        f" FROM {silver} WHERE tx_lsn = {written.tx_lsn} ORDER BY ordinal, lsn"
-    )
-    events = lake.spark.sql(
-        "SELECT lsn, log_file, log_pos, end_log_pos, event_type, event_ts, octet_length(raw) bytes, crc_ok"
-        f" FROM {bronze} WHERE tx_lsn = {written.tx_lsn} ORDER BY lsn"
-    )
-    return changes.toPandas(), events.toPandas()
 
 
 def _activity(lake: Lake) -> pd.DataFrame:
