@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from mirrorlake.cli import app
 from mirrorlake.config import Options
 from mirrorlake.jobs import hops, snapshot
+from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.trace import trace_row
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.names import LakeNames
@@ -87,8 +89,8 @@ def test_older_tables_are_copied_and_compared_while_a_run_and_sessions_are_at_wo
         running = Running(log, "run", *source, "--start", "current", "--follow")
         try:
             assert running.has_committed(log)
-            copies = CliRunner().invoke(app, ["snapshot", *source, "--json"])
-            compared = CliRunner().invoke(app, ["verify", *source, "--wait", "900", "--json"])
+            copies = CliRunner().invoke(app, ["snapshot", "live_*", *source, "--json"])
+            compared = CliRunner().invoke(app, ["verify", "live_*", *source, "--wait", "900", "--json"])
         finally:
             running.kill(whole_group=True)
     assert (copies.exit_code, compared.exit_code) == (0, 0), copies.output + compared.output
@@ -130,6 +132,9 @@ def test_a_lake_begins_with_copies_and_refused_tables_are_copied_again(server, s
     server.execute("ALTER TABLE shop.children ADD note VARCHAR(9) DEFAULT 'x'")
     server.execute("DELETE FROM shop.z_parents WHERE id = 2")
     assert equal(options, spark) == {"children": 2, "z_parents": 1}
+    copy, inserted = (trace_row(open_lake(options, spark), "shop.children", [key]) for key in ("30", "40"))
+    assert (copy.row["note"], copy.transaction) == ("x", None)
+    assert inserted.transaction.changes["op"].to_pylist() == ["BEGIN", "INSERT", "COMMIT"]
 
 
 def _only_parents(lake, answer, give) -> None:
