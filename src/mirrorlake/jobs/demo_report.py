@@ -73,11 +73,7 @@ def _one_transaction(lake: Lake, catalog: Catalog, out: TextIO) -> None:
     print(f"2. silver: everything in the transaction that wrote it (tx_lsn {transaction.tx_lsn})", file=out)
     _show(transaction.changes.select(["ordinal", "op", "table", "lsn", "commit_ts"]), out)
     print("3. bronze: its events as the server wrote them", file=out)
-    events = catalog.query(
-        "SELECT lsn, event_type, log_file, log_pos, octet_length(raw) AS bytes, gtid,"
-        " hex(substring(raw, 1, 12)) AS begins_with"
-        f" FROM bronze_events WHERE tx_lsn = {transaction.tx_lsn} ORDER BY lsn"
-    )
+    events = transaction.events.select(["lsn", "event_type", "log_file", "log_pos", "bytes", "gtid", "begins_with"])
     names = pa.array([_type_name(number) for number in events["event_type"].to_pylist()])
     _show(events.set_column(1, "event_type", names), out)
 

@@ -125,7 +125,8 @@ def _transaction(lake: Lake, tx_lsn: int) -> Transaction:
         f" FROM {lake.names.silver_changes} WHERE tx_lsn = {tx_lsn} ORDER BY ordinal, lsn"
     )
     events = lake.spark.sql(
-        "SELECT lsn, log_file, log_pos, end_log_pos, event_type, event_ts, gtid, octet_length(raw) AS bytes, crc_ok"
+        "SELECT lsn, log_file, log_pos, end_log_pos, event_type, event_ts, gtid, octet_length(raw) AS bytes, crc_ok,"
+        " hex(substring(raw, 1, 12)) AS begins_with"
         f" FROM {lake.names.bronze_events} WHERE tx_lsn = {tx_lsn} ORDER BY lsn"
     )
     return Transaction(tx_lsn, changes.toArrow(), events.toArrow())
