@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
+
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs import hops
@@ -17,6 +19,7 @@ from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
+from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.lake_runs import LakeRun, run_of
 
 COLUMNS = (
@@ -64,6 +67,23 @@ def test_what_became_null_is_in_the_report_and_in_the_mirrors_commit(spark, tmp_
     mirror = run.lake.names.mirror(run.register.get(("shop", "orders")).mirror_id)
     notes = [commit.note["payload"].get("invalid") for commit in read_commits(spark, mirror)]
     assert notes == [3, 0, None]
+
+
+def test_an_epoch_that_is_repeated_tells_only_of_what_it_commits_now(spark, tmp_path, monkeypatch):
+    run = LakeRun.up_to_silver(spark, LOG, tmp_path)
+
+    def told():
+        """Of the last epoch. Its end is recorded by nobody."""
+        done = list(apply_hop(run.lake, run.options()).apply())[-1]
+        return done.epoch.number, done.n_changes, done.invalid
+
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+        crash_at(patch, "mirrorlake.lake.delta.progress.run_statement", "before", 1)
+        told()
+    number, *of_orders = told()
+    assert of_orders == [3, (("shop.orders", 3),)]  # the try before has committed those of visits
+    assert told() == (number, 0, ())
+    assert run.gold() == lines("orders", "offers", "visits")
 
 
 def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark, tmp_path):

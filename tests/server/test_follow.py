@@ -27,16 +27,21 @@ class Stop(BaseException):
 
 
 class Told(Watcher):
-    """changes: applied so far. position: bronze's. waits: (code, pause) of every new attempt."""
+    """changes: applied so far. position: bronze's. waits: (code, pause) of every new attempt. at_next_epoch: done
+    once, before the end of the epoch is recorded."""
 
     def __init__(self):
         self.changes, self.position, self.waits, self.has_to_stop = 0, None, [], False
+        self.at_next_epoch = None
 
     def ingested(self, batch):
         self.position = batch.progress.position
 
     def applied(self, done):
         self.changes += done.n_changes
+        do, self.at_next_epoch = self.at_next_epoch, None
+        if do:
+            do()
 
     def idle(self):
         if self.has_to_stop:
@@ -84,14 +89,27 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
     mysql.reset()
     mysql.execute("CREATE DATABASE shop")
     mysql.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))")
+    written: list[int] = []
+
+    def write():
+        numbers = [len(written), len(written) + 1]
+        mysql.execute("INSERT INTO shop.item VALUES (%s, 'a'), (%s, 'b')", *numbers)
+        written.extend(numbers)
+
     with Proxy(mysql.host, mysql.port) as proxy:
+
+        def nothing(): ...
 
         def cut_until_noticed():  # a job that applies changes has no connection meanwhile
             n_waits = len(job.told.waits)
             job.wait_until(lambda told: proxy.cut_all() or len(told.waits) > n_waits)
 
-        def down_until_noticed():
+        def down():
             proxy.is_down = True
+            proxy.cut_all()
+
+        def down_until_noticed():
+            down()
             cut_until_noticed()
             proxy.is_down = False
 
@@ -100,6 +118,14 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
             stop()
             job.wait_until(lambda told: len(told.waits) > n_waits)
             mysql.start()
+
+        def down_behind_an_epoch():
+            """Which is carried out again by the next attempt, and has nothing left to do."""
+            n_waits = len(job.told.waits)
+            job.told.at_next_epoch = down
+            write()
+            job.wait_until(lambda told: len(told.waits) > n_waits)
+            proxy.is_down = False
 
         def restart():
             gone_until_noticed(mysql.stop)
@@ -110,15 +136,14 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
 
         source = f"mysql://{mysql.user}@{proxy.host}:{proxy.port}"
         options = Options(source=source, lake=str(lake_dir), tables="shop.*", follow=True)
-        job, written = Job(options, spark), 0
-        for fault in (lambda: None, cut_until_noticed, down_until_noticed, restart, crash):
+        job = Job(options, spark)
+        for fault in (nothing, cut_until_noticed, down_until_noticed, down_behind_an_epoch, restart, crash):
             before = len(job.told.waits)
             fault()
-            mysql.execute("INSERT INTO shop.item VALUES (%s, 'a'), (%s, 'b')", written, written + 1)
-            written += 2
-            job.wait_until(lambda told: told.changes == written)  # noqa: B023
+            write()
+            job.wait_until(lambda told: told.changes == len(written))
             codes = {code for code, _ in job.told.waits[before:]}
-            assert codes <= {"server-lost", "server-unreachable"} and (written == 2 or codes)
+            assert codes <= {"server-lost", "server-unreachable"} and (fault is nothing or codes)
         write_what_is_filtered_out(mysql)
         log_file, offset = mysql.query("SHOW BINARY LOG STATUS")[0][:2]
         job.wait_until(lambda told: told.position == BinlogPosition(log_file, offset))
@@ -131,7 +156,7 @@ def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_ser
         with mysql.connect() as connection:
             wanted = sorted(source_rows(connection, "shop", "item"))
         assert sorted(mirror_rows(spark.table(lake.names.mirror(entry.mirror_id)).toArrow())) == wanted
-        assert len(wanted) == written
+        assert len(wanted) == len(written)
         mysql.execute("INSERT INTO shop.item VALUES (-1, 'purged')")
         mysql.execute("FLUSH BINARY LOGS")
         mysql.execute(f"PURGE BINARY LOGS TO '{mysql.log_files()[-1].name}'")

@@ -33,7 +33,8 @@ from mirrorlake.lake.silver.table import ANSWERS
 
 @dataclass(frozen=True, slots=True)
 class AppliedEpoch:
-    """invalid: (``database.table``, how many values of its changes have no meaning and are NULL in the mirror).
+    """n_changes: committed by this process; an epoch that is repeated after a crash has none where all was committed.
+    invalid: (``database.table``, how many values of these changes have no meaning and are NULL in the mirror).
     ignored: (lsn, ``database.table``) of DDL that left the mirror as it is, because the rules say so."""
 
     epoch: Epoch

@@ -54,13 +54,21 @@ _REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}): ({'|'.join
 @dataclass(frozen=True, slots=True)
 class RowWork:
     """done: the mirrors with the versions that hold the epoch. refused: the tables that its changes or its work stop.
-    n_changes, invalid: applied by this process; see ``AppliedEpoch``.
+    n_changes, invalid: committed by this call, not what an earlier try had committed; see ``AppliedEpoch``.
     """
 
     done: tuple[EpochTable, ...]
     refused: list[TableEntry]
     n_changes: int
     invalid: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A mirror's step. is_new: its commit was made by it, and was not there already."""
+
+    outcome: EpochTable | TableEntry
+    is_new: bool = False
 
 
 class RowEpochs:
@@ -92,12 +100,14 @@ class RowEpochs:
         mine = [item for item in work if self._is_mine(planned, item)]
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(mine)))) as pool:
             steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, item), mine))
-        n_changes, invalid = sum(item.changes.n_changes for item in mine), _invalid_values(mine, steps)
+        new = [item for item, step in zip(mine, steps, strict=True) if step.is_new]
+        outcomes = [step.outcome for step in steps]
         if self._group.leads:
-            steps += self._steps_of_others(epoch, [item for item in work if not self._is_mine(planned, item)])
-        done = tuple(step for step in steps if isinstance(step, EpochTable))
-        stopped = [step for step in steps if isinstance(step, TableEntry)]
-        return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, invalid)
+            outcomes += self._steps_of_others(epoch, [item for item in work if not self._is_mine(planned, item)])
+        done = tuple(each for each in outcomes if isinstance(each, EpochTable))
+        stopped = [each for each in outcomes if isinstance(each, TableEntry)]
+        n_changes = sum(item.changes.n_changes for item in new)
+        return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, _invalid_values(new))
 
     def _is_mine(self, planned: Mapping[TableName, EpochTable], work: TableWork) -> bool:
         """What is not in the plan, because of options that were others when it was made, is the first group's."""
@@ -105,25 +115,26 @@ class RowEpochs:
 
     def _apply_or_refuse(
         self, epoch: Epoch, reader: ChangeReader, planned: Mapping[TableName, EpochTable], work: TableWork
-    ) -> EpochTable | TableEntry:
-        """The mirror's step, or why it is mirrored no more: others changed it, or the work found a refusal."""
+    ) -> _Step:
+        """The mirror's, or why it is mirrored no more: others changed it, or the work found a refusal."""
         changes, entry = work.changes, work.entry
         mirror = self._lake.names.mirror(entry.mirror_id)
         try:
-            return _outcome(changes, entry, self._apply(epoch, reader, planned.get(changes.name), work))
+            commit = self._apply(epoch, reader, planned.get(changes.name), work)
+            return _Step(_outcome(changes, entry, commit), commit.is_new)
         except AnalysisException:
             if table_exists(self.session(), mirror):
                 raise
-            return entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone")
+            return _Step(entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone"))
         except Exception as error:
             if self._group.shares and _has_lost_race(error):
                 step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
                 if step is not None:  # by a former owner of the mirror
-                    return _outcome(changes, entry, step)
+                    return _Step(_outcome(changes, entry, step))
             found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
             if found is None:
                 raise
-            return entry.refused(changes.first_lsn, found[1], found[2])
+            return _Step(entry.refused(changes.first_lsn, found[1], found[2]))
 
     def _apply(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, work: TableWork) -> StepCommit:
         lake, session, changes, entry = self._lake, self.session(), work.changes, work.entry
@@ -187,12 +198,8 @@ def tables_to_do(lake: Lake, epoch: Epoch) -> tuple[EpochTable, ...]:
     return tuple(table for table in epoch.tables if _step_of(lake.spark, lake, epoch, table.mirror_id) is None)
 
 
-def _invalid_values(work: list[TableWork], steps: list[EpochTable | TableEntry]) -> tuple[tuple[str, int], ...]:
-    return tuple(
-        (".".join(item.entry.name), n)
-        for item, step in zip(work, steps, strict=True)
-        if (n := _n_nulls(item.changes, item.entry)) and isinstance(step, EpochTable)
-    )
+def _invalid_values(work: list[TableWork]) -> tuple[tuple[str, int], ...]:
+    return tuple((".".join(item.entry.name), n) for item in work if (n := _n_nulls(item.changes, item.entry)))
 
 
 def _n_nulls(changes: TableChanges, entry: TableEntry) -> int:
