@@ -21,7 +21,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from mirrorlake.lake.delta.names import create_table, quote
+from mirrorlake.lake.delta.creation import create_table
+from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import Progress, append_from
 from mirrorlake.lake.delta.session import open_session, private_session
 

@@ -6,9 +6,10 @@ from pyspark.sql import functions as F
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.maintenance import BUSY, COMPACTED, UNCHANGED, compact, remove_mirror, remove_staged
-from mirrorlake.lake.delta.names import LakeNames, create_table, table_exists
+from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import append_from, read_progress
 from mirrorlake.lake.gold import retired
 from mirrorlake.lake.gold import table as gold

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, table_exists
+from mirrorlake.lake.delta.creation import create_table
+from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.session import (
     CLASS_ARCHIVE,
     DELTA_SETTING,
@@ -92,13 +93,6 @@ def test_a_table_is_created_once_in_a_folder_of_any_name(spark, tmp_path, folder
     assert table_exists(spark, names.bronze_events)
     assert spark.table(names.bronze_events).count() == 1
     assert (tmp_path / folder / "bronze" / "events" / "_delta_log").is_dir()
-
-
-def test_a_mirror_can_be_clustered_by_a_key_of_any_name(spark, tmp_path):
-    mirror = LakeNames(str(tmp_path)).mirror("t1")
-    properties = {"delta.columnMapping.mode": "name"}
-    spark.sql(create_table_statement(mirror, "`a b` INT, `c``d` STRING", properties, ["a b", "c`d"]))
-    assert spark.sql(f"DESCRIBE DETAIL {mirror}").first().clusteringColumns == ["`a b`", "`c``d`"]
 
 
 def test_what_the_workers_process_imports_starts_no_thread(tmp_path):

@@ -14,7 +14,8 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table as bronze
-from mirrorlake.lake.delta.names import LakeNames, remove_unborn, table_exists
+from mirrorlake.lake.delta.creation import remove_unborn
+from mirrorlake.lake.delta.names import LakeNames, table_exists
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
 from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash
@@ -35,6 +36,16 @@ def test_a_table_is_created_over_a_log_without_a_commit(spark, lake_dir, left_ov
     bronze.create(spark, names)
     assert table_exists(spark, names.bronze_events)
     assert spark.table(names.bronze_events).count() == 0
+
+
+def test_a_log_with_something_else_in_it_is_refused(spark, lake_dir, monkeypatch):
+    log = lake_dir / "bronze/events/_delta_log"
+    log.mkdir(parents=True)
+    (log / "strange.json").touch()
+    monkeypatch.setattr("mirrorlake.lake.delta.creation.UNBORN_AFTER_S", 0.2)
+    with pytest.raises(RefusedError) as refused:
+        bronze.create(spark, LakeNames(str(lake_dir)))
+    assert refused.value.code == "lake-unborn"
 
 
 def test_a_table_with_a_commit_is_left_as_it_is(spark, lake_dir):
@@ -69,7 +80,7 @@ def test_a_mirror_whose_creation_was_cut_off_is_created_or_refused_and_never_tak
         (Path(statement.split("`")[3]) / "_delta_log" / left_over).mkdir(parents=True)
         raise SimulatedCrash
 
-    monkeypatch.setattr("mirrorlake.lake.delta.names.UNBORN_AFTER_S", 0.0)
+    monkeypatch.setattr("mirrorlake.lake.delta.creation.UNBORN_AFTER_S", 0.0)
     with monkeypatch.context() as patched, pytest.raises(SimulatedCrash):
         patched.setattr("mirrorlake.lake.gold.mirror_steps.run_ddl", cut_off)
         run.apply()

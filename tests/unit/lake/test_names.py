@@ -1,7 +1,8 @@
 import pytest
 
 from mirrorlake.errors import UsageError
-from mirrorlake.lake.delta.names import LakeNames, create_table_statement, literal, quote
+from mirrorlake.lake.delta.creation import create_table_statement
+from mirrorlake.lake.delta.names import LakeNames, literal, quote
 
 
 def test_a_folder_lake_names_its_tables_by_path():
@@ -48,8 +49,6 @@ def test_literal_escapes_what_ends_a_string():
     assert literal("it's a \\ slash") == r"'it\'s a \\ slash'"
 
 
-def test_create_table_statement_with_clustering_and_properties():
-    statement = create_table_statement("t", "id INT", {"delta.x": "1"}, ["id", "b`c"])
-    assert statement == (
-        "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA CLUSTER BY (`id`, `b``c`) TBLPROPERTIES ('delta.x' = '1')"
-    )
+def test_create_table_statement_with_properties():
+    statement = create_table_statement("t", "id INT", {"delta.x": "1"})
+    assert statement == "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA TBLPROPERTIES ('delta.x' = '1')"

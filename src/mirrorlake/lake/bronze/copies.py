@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.copied_cells import cell_types
+from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import create_table, legible, quote
+from mirrorlake.lake.delta.names import legible, quote
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.delta.stage import Stage
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
-from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
+from mirrorlake.lake.delta.creation import create_table, small_commits
+from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.progress import Progress
 
 COLUMNS = """

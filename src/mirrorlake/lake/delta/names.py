@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from pyspark.errors import AnalysisException
@@ -102,58 +99,10 @@ def named(table: tuple[str, str]) -> str:
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 
 
-def create_table_statement(
-    table: str, columns: str, properties: Mapping[str, str] | None = None, cluster_by: Sequence[str] = ()
-) -> str:
-    """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
-    clustering = f" CLUSTER BY ({', '.join(quote(column) for column in cluster_by)})" if cluster_by else ""
-    settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
-    options = f" TBLPROPERTIES ({settings})" if settings else ""
-    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{clustering}{options}"
-
-
-def small_commits(*read_by: str) -> dict[str, str]:
-    """Properties of a table whose commits are many and small. read_by: the columns that statistics are kept of."""
-    return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
-
-
-def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
-    remove_unborn(table)
-    spark.sql(create_table_statement(table, columns, properties))
-
-
 def local_folder(table: str) -> Path | None:
     """The folder of a table that is named by a path without a scheme."""
     folder = Path(table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`"))
     return folder if folder.is_absolute() else None
-
-
-UNBORN_AFTER_S = 5.0
-"""How long what lies in a log without a commit may still be another process's first commit on its way."""
-
-
-def remove_unborn(table: str) -> None:
-    """Remove what a process killed inside CREATE TABLE left in a local folder: a log without a commit.
-
-    Delta takes it for a table that exists and has none; no later CREATE would get over it. A table that another process
-    is creating meanwhile is left alone: only what is old goes, and the folder only when nothing is in it.
-    """
-    folder = local_folder(table)
-    log = folder / "_delta_log" if folder else None
-    if log is None or not log.is_dir() or any(log.glob("*.json")):
-        return
-    time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.rglob("*")])))
-    with suppress(OSError):  # something has come meanwhile: a table is born
-        old = [path for path in log.rglob("*") if _age_s(path) >= UNBORN_AFTER_S and path.suffix != ".json"]
-        for left_over in sorted(old, reverse=True):  # what is in a folder goes before it
-            left_over.rmdir() if left_over.is_dir() else left_over.unlink()
-        log.rmdir()
-
-
-def _age_s(path: Path) -> float:
-    with suppress(FileNotFoundError):
-        return time.time() - path.stat().st_mtime
-    return 0.0
 
 
 def table_exists(spark: SparkSession, table: str) -> bool:

@@ -6,7 +6,6 @@ says how far it is: a step at or before that is not taken again.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,10 +13,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import UNBORN_AFTER_S, quote, remove_unborn, table_exists
-from mirrorlake.lake.delta.notes import newest_version, read_commits
+from mirrorlake.lake.delta.names import quote, table_exists
+from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.ddl_class import DdlClass, strongest
 from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
@@ -220,7 +219,7 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case Create(schema):
             remove_unborn(mirror)
             run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
-            _require_born(session, mirror)
+            require_born(session, mirror)
         case Alter(clause):
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
@@ -239,18 +238,6 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
             rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.copy(copy_id)}"
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
-
-
-def _require_born(session: SparkSession, mirror: str) -> None:
-    """IF NOT EXISTS takes a log without a commit for a table: left-overs, or what another process is creating just now.
-
-    Raises RefusedError ``lake-unborn`` when no commit comes.
-    """
-    ends_at = time.monotonic() + UNBORN_AFTER_S
-    while newest_version(session, mirror) is None:
-        if time.monotonic() > ends_at:
-            raise RefusedError("lake-unborn", "CREATE TABLE made no commit", table=mirror)
-        time.sleep(0.1)
 
 
 def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.lake.delta.names import LakeNames, create_table, create_table_statement, quote, small_commits
+from mirrorlake.lake.delta.creation import create_table, create_table_statement, small_commits
+from mirrorlake.lake.delta.names import LakeNames, quote
 from mirrorlake.lake.delta.types import spark_type
 
 TABLES_COLUMNS = """

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import LakeNames, create_table, small_commits
+from mirrorlake.lake.delta.creation import create_table, small_commits
+from mirrorlake.lake.delta.names import LakeNames
 
 CHANGE_COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, ordinal INT, op STRING, gtid STRING, commit_ts TIMESTAMP, database STRING, table STRING,

@@ -1,0 +1,75 @@
+"""CREATE TABLE, and what a process leaves that is killed within it: a log without a commit.
+
+Delta takes such a log for a table that exists. IF NOT EXISTS does not get over it, and nothing can be read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.names import literal, local_folder
+from mirrorlake.lake.delta.notes import newest_version
+
+UNBORN_AFTER_S = 5.0
+"""How long what lies in a log without a commit may still be another process's first commit on its way."""
+
+
+def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
+    """Where it is missing. Raises RefusedError ``lake-unborn``."""
+    remove_unborn(table)
+    spark.sql(create_table_statement(table, columns, properties))
+    require_born(spark, table)
+
+
+def create_table_statement(table: str, columns: str, properties: Mapping[str, str] | None = None) -> str:
+    """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
+    settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
+    options = f" TBLPROPERTIES ({settings})" if settings else ""
+    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{options}"
+
+
+def small_commits(*read_by: str) -> dict[str, str]:
+    """Properties of a table whose commits are many and small. read_by: the columns that statistics are kept of."""
+    return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
+
+
+def remove_unborn(table: str) -> None:
+    """Remove a log without a commit from a local folder.
+
+    A table that another process is creating meanwhile is left alone: only what is old goes, and the folder only when
+    nothing is in it.
+    """
+    folder = local_folder(table)
+    log = folder / "_delta_log" if folder else None
+    if log is None or not log.is_dir() or any(log.glob("*.json")):
+        return
+    time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.rglob("*")])))
+    with suppress(OSError):  # something has come meanwhile: a table is born
+        old = [path for path in log.rglob("*") if _age_s(path) >= UNBORN_AFTER_S and path.suffix != ".json"]
+        for left_over in sorted(old, reverse=True):  # what is in a folder goes before it
+            left_over.rmdir() if left_over.is_dir() else left_over.unlink()
+        log.rmdir()
+
+
+def require_born(spark: SparkSession, table: str) -> None:
+    """Behind a CREATE: wait for the first commit, which may be that of another process that creates the same table.
+
+    Raises RefusedError ``lake-unborn`` when none comes.
+    """
+    ends_at = time.monotonic() + UNBORN_AFTER_S
+    while newest_version(spark, table) is None:
+        if time.monotonic() > ends_at:
+            raise RefusedError("lake-unborn", "CREATE TABLE made no commit", table=table)
+        time.sleep(0.1)
+
+
+def _age_s(path: Path) -> float:
+    with suppress(FileNotFoundError):
+        return time.time() - path.stat().st_mtime
+    return 0.0
