@@ -17,8 +17,10 @@ from pyspark.sql import SparkSession
 from mirrorlake.lake.delta.names import LakeNames, literal, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import CONFLICT
+from mirrorlake.lake.delta.session import session_settings
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
+_SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for name in ("min", "max"))
 _DAYS = re.compile(r"interval (\d+) days")
 
 
@@ -28,6 +30,13 @@ def compact(spark: SparkSession, table: str, retention_days: int) -> str:
         return UNCHANGED
     vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
     return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
+
+
+def compact_small_files(session: SparkSession, table: str, n_bytes: int) -> None:
+    """Put files below so many bytes together, to at most twice as many. Not when another commit is quicker."""
+    sizes = {_SMALLER_THAN: str(n_bytes), _UP_TO: str(2 * n_bytes)}
+    with session_settings(session, sizes):
+        _run_unless_busy(session, f"OPTIMIZE {table}")
 
 
 def delete_before(spark: SparkSession, table: str, lsn: int) -> str:

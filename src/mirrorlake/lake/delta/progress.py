@@ -32,6 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, read_commits
+from mirrorlake.lake.delta.session import session_settings
 
 CHAIN = "mirror/chain"  # one for all sources: a writer for another source must collide, too
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
@@ -194,7 +195,7 @@ def run_statement(
     """
     note = new_note(payload, lsn, app_id, lsn)
     ours = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
-    with _refusing_a_lost_race(session, table, note), _settings(session, {**settings, **ours}):
+    with _refusing_a_lost_race(session, table, note), session_settings(session, {**settings, **ours}):
         session.sql(sql).collect()
     done = _committed(session, table, note)
     if done is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
@@ -215,7 +216,7 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
     Raises: RefusedError("lake-writer") when another writer changes or creates the table at the same moment.
     """
     try:
-        with _settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
+        with session_settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
             session.sql(sql).collect()
     except Exception as error:
         if any(race in str(error) for race in RACES):
@@ -226,19 +227,6 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
 def _append(rows: DataFrame, table: str, note: Note) -> None:
     writer = rows.writeTo(table).option("userMetadata", json.dumps(note))
     writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"])).append()
-
-
-@contextmanager
-def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """A transaction id that is left behind would silently drop every later write of the session."""
-    earlier = {key: session.conf.get(key, None) for key in settings}
-    try:
-        for key, value in settings.items():
-            session.conf.set(key, value)
-        yield
-    finally:
-        for key, value in earlier.items():
-            session.conf.unset(key) if value is None else session.conf.set(key, value)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import shutil
 import sys
 import tempfile
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -130,6 +131,20 @@ def close_remote_sessions() -> None:
 def settings_for_few_rows(session: SparkSession) -> dict[str, str]:
     """``FEW_ROWS`` in a session of our own; elsewhere what the platform has chosen stays."""
     return FEW_ROWS if is_own(session) else {}
+
+
+@contextmanager
+def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """For the statements of a ``with`` block. A transaction id that is left behind would silently drop every later
+    write of the session."""
+    earlier = {key: session.conf.get(key, None) for key in settings}
+    try:
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, value in earlier.items():
+            session.conf.unset(key) if value is None else session.conf.set(key, value)
 
 
 def is_own(session: SparkSession) -> bool:

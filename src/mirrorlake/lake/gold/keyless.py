@@ -63,9 +63,10 @@ def net_copies_of(
 
 
 def write_copies(
-    session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, str], lsn: int, payload: dict
-) -> StepCommit:
-    """Raises what Spark raises for ``DIVERGED`` when the mirror lacks a copy that goes."""
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, str], lsn: int, payload: dict,
+    settings: Mapping[str, str],
+) -> StepCommit:  # fmt: skip
+    """settings: of ``prepare_files``. Raises what Spark raises for ``DIVERGED`` when a copy that goes is not there."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
         columns = [f"{place(i)} AS {quote(name)}" for i, name in enumerate(types)]
@@ -78,7 +79,7 @@ def write_copies(
     net.rows.createOrReplaceTempView(view)
     try:
         statement = merge_copies_statement(mirror, quote(view), types, _range(net.local, types))
-        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
+        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload, settings=settings)
     finally:
         session.catalog.dropTempView(view)
 

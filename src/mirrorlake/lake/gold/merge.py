@@ -8,6 +8,8 @@ anything else                                    MERGE by key; ``_lsn`` makes an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
@@ -35,16 +37,16 @@ def append_rows(
 
 def merge_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
-    lsn: int, payload: dict,
+    lsn: int, payload: dict, settings: Mapping[str, str],
 ) -> StepCommit:  # fmt: skip
-    """Where the net effect is in memory, a literal range of its keys skips files."""
-    view = f"images_{mirror_id}"
+    """Where the net effect is in memory, a literal range of its keys skips files. settings: of ``prepare_files``."""
+    mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
-        statement = merge_statement(lake.names.mirror(mirror_id), quote(view), columns, key, _key_range(net.local, key))
+        statement = merge_statement(mirror, quote(view), columns, key, _key_range(net.local, key))
         return run_statement(
-            session, lake.names.mirror(mirror_id), statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
-            settings=settings_for_few_rows(session) if net.is_at_hand else {},
+            session, mirror, statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
+            settings={**settings, **(settings_for_few_rows(session) if net.is_at_hand else {})},
         )  # fmt: skip
     finally:
         session.catalog.dropTempView(view)

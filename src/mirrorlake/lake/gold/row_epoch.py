@@ -37,6 +37,7 @@ from mirrorlake.lake.gold.epoch import Epoch, EpochTable
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.mirror_files import prepare_files
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
 from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
 from mirrorlake.lake.gold.register import DDL_IGNORED, INVALID_KEY, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
@@ -145,11 +146,12 @@ class RowEpochs:
         payload = lake.payload(
             "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=invalid
         )
-        if not key:
-            lsn_from = max(epoch.lsn_from, held_lsn(session, lake.names.mirror(entry.mirror_id)))
-            copies = net_copies_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
-            return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload)
         mirror = lake.names.mirror(entry.mirror_id)
+        settings = prepare_files(session, mirror)
+        if not key:
+            lsn_from = max(epoch.lsn_from, held_lsn(session, mirror))
+            copies = net_copies_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
+            return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload, settings)
         if changes.n_changes:
             net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
         else:
@@ -160,7 +162,7 @@ class RowEpochs:
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or is_nothing or (planned and planned.version == 0):
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
-        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload)
+        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload, settings)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Waits until every one is there. Raises RetryableError ``apply-groups``."""

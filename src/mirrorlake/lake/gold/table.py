@@ -33,7 +33,7 @@ MIRROR_PROPERTIES = {
     "delta.enableTypeWidening": "true",
     "delta.feature.allowColumnDefaults": "supported",
     "delta.feature.timestampNtz": "supported",  # else a mirror without a DATETIME could not be given one by ALTER
-    "delta.enableDeletionVectors": "false",
+    "delta.enableDeletionVectors": "true",  # a MERGE uses them from some size on; see ``mirror_files.py``
     "delta.checkpointInterval": "50",
     "delta.deletedFileRetentionDuration": "interval 8 days",  # what a syncpoint reads; see ``config.syncpoint_days``
 }
