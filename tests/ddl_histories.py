@@ -1,9 +1,11 @@
 """Random DDL histories on real servers through bronze, silver and gold: every mirror equals SELECT, or is refused.
 
-    python -m tests.ddl_histories --histories 100 [--seed N] [--flavors mariadb mysql] [--crash] [--keep FOLDER]
+    python -m tests.ddl_histories --histories 100 [--seed N] [--flavors mariadb mysql] [--crash] [--large]
+        [--keep FOLDER]
 
---crash: the process dies at random steps, about four times in each history. Prints the share of refused tables, their
-reasons, and every difference; ends with 1 when there is one. --keep: logs, lakes and statements stay in this folder.
+--crash: the process dies at random steps, about four times in each history. --large: every mirror counts as large.
+Prints the share of refused tables, their reasons, and every difference; ends with 1 when there is one. --keep: logs,
+lakes and statements stay in this folder.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import time
 from pathlib import Path
 from random import Random, SystemRandom
 
+from pytest import MonkeyPatch
+
 from mirrorlake.lake.delta.session import open_session
 from tests.conftest import HUNDREDS_OF_LAKES
 from tests.support.ddl_histories import Comparison, apply_with_crashes, compare, keep_statements, write_histories
-from tests.support.lake_runs import LakeRun
+from tests.support.lake_runs import LakeRun, count_as_large
 from tests.support.servers import FLAVORS, Server, running_server
 
 OPTIONS = {"mysql": ("--innodb-native-foreign-keys=ON",), "mariadb": ()}
@@ -33,9 +37,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**31))
     parser.add_argument("--flavors", nargs="+", default=FLAVORS, choices=FLAVORS)
     parser.add_argument("--crash", action="store_true")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args(arguments)
     print(f"--seed {given.seed}", flush=True)
+    if given.large:
+        count_as_large(MonkeyPatch())
     spark = open_session("mirrorlake-ddl-histories", settings=HUNDREDS_OF_LAKES)
     has_failed = False
     for flavor in given.flavors:

@@ -23,7 +23,7 @@ from tests.support.binlog_writer import encode_logs, write_logs
 from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History, random_history
-from tests.support.lake_runs import QUIET, LakeRun, expected_gold, run_of
+from tests.support.lake_runs import QUIET, LakeRun, count_as_large, expected_gold, run_of
 from tests.support.oracle import TableDdl
 from tests.support.partial_rows import with_partial_rows
 
@@ -58,11 +58,6 @@ class Case:
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", bits)
         monkeypatch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", bits)
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.LONG_BYTES", self.random.choice((0, 1 << 30)))
-
-    def write_in_any_way(self, monkeypatch) -> None:
-        """Mirrors count as large or small, and their files are put together often or never."""
-        monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.LARGE_BYTES", self.random.choice((0, 1 << 30)))
-        monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.MAX_SMALL_FILES", self.random.choice((1, 50)))
 
     def somewhere(self) -> str:
         """A position in the log, in a transaction as likely as not."""
@@ -132,7 +127,8 @@ def check_epochs(run: LakeRun) -> None:
 def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, seed, history_number, monkeypatch):
     case = Case(seed, history_number)
     case.cut_finely(monkeypatch)
-    case.write_in_any_way(monkeypatch)
+    if case.random.random() < 0.5:
+        count_as_large(monkeypatch)
     random, run = case.random, case.lake(spark, tmp_path)
     for until in [*(case.somewhere() for _ in range(random.randint(0, 2))), "current"]:
         sizes = {"batch_bytes": random.choice((case.bytes // 3, 1 << 30)), "block_bytes": random.choice((300, 4_000))}
@@ -171,7 +167,8 @@ def test_a_long_transaction_is_decoded_a_stretch_at_a_time(spark, tmp_path, monk
 
 def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_number, monkeypatch):
     case = Case(seed, 1000 + history_number, items=8)
-    case.write_in_any_way(monkeypatch)
+    if case.random.random() < 0.5:
+        count_as_large(monkeypatch)
     run = case.lake(spark, tmp_path)
     for _ in range(4):
         step, when = case.random.choice(STEPS), case.random.choice(("before", "after"))

@@ -8,13 +8,12 @@ from mirrorlake.lake.gold.register import REFUSED
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Rotate, Transaction, Update
 from tests.support.binlog_writer import encode_logs
 from tests.support.canonical import canonical_row
-from tests.support.lake_runs import LakeRun
+from tests.support.lake_runs import LakeRun, count_as_large
 
 COLUMNS = (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True))
 KEYED = TableSchema("shop", "keyed", COLUMNS, ("id",))
 KEYLESS = TableSchema("shop", "keyless", COLUMNS, ())
 N_ROWS, N_EPOCHS = 30, 6
-LARGE, MANY = "mirrorlake.lake.gold.mirror_files.LARGE_BYTES", "mirrorlake.lake.gold.mirror_files.MAX_SMALL_FILES"
 
 
 def row(number: int, value: int = 0) -> dict:
@@ -95,8 +94,7 @@ def test_a_small_mirror_is_written_anew(spark, tmp_path):
 
 
 def test_a_large_mirror_keeps_its_files_and_small_ones_are_put_together(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(LARGE, 0)
-    monkeypatch.setattr(MANY, 3)
+    count_as_large(monkeypatch, max_small_files=3)
     epochs = Epochs(spark, tmp_path)
     for _ in range(N_EPOCHS + 1):
         epochs.apply_next()
@@ -109,7 +107,7 @@ def test_a_large_mirror_keeps_its_files_and_small_ones_are_put_together(spark, t
 
 
 def test_what_others_changed_is_seen_behind_a_compaction(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(MANY, 0)
+    count_as_large(monkeypatch, max_small_files=0)
     epochs = Epochs(spark, tmp_path)
     epochs.apply_next()
     epochs._sql("UPDATE {} SET v = 7 WHERE id = 20", KEYED)

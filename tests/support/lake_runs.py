@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pytest import MonkeyPatch
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
@@ -117,6 +118,12 @@ def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -
     """write(folder): puts the log there."""
     write(folder / "logs")
     return LakeRun(spark, folder / "logs", folder / "lake")
+
+
+def count_as_large(monkeypatch: MonkeyPatch, max_small_files: int = 2) -> None:
+    """Every mirror gets deletion vectors, and its files are put together often."""
+    monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.LARGE_BYTES", 0)
+    monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.MAX_SMALL_FILES", max_small_files)
 
 
 def n_commits(folder: Path) -> int:

@@ -147,7 +147,8 @@ class RowEpochs:
             "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=invalid
         )
         mirror = lake.names.mirror(entry.mirror_id)
-        settings = prepare_files(session, mirror)
+        is_empty = planned is not None and planned.version == 0
+        settings = {} if is_empty else prepare_files(session, mirror)
         if not key:
             lsn_from = max(epoch.lsn_from, held_lsn(session, mirror))
             copies = net_copies_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
@@ -160,7 +161,7 @@ class RowEpochs:
             net = with_cascades(session, replace(work.rows, lsn_to=lsn_to), net, entry)
         is_nothing = net.local is not None and not len(net.local)
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
-        if is_new or is_nothing or (planned and planned.version == 0):
+        if is_new or is_nothing or is_empty:
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
         return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload, settings)
 
