@@ -23,7 +23,7 @@ def prepare_files(session: SparkSession, mirror: str) -> dict[str, str]:
     """Before an epoch's commit: Spark settings for its MERGE. Elsewhere than in a session of our own the platform
     chooses, and compacts.
 
-    The question computes the table's state, which Delta keeps and the commit asks for: it takes no time of its own.
+    The question computes the table's state, which Delta keeps and the commit asks for: next to no time of its own.
     """
     if not is_own(session):
         return {}
