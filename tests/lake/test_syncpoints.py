@@ -130,7 +130,7 @@ def test_every_epochs_end_can_be_read_again(run, history, places):
         assert syncpoints.take(run.lake, hop.lsn) == taken[-1]
     hop.flush()
     check(run, history)
-    assert syncpoints.published(run.lake) == taken and len(taken) >= 7
+    assert syncpoints.published(run.lake) == taken and len(taken) >= 5
     for point in taken:
         count = n_up_to(places, point.lsn)
         assert read_at(run, point) == after(history, count)
@@ -173,12 +173,13 @@ def before_a_transaction(history: History) -> int:
 
 
 def test_what_gold_has_gone_past_is_missed_unless_an_epoch_ended_there(run, history, places):
+    n_tables = next(n for n, item in enumerate(history.items) if isinstance(item, Transaction))
     run.apply()
     syncpoints.request(run.lake, "inside", gtids_of(places, before_a_transaction(history)))
-    syncpoints.request(run.lake, "tables", gtids_of(places, 3))
+    syncpoints.request(run.lake, "tables", gtids_of(places, n_tables))
     run.apply()
     (found,) = syncpoints.published(run.lake)
-    assert found.name == "tables" and read_at(run, found) == after(history, 3)
+    assert found.name == "tables" and read_at(run, found) == after(history, n_tables)
     assert [point.name for point in syncpoints.missed(run.lake)] == ["inside"] and not syncpoints.waiting(run.lake)
 
 
@@ -193,7 +194,7 @@ def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(run, hi
         run_all(run.lake, FileSource(run.logs), run.options(syncpoint_every=1e-6), Told())
     assert Told.taken == syncpoints.published(run.lake)
     assert [n_up_to(places, point.lsn) for point in Told.taken][-1] == len(places)
-    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 7
+    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 5
 
 
 def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
