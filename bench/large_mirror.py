@@ -92,6 +92,14 @@ def keys_of(where: str, changes: int, rows: int, random: Random) -> list[int]:
     return sorted(random.sample(range(first, rows), changes))
 
 
+def epoch(mirror: Mirror, where: str, changes: int, random: Random) -> tuple[int, float, float, int]:
+    """How many keys it changed, wall and CPU seconds, bytes written."""
+    keys, before = keys_of(where, changes, mirror.rows, random), mirror.files()[1]
+    watch = Stopwatch()
+    mirror.apply(keys)
+    return len(keys), *watch.read(), mirror.files()[1] - before
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 500_000, 10_000_000])
@@ -121,18 +129,11 @@ def main() -> None:
         for changes in given.changes:
             for where in ("newest", "spread"):
                 for mirrors in pairs:
-                    found: dict[bool, list[tuple[float, float, int]]] = {False: [], True: []}
-                    for _ in range(given.rounds):
-                        for mirror in mirrors:
-                            keys, before = keys_of(where, changes, mirror.rows, random), mirror.files()[1]
-                            watch = Stopwatch()
-                            mirror.apply(keys)
-                            wall, cpu = watch.read()
-                            found[mirror.has_vectors].append((wall, cpu, mirror.files()[1] - before))
-                    for mirror in mirrors:
-                        wall, cpu, written = map(statistics.median, zip(*found[mirror.has_vectors], strict=True))
+                    rounds = [[epoch(each, where, changes, random) for each in mirrors] for _ in range(given.rounds)]
+                    for mirror, found in zip(mirrors, zip(*rounds, strict=True), strict=True):
+                        n_keys, wall, cpu, written = map(statistics.median, zip(*found, strict=True))
                         table.add_row(
-                            f"{mirror.rows:,}", f"{len(keys):,}", where, str(mirror.has_vectors), f"{wall:.2f}",
+                            f"{mirror.rows:,}", f"{n_keys:,.0f}", where, str(mirror.has_vectors), f"{wall:.2f}",
                             f"{cpu:.2f}", f"{written / 1e6:,.2f}",
                         )  # fmt: skip
         for mirrors in pairs:

@@ -44,7 +44,8 @@ def history_with_ddl(seed: int) -> History:
     generator = Generator(seed, ("shop",))
     generator.create_tables(2)
     for ddl in (generator._add_column, generator._drop_column, generator._drop, generator._create):
-        for _ in range(3):
+        n_items = len(generator.items) + 3
+        while len(generator.items) < n_items:  # a transaction that would change no row is none
             generator._transaction()
         ddl()
     generator._transaction()
@@ -130,7 +131,7 @@ def test_every_epochs_end_can_be_read_again(run, history, places):
         assert syncpoints.take(run.lake, hop.lsn) == taken[-1]
     hop.flush()
     check(run, history)
-    assert syncpoints.published(run.lake) == taken and len(taken) >= 5
+    assert syncpoints.published(run.lake) == taken and len(taken) >= 7
     for point in taken:
         count = n_up_to(places, point.lsn)
         assert read_at(run, point) == after(history, count)
@@ -173,13 +174,12 @@ def before_a_transaction(history: History) -> int:
 
 
 def test_what_gold_has_gone_past_is_missed_unless_an_epoch_ended_there(run, history, places):
-    n_tables = next(n for n, item in enumerate(history.items) if isinstance(item, Transaction))
     run.apply()
     syncpoints.request(run.lake, "inside", gtids_of(places, before_a_transaction(history)))
-    syncpoints.request(run.lake, "tables", gtids_of(places, n_tables))
+    syncpoints.request(run.lake, "tables", gtids_of(places, 3))
     run.apply()
     (found,) = syncpoints.published(run.lake)
-    assert found.name == "tables" and read_at(run, found) == after(history, n_tables)
+    assert found.name == "tables" and read_at(run, found) == after(history, 3)
     assert [point.name for point in syncpoints.missed(run.lake)] == ["inside"] and not syncpoints.waiting(run.lake)
 
 
@@ -194,7 +194,7 @@ def test_a_run_takes_one_so_often_and_none_where_the_source_stands_still(run, hi
         run_all(run.lake, FileSource(run.logs), run.options(syncpoint_every=1e-6), Told())
     assert Told.taken == syncpoints.published(run.lake)
     assert [n_up_to(places, point.lsn) for point in Told.taken][-1] == len(places)
-    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 5
+    assert len({point.lsn for point in Told.taken}) == len(Told.taken) >= 7
 
 
 def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
