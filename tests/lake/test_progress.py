@@ -9,13 +9,14 @@ from datetime import timedelta
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 
+from mirrorlake.core.sql_text import quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.watcher import PreparesNext, Watcher
 from mirrorlake.lake.delta import progress as progress_module
 from mirrorlake.lake.delta.commit_files import log_folder, read_entries
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import LakeNames, quote
+from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.progress import (
     Progress,
     append_from,

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.names import LakeNames, table_exists
@@ -17,6 +18,7 @@ from mirrorlake.lake.delta.session import (
     DELTA_SETTING,
     open_session,
     private_session,
+    replaces_variables,
     require_delta_settings,
 )
 
@@ -68,6 +70,30 @@ def test_private_sessions_share_neither_settings_nor_views(spark):
     first.range(1).createOrReplaceTempView("mine")
     assert second.conf.get("spark.databricks.delta.write.txnVersion", None) is None
     assert not second.catalog.tableExists("mine")
+
+
+HOSTILE = [
+    "${env:HOME}", "${spark.app.name}", "$${a}", "\\${env:HOME}", "a${nothing}b", "{}", "it's", '"', "`", "\\", "\\'",
+    "; --", "/* */", "\0", "\u2028", "\U0001f600", "'||reflect('java.lang.System','getenv','HOME')||'", "%s", ".", "",
+    "a\nb\r\t", "\\u0041",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("replaces", ["false", "true"])
+def test_text_in_a_literal_stays_as_it_is_also_where_spark_replaces_variables(spark, replaces):
+    session = private_session(spark)
+    assert not replaces_variables(session)
+    session.conf.set("spark.sql.variable.substitute", replaces)
+    [found] = session.sql(f"SELECT {', '.join(map(literal, HOSTILE))}").collect()
+    assert (list(found), replaces_variables(session)) == (HOSTILE, replaces == "true")
+
+
+def test_a_name_stays_as_it_is_in_every_session(spark):
+    names = [f"{i}{name}" for i, name in enumerate(HOSTILE)]
+    for session in (spark, private_session(spark)):
+        found = session.sql(f"SELECT {', '.join(f'1 AS {quote(name)}' for name in names)}")
+        assert found.columns == names
+        assert found.selectExpr(*map(quote, names)).where(f"{quote(names[0])} = 1").columns == names
 
 
 def test_the_parts_of_a_union_stay_tasks_of_their_own(spark):

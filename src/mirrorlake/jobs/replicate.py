@@ -27,7 +27,7 @@ from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.jobs.watcher import PreparesNext, Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.session import require_delta_settings
+from mirrorlake.lake.delta.session import replaces_variables, require_delta_settings
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
@@ -160,11 +160,11 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
     """Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
     require_delta_settings(lake.spark)
-    return ApplyHop(lake, _rules(options), epoch_changes=options.epoch_changes, group=group)
+    return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group)
 
 
-def _rules(options: Options) -> TableRules:
-    return TableRules(options.wants, options.policy_for_invalid, options.ignores)
+def _rules(lake: Lake, options: Options) -> TableRules:
+    return TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
@@ -189,7 +189,7 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
 def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
     """A group's share of what the first group plans, at least up to where silver is now."""
     require_delta_settings(lake.spark)
-    hop, fence, signs = GroupHop(lake, _rules(options), group), silver_fence(lake), SignsOfGroups(group)
+    hop, fence, signs = GroupHop(lake, _rules(lake, options), group), silver_fence(lake), SignsOfGroups(group)
 
     def step() -> bool:
         before = hop.lsn

@@ -20,10 +20,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantType
 
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.failures import first_line
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import SYSTEM_TABLES, literal, quote
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoints import Syncpoint

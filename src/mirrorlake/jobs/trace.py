@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.output import plain, show_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal, named, quote
+from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.register import DROPPED, TableEntry, TableRegister
 from mirrorlake.lake.gold.table import LSN_COLUMN

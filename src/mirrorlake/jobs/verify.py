@@ -17,13 +17,13 @@ from operator import attrgetter
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.sql_text import quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake, server_login
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
@@ -181,7 +181,7 @@ class _Side:
     def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: list[str]) -> Iterable[tuple]:
         """(the key's hash, the row's text, the key for a person) of the rows in some parts."""
         wanted, part = map(self.spelled, (hash_of(key), text, shown)), self.spelled(part_of(key))
-        numbers = ", ".join(f"'{number}'" for number in parts)
+        numbers = ", ".join(map(server_literal, parts))  # digits, which both sides spell alike
         return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {part} IN ({numbers})")
 
 

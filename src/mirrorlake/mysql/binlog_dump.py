@@ -13,6 +13,7 @@ from mirrorlake.core.binlog.gtid_search import first_missing
 from mirrorlake.core.constants import ChecksumAlgorithm, EventFlag, EventType
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.core.sql_text import server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin
 from mirrorlake.mysql.dump_stream import DumpStream
@@ -55,7 +56,8 @@ class LiveSource:
         """Raises RefusedError ``server-log-purged`` when transactions outside ``gtids`` are gone."""
         end, executed = self._status()
         if executed is None:
-            executed = self._control.query(f"SELECT BINLOG_GTID_POS('{end.log_file}', {end.offset})")[0][0] or ""
+            asked = f"SELECT BINLOG_GTID_POS({server_literal(end.log_file)}, {end.offset})"
+            executed = self._control.query(asked)[0][0] or ""
         if gtids.contains(parse_gtid_set(self.flavor, executed)):
             return end
         stream, cursor = DumpStream(self._login, gtids, self.identity), LogCursor()

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pymysql
 
+from mirrorlake.core.sql_text import server_literal
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 
 TLS_MODES = ("auto", "off", "required", "verify")
@@ -110,7 +111,7 @@ class ServerConnection:
 
     def variable(self, name: str) -> str | None:
         """A global variable as text; None: this server does not have it."""
-        rows = self.query(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
+        rows = self.query(f"SHOW GLOBAL VARIABLES LIKE {server_literal(name)}")
         return str(rows[0][1]) if rows else None
 
     @cached_property

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pymysql
 
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.core.sql_name import quote
+from mirrorlake.core.sql_text import quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_error, server_errors
 from mirrorlake.mysql.result_set import ServerSaid, query_batches

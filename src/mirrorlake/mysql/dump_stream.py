@@ -23,6 +23,7 @@ from mirrorlake.core.binlog.framing import (
 from mirrorlake.core.constants import DUMP_SEND_ANNOTATE_ROWS, Command
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.core.sql_text import server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, server_error, server_errors
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
@@ -131,10 +132,11 @@ def _session_settings(flavor: str, start: BinlogPosition | GtidSet) -> list[str]
         f"SET SESSION net_write_timeout = {SERVER_WRITE_TIMEOUT_S}",
     ]
     if flavor == "mysql":
-        return [*settings, f"SET @slave_uuid = '{(unique := uuid4())}', @replica_uuid = '{unique}'"]
+        unique = server_literal(str(uuid4()))
+        return [*settings, f"SET @slave_uuid = {unique}, @replica_uuid = {unique}"]
     settings.append("SET @mariadb_slave_capability = 4")
     if isinstance(start, MariadbGtidSet):
-        settings.append(f"SET @slave_connect_state = '{start}', @slave_gtid_strict_mode = 0")
+        settings.append(f"SET @slave_connect_state = {server_literal(str(start))}, @slave_gtid_strict_mode = 0")
     return settings
 
 

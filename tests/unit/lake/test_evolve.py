@@ -182,11 +182,11 @@ def test_what_null_becomes_outside_strict_mode():
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 def test_null_in_a_timestamp_becomes_a_time_that_is_not_known_also_in_strict_mode(flavor, is_strict):
     old = Column("a", ColumnType("timestamp", fraction_digits=6))
-    found = conversion(old, replace(old, nullable=False), ServerMode(flavor, is_strict))
-    assert (found.sql, found.fails) == ("{}", "({} IS NULL)")
+    found = conversion("v", old, replace(old, nullable=False), ServerMode(flavor, is_strict))
+    assert (found.sql, found.fails) == ("v", "(v IS NULL)")
 
 
-ZERO, FIVE, UNKNOWN = "coalesce({}, 0)", "coalesce({}, 5)", "({} IS NULL)"
+ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 
 @pytest.mark.parametrize(
@@ -195,46 +195,46 @@ ZERO, FIVE, UNKNOWN = "coalesce({}, 0)", "coalesce({}, 5)", "({} IS NULL)"
         ("mysql", None, Default("number", "5"), ZERO, None),
         ("mariadb", True, Default("number", "5"), ZERO, None),
         ("mariadb", False, Default("number", "5"), FIVE, None),
-        ("mariadb", None, Default("number", "5"), "{}", UNKNOWN),
+        ("mariadb", None, Default("number", "5"), "v", UNKNOWN),
         ("mariadb", None, Default("number", "0"), ZERO, None),
         ("mariadb", None, Default("null"), ZERO, None),
         ("mariadb", None, None, ZERO, None),
         ("mariadb", False, Default("expression", "(2 + 3)"), FIVE, None),
-        ("mariadb", False, Default("expression", "rand()"), "{}", UNKNOWN),
+        ("mariadb", False, Default("expression", "rand()"), "v", UNKNOWN),
         ("mariadb", True, Default("expression", "rand()"), ZERO, None),
     ],
 )
 def test_null_outside_strict_mode_may_become_the_default_that_the_column_had(flavor, copies_rows, default, sql, fails):
     old = Column("a", ColumnType("int"), default=default)
     new = Column("a", ColumnType("int"), False, default=Default("number", "7"))
-    found = conversion(old, new, ServerMode(flavor, False, copies_rows=copies_rows))
+    found = conversion("v", old, new, ServerMode(flavor, False, copies_rows=copies_rows))
     assert (found.sql, found.fails) == (sql, fails)
 
 
 @pytest.mark.parametrize(
     ("kind", "default", "found"),
     [
-        ("date", Default("string", "2021-02-03"), Conversion("coalesce({}, DATE'2021-02-03')")),
-        ("date", Default("string", "0000-00-00"), Conversion(fails="({} IS NULL)")),
-        ("datetime", Default("now", "0"), Conversion(invalid="{} IS NULL")),
-        ("timestamp", Default("string", "2021-02-03"), Conversion(fails="({} IS NULL)")),
-        ("text", Default("string", "x"), Conversion("coalesce({}, '')")),
-        ("varchar", Default("string", "x"), Conversion("coalesce({}, 'x')")),
+        ("date", Default("string", "2021-02-03"), Conversion("coalesce(v, DATE'2021-02-03')")),
+        ("date", Default("string", "0000-00-00"), Conversion("v", fails="(v IS NULL)")),
+        ("datetime", Default("now", "0"), Conversion("v", invalid="v IS NULL")),
+        ("timestamp", Default("string", "2021-02-03"), Conversion("v", fails="(v IS NULL)")),
+        ("text", Default("string", "x"), Conversion("coalesce(v, '')")),
+        ("varchar", Default("string", "x"), Conversion("coalesce(v, 'x')")),
     ],
 )
 def test_a_default_that_takes_the_place_of_null_in_place(kind, default, found):
     old = Column("a", ColumnType(kind, length=9 if kind == "varchar" else None), default=default)
     mode = ServerMode("mariadb", False, copies_rows=False)
-    assert conversion(old, replace(old, nullable=False, default=None), mode) == found
+    assert conversion("v", old, replace(old, nullable=False, default=None), mode) == found
 
 
 def test_a_date_that_takes_the_place_of_null_in_a_mirror_of_texts():
     old = Column("a", ColumnType("date"), default=Default("string", "2021-02-03"))
     new, mode = replace(old, nullable=False), ServerMode("mariadb", False, copies_rows=False)
-    assert text_conversion(old, new, mode) == Conversion(
-        "IF({} = '0000-00-00', '0000-00-00', " + shown("CAST(coalesce(" + meant("{}", old.type)
+    assert text_conversion("v", old, new, mode) == Conversion(
+        "IF(v = '0000-00-00', '0000-00-00', " + shown("CAST(coalesce(" + meant("v", old.type)
         + ", DATE'2021-02-03') AS date)", old.type) + ")",
-        f"({{}} <> '0000-00-00' AND {meant('{}', old.type)} IS NULL)", "a row has a date that no calendar has",
+        f"(v <> '0000-00-00' AND {meant('v', old.type)} IS NULL)", "a row has a date that no calendar has",
     )  # fmt: skip
 
 
@@ -375,3 +375,44 @@ def test_a_mirror_that_kept_rows_says_so_until_it_is_dropped():
 def test_what_is_refused_can_be_dropped():
     [dropped] = Replay(*SHOP).run("drop table bad", rules=TableRules(ignores=lambda *_: True))
     assert brief(dropped) == ("registered", "bad dropped -")
+
+
+BREAKS_OUT = "'||reflect('java.lang.System','getenv','MIRRORLAKE_PASSWORD')||'"
+C = f"`{BREAKS_OUT}`"
+SPLIT, NUMBER = f"split({C}, ',')", f"array_position(array('b', '{{}}'), {C})"
+IN_SET = f"IF(array_contains({SPLIT}, '{{}}'), 1L, 0) + IF(array_contains({SPLIT}, 'a'), 2L, 0)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sql"),
+    [
+        ("set('{}','a')", "bigint", f"CAST(IF({C} IS NULL, NULL, ({IN_SET})) AS bigint)"),
+        ("enum('b','{}')", "bigint", f"CAST(IF({C} IS NULL, NULL, ({NUMBER})) AS bigint)"),
+        ("set('a','{}')", "set('{}','a')",
+         f"CAST(IF({C} IS NULL, NULL, array_join(array_intersect(array('{{}}', 'a'), {SPLIT}), ',')) AS string)"),
+        ("varchar(9) default '{}'", "varchar(9) not null", f"CAST(coalesce({C}, '') AS string)"),
+        ("date", "varchar(9)", f"CAST(substring(date_format({C}, 'yyyy-MM-dd'), 1, 9) AS string)"),
+        ("time(1)", "time(3)", f"CAST(concat({C}, '00') AS string)"),
+        ("decimal(5,2)", "double", f"CAST(CAST({C} AS double) AS double)"),
+    ],
+)  # fmt: skip
+def test_neither_a_label_nor_a_name_leaves_its_place_in_a_conversion(before, after, sql):
+    assert len(BREAKS_OUT) == 64  # as long as a name may be
+    replay = Replay("create database d", f"create table t (id int primary key, {C} {before})")
+    [outcome] = replay.run(f"alter table t modify {C} {after}", sql_mode=0)
+    assert outcome.work.steps == (Overwrite((("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))),)
+
+
+def test_a_default_takes_the_place_of_null_as_it_is_written():
+    old = Column("a", ColumnType("varchar", length=90), default=Default("string", "{}"))
+    found = conversion(C, old, replace(old, nullable=False), ServerMode("mariadb", False, copies_rows=False))
+    assert found == Conversion(f"coalesce({C}, '{{}}')")
+
+
+@pytest.mark.parametrize("replaces_variables", [False, True])
+def test_a_column_in_whose_name_spark_replaces_variables_has_no_mirror(replaces_variables):
+    rules = TableRules(replaces_variables=replaces_variables)
+    create, rename = "create table n (id int, `${env:X}` int)", "alter table t rename column a to `${a}`"
+    found = [Replay(*SHOP).run(sql, rules=rules)[0].entry for sql in (create, rename)]
+    refusal = replaces_variables and "column-name"
+    assert [entry.code or False for entry in found] == [refusal, refusal]

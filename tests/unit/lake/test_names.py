@@ -2,7 +2,7 @@ import pytest
 
 from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.creation import create_table_statement
-from mirrorlake.lake.delta.names import LakeNames, literal, quote
+from mirrorlake.lake.delta.names import LakeNames
 
 
 def test_a_folder_lake_names_its_tables_by_path():
@@ -39,14 +39,6 @@ def test_a_uri_stays_a_uri():
 def test_a_catalog_lake_without_exactly_catalog_and_schema_is_a_usage_error(lake):
     with pytest.raises(UsageError, match=r"uc:catalog\.schema"):
         LakeNames(lake)
-
-
-def test_quote_doubles_backticks_and_keeps_dots_inside_a_part():
-    assert quote("a`b", "c.d") == "`a``b`.`c.d`"
-
-
-def test_literal_escapes_what_ends_a_string():
-    assert literal("it's a \\ slash") == r"'it\'s a \\ slash'"
 
 
 def test_create_table_statement_with_properties():

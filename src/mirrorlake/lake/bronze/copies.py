@@ -12,10 +12,11 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.delta.copied_cells import cell_types
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import legible, quote
+from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.progress import append_once
 from mirrorlake.lake.delta.stage import Stage
 

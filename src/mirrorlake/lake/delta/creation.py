@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import literal
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.names import literal, local_folder
+from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.notes import newest_version
 
 UNBORN_AFTER_S = 5.0

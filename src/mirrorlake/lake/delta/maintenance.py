@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.names import LakeNames, literal, table_exists
+from mirrorlake.core.sql_text import literal
+from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import CONFLICT
 from mirrorlake.lake.delta.session import session_settings

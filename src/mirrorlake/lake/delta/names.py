@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.sql_name import quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
 
 UNITY = "uc:"
@@ -64,7 +64,7 @@ class LakeNames:
         """Ids of the copies that there are; of a lake in an object store none are found."""
         if self.is_unity:
             prefix = f"bronze_{_COPY}"
-            shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE '{prefix}*'").collect()
+            shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE {literal(prefix + '*')}").collect()
             return [row.tableName.removeprefix(prefix) for row in shown]
         return [folder.name.removeprefix(_COPY) for folder in sorted(Path(self.root, "bronze").glob(f"{_COPY}*"))]
 
@@ -89,12 +89,7 @@ def legible(database: str, table: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")[:80]
 
 
-def literal(text: str) -> str:
-    """A string literal of Spark SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def named(table: tuple[str, str]) -> str:
+def named(table: tuple[str, str]) -> Sql:
     """The condition for rows about one source table, where the columns are ``database`` and ``table``."""
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 

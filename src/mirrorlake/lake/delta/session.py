@@ -26,6 +26,8 @@ from mirrorlake.errors import RefusedError, UsageError
 TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
 SPREAD_UNIONS = ("spark.sql.unionOutputPartitioning", "false")
 """Since Spark 4.1 a union of parts of one partition each is one partition: one task would decode the whole log."""
+TEXT_STAYS_TEXT = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escapedStringLiterals": "false"}
+"""``${env:NAME}`` in a statement is text, not a variable of the environment; a backslash in a literal escapes."""
 LOCAL_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -147,6 +149,11 @@ def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iter
             session.conf.unset(key) if value is None else session.conf.set(key, value)
 
 
+def replaces_variables(session: SparkSession) -> bool:
+    """Whether the platform insists on replacing ``${name}`` in statements: no name may hold that there."""
+    return session.conf.get("spark.sql.variable.substitute", "true") != "false"
+
+
 def is_own(session: SparkSession) -> bool:
     """Whether ``open_session`` has started the engine, and not the platform."""
     return bool(session.conf.get(OWN, None))
@@ -170,8 +177,9 @@ def _with_our_settings(session: SparkSession) -> SparkSession:
     if is_connect(session):
         _remote.add(session)
     session.conf.set(*TIME_ZONE)
-    with suppress(PySparkException):  # a platform that lets nobody choose it
-        session.conf.set(*SPREAD_UNIONS)
+    for key, value in (SPREAD_UNIONS, *TEXT_STAYS_TEXT.items()):
+        with suppress(PySparkException):  # a platform that lets nobody choose it
+            session.conf.set(key, value)
     return session
 
 
@@ -187,7 +195,7 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ.setdefault(*FEW_MALLOC_ARENAS)
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
-    conf.setAll([TIME_ZONE, SPREAD_UNIONS, (OWN, "true"), delta_jars()])
+    conf.setAll([TIME_ZONE, SPREAD_UNIONS, *TEXT_STAYS_TEXT.items(), (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [
         f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,

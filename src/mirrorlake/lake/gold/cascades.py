@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.changes.left_keys import LACKS_REFERENCED, MOVED, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.gold.cascade_hits import IS_BEFORE, UPDATED, hits_of
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference
 from mirrorlake.lake.gold.net_effect import NetEffect

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mirrorlake.core.sql_text import Sql
+
 _OUTSIDE = {
     "ascii": r"[^\\x00-\\x7F]",
     "latin1": r"[^\\x00-\\x7F\\x81\\x8D\\x8F\\x90\\x9D\\xA0-\\xFF\\u20AC\\u201A\\u0192\\u201E\\u2026\\u2020\\u2021"
@@ -20,20 +22,20 @@ NOT_ASCII = r"[^\\x00-\\x7F]"
 _NOT_ISO_8859_1 = r"[^\\x00-\\x7F\\x81\\x8D\\x8F\\x90\\x9D\\xA0-\\xFF]"
 
 
-def replaced(sql: str, charset: str | None) -> str | None:
+def replaced(sql: Sql, charset: str | None) -> Sql | None:
     """As servers store it outside strict mode: ``?`` for each character that the set lacks. None: not known which."""
     lacks = _OUTSIDE.get(charset or "")
     return lacks and f"regexp_replace({sql}, '{lacks}', '?')"
 
 
-def encoded(sql: str, charset: str | None) -> tuple[str, str | None] | None:
+def encoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql | None] | None:
     """(its bytes in the character set, what is true for a text whose bytes are others). None: not known."""
     encoding = _ENCODINGS.get(charset or "")
     fails = f"{sql} RLIKE '{_NOT_ISO_8859_1}'" if charset == "latin1" else None
     return (f"encode({sql}, '{encoding}')", fails) if encoding else None
 
 
-def decoded(sql: str, charset: str | None) -> tuple[str, str] | None:
+def decoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql] | None:
     """(the text of bytes, what is true for bytes that are none or another one). None: not known."""
     text = f"CAST({sql} AS string)"
     if charset == "utf8mb4":

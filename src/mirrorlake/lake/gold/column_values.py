@@ -8,7 +8,7 @@ from datetime import datetime
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import STRINGS
-from mirrorlake.lake.delta.names import literal
+from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.time_text import time_default, time_zero
@@ -23,7 +23,7 @@ _BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9
 _NO_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
 
 
-def value_of(default: Default, column: Column, mode: ServerMode) -> str:
+def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
     """Raises NotDerivable."""
     found = _VALUES[default.kind](default.text, column, mode) if default.kind in _VALUES else None
     if found is None:
@@ -31,12 +31,12 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> str:
     return found
 
 
-def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
+def _zero(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind = column.type
     if kind.name == "enum":
         return literal(kind.labels[0])
     if kind.name == "binary":
-        return f"X'{'00' * kind.length}'"
+        return bytes_literal(bytes(kind.length))
     if kind.name == "time":
         return literal(time_zero(kind.fraction_digits or 0))
     zeros = {"integer": "0", "decimal": "0", "float": "0", "year": "0", "bit": "0", "text": "''", "set": "''"}
@@ -45,7 +45,7 @@ def _zero(text: str, column: Column, mode: ServerMode) -> str | None:
     return zeros.get(family(kind))
 
 
-def _string(text: str, column: Column, mode: ServerMode) -> str | None:
+def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind, group = column.type, family(column.type)
     if group == "bit":  # its bytes
         return str(int.from_bytes(text.encode(), "big")) if text.isascii() else None
@@ -68,12 +68,12 @@ def _string(text: str, column: Column, mode: ServerMode) -> str | None:
     return _moment(text, column, mode)
 
 
-def _label(text: str, labels: tuple[str, ...]) -> str | None:
+def _label(text: str, labels: tuple[str, ...]) -> Sql | None:
     exact = [label for label in labels if label == text] or [lb for lb in labels if lb.casefold() == text.casefold()]
     return literal(exact[0]) if len(exact) == 1 else None
 
 
-def _number(text: str, column: Column, mode: ServerMode) -> str | None:
+def _number(text: str, column: Column, mode: ServerMode) -> Sql | None:
     group = family(column.type)
     if group in ("integer", "bit", "year", "text"):
         number = int(text) if _INTEGER.fullmatch(text) else None
@@ -87,7 +87,7 @@ def _number(text: str, column: Column, mode: ServerMode) -> str | None:
     return None
 
 
-def _bits(text: str, column: Column, mode: ServerMode) -> str | None:
+def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
     found = _BIT_LITERAL.fullmatch(text)
     if not found:
         return None
@@ -104,31 +104,31 @@ def _bits(text: str, column: Column, mode: ServerMode) -> str | None:
     return None
 
 
-def _bytes(raw: bytes, column: Column) -> str:
+def _bytes(raw: bytes, column: Column) -> Sql:
     padded = raw.ljust(column.type.length, b"\0") if column.type.name == "binary" else raw
-    return f"X'{padded.hex()}'"
+    return bytes_literal(padded)
 
 
-def _moment(text: str, column: Column, mode: ServerMode) -> str | None:
+def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind = column.type.name
     if kind in ("date", "datetime", "timestamp") and _NO_DATE.fullmatch(text):
         return "NULL"
     if kind == "date" and _DATE.fullmatch(text):
-        return f"DATE'{text}'"
+        return f"DATE{literal(text)}"
     if kind not in ("datetime", "timestamp") or not (_MOMENT.fullmatch(text) or _DATE.fullmatch(text)):
         return None
     if len(text.partition(".")[2]) > (column.type.fraction_digits or 0):
         return None
-    local = f"TIMESTAMP_NTZ'{text}'"
+    local = f"TIMESTAMP_NTZ{literal(text)}"
     return local if kind == "datetime" else to_utc(local, mode.time_zone)
 
 
-def _now(text: str, column: Column, mode: ServerMode) -> str | None:
+def _now(text: str, column: Column, mode: ServerMode) -> Sql | None:
     """text: the statement's moment, UTC, with microseconds. The column keeps as many digits as it has."""
     digits = column.type.fraction_digits or 0
     moment = datetime.fromisoformat(text)
     kept = moment.replace(microsecond=moment.microsecond - moment.microsecond % 10 ** (6 - digits))
-    sql = f"TIMESTAMP'{kept.isoformat(sep=' ')}'"
+    sql = f"TIMESTAMP{literal(kept.isoformat(sep=' '))}"
     if column.type.name == "timestamp":
         return sql
     local = from_utc(sql, mode.time_zone)

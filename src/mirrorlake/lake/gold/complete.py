@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.changes.partial_images import TOLD, base_column
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
 _NO_BASE = "raise_error('internal: the mirror lacks a row of which the log has some columns')"

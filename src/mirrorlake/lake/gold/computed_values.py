@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.conversions import conversion
 from mirrorlake.lake.gold.partition_expressions import spark_expression
 
 
-def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
+def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> Sql:
     """Of sums and products of integers and decimals. old: the table before it.
 
     Raises NotDerivable.
@@ -23,9 +24,9 @@ def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> str:
     try:
         computed = spark_expression(text, old, with_decimals=True)
         sql = f"CAST({computed.sql} AS {spark_type(computed.type)})"
-        found = conversion(Column(column.name, computed.type), replace(column, generated=None), mode)
+        found = conversion(sql, Column(column.name, computed.type), replace(column, generated=None), mode)
     except NotDerivable:
         raise NotDerivable(unknown) from None
     if found.fails or computed.impossible:
         raise NotDerivable(unknown)
-    return found.sql.replace("{}", sql)
+    return found.sql

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.types import BLOBS, INTEGERS, STRINGS, ColumnType
+from mirrorlake.core.sql_text import Sql
 
 
 class NotDerivable(Exception):
@@ -13,14 +14,14 @@ class NotDerivable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """sql, fails, invalid: over the old value, which ``{}`` stands for. fails: true for a row that cannot be converted.
-    invalid: true for one that gets a date which no calendar has, and NULL here.
+    """sql: the new value. fails: true for a row that cannot be converted. invalid: true for one that gets a date which
+    no calendar has, and NULL here.
     """
 
-    sql: str = "{}"
-    fails: str | None = None
+    sql: Sql
+    fails: Sql | None = None
     reason: str = "a value of an existing row does not fit its new type"
-    invalid: str | None = None
+    invalid: Sql | None = None
 
 
 def family(kind: ColumnType) -> str:
@@ -33,9 +34,9 @@ def family(kind: ColumnType) -> str:
     )
 
 
-def any_of(*conditions: str | None) -> str | None:
+def any_of(*conditions: Sql | None) -> Sql | None:
     return " OR ".join(f"({condition})" for condition in conditions if condition) or None
 
 
-def unless_null(sql: str) -> str:
-    return f"IF({{}} IS NULL, NULL, {sql})"
+def unless_null(value: Sql, sql: Sql) -> Sql:
+    return f"IF({value} IS NULL, NULL, {sql})"

@@ -38,7 +38,7 @@ from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, TEXTS, ColumnType
-from mirrorlake.lake.delta.names import literal
+from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.gold.column_values import value_of
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 from mirrorlake.lake.gold.date_conversions import moment_to_binary, moment_to_text, time_to_time, to_date, to_moment
@@ -69,20 +69,20 @@ _ZEROS = {
 }
 
 
-def conversion(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    """Raises NotDerivable."""
+def conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    """value: of the old column. Raises NotDerivable."""
     if (old.generated, old.is_stored) != (new.generated, new.is_stored) and new.generated is not None:
         if new.generated != old.generated:
             raise NotDerivable(f"column {new.name} is computed by another expression")
-    found = Conversion()
+    found = Conversion(value)
     if _value_type(old) != _value_type(new):
         convert = _CONVERSIONS.get((family(old.type), family(new.type)))
         if convert is None:
             raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
-        found = convert(old, new, mode)
+        found = convert(value, old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
-        found = replace(found, fails=any_of(found.fails, "{} IS NULL", "{} = 0"))  # those rows get a number
-    return _without_nulls(found, old, new, mode) if replaces_nulls(old, new, mode) else found
+        found = replace(found, fails=any_of(found.fails, f"{value} IS NULL", f"{value} = 0"))  # those rows get a number
+    return _without_nulls(value, found, old, new, mode) if replaces_nulls(old, new, mode) else found
 
 
 def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
@@ -96,10 +96,11 @@ def _value_type(column: Column) -> tuple:
     return column.type, column.display if family(column.type) == "float" else ()
 
 
-def _without_nulls(found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
+def _without_nulls(value: Sql, found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
     """NULL becomes the type's zero, in a TIMESTAMP the time of the statement; on MariaDB it may become the DEFAULT that
     the column had (``ddl_copies``)."""
-    unknown = replace(found, fails=any_of(found.fails, "{} IS NULL"))
+    is_null = f"{value} IS NULL"
+    unknown = replace(found, fails=any_of(found.fails, is_null))
     is_date, zero = new.type.name in ("date", "datetime"), _zero_for_null(new.type)
     if zero is None and not is_date:
         return unknown
@@ -110,19 +111,19 @@ def _without_nulls(found: Conversion, old: Column, new: Column, mode: ServerMode
     if default is not None and default != zero:
         known = mode.copies_rows is False and default != "NULL"
         return replace(found, sql=f"coalesce({found.sql}, {default})") if known else unknown
-    return replace(found, invalid="{} IS NULL") if is_date else replace(found, sql=f"coalesce({found.sql}, {zero})")
+    return replace(found, invalid=is_null) if is_date else replace(found, sql=f"coalesce({found.sql}, {zero})")
 
 
-def _zero_for_null(kind: ColumnType) -> str | None:
+def _zero_for_null(kind: ColumnType) -> Sql | None:
     """None: a date, or not known."""
     if kind.name == "time":
         return literal(time_zero(kind.fraction_digits or 0))
     if family(kind) == "binary":
-        return f"X'{'00' * (kind.length or 0) if kind.name == 'binary' else ''}'"
+        return bytes_literal(bytes(kind.length or 0) if kind.name == "binary" else b"")
     return _ZEROS.get(family(kind))
 
 
-def _default_for_null(old: Column, mode: ServerMode) -> str | None:
+def _default_for_null(old: Column, mode: ServerMode) -> Sql | None:
     """None: NULL becomes the zero, as it does in rows that are copied, in a TEXT or BLOB, and in a DATETIME whose
     DEFAULT is the time of the statement. Raises NotDerivable."""
     default, name = old.default, old.type.name
@@ -139,7 +140,7 @@ def _default_for_null(old: Column, mode: ServerMode) -> str | None:
 _NUMBERS = ("integer", "year", "bit", "decimal")
 _LABELLED_TEXT = ("text", "enum", "set")
 _MOMENTS = ("date", "datetime", "timestamp")
-_CONVERSIONS: dict[tuple[str, str], Callable[[Column, Column, ServerMode], Conversion]] = {
+_CONVERSIONS: dict[tuple[str, str], Callable[[Sql, Column, Column, ServerMode], Conversion]] = {
     **{(old, "integer"): to_integer for old in (*_NUMBERS, "float")},
     **{(old, "decimal"): to_decimal for old in ("integer", "year", "bit", "decimal")},
     **{(old, "float"): to_float for old in ("integer", "year", "decimal", "float")},

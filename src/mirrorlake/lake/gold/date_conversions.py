@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
 from mirrorlake.lake.gold.date_text import shown
@@ -15,14 +16,14 @@ _FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP
 _HALF_A_SECOND = " + INTERVAL '0.5' SECOND"
 
 
-def to_date(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    local = _local("{}", old, mode)
+def to_date(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    local = _local(value, old, mode)
     is_cut = mode.flavor == "mariadb" or mode.truncates_fractions or not old.type.fraction_digits
     return Conversion(f"CAST({local}{'' if is_cut else _HALF_A_SECOND} AS date)")
 
 
-def to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    sql = "CAST({} AS timestamp_ntz)" if old.type.name == "date" else "{}"
+def to_moment(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql = f"CAST({value} AS timestamp_ntz)" if old.type.name == "date" else value
     if old.type.name == "timestamp" and new.type.name == "datetime":
         sql = _local(sql, old, mode)
     if old.type.name != "timestamp" and new.type.name == "timestamp":
@@ -37,21 +38,21 @@ def to_moment(old: Column, new: Column, mode: ServerMode) -> Conversion:
     return Conversion(sql, f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}")
 
 
-def moment_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_text(shown(_local("{}", old, mode), old.type), new, mode)
+def moment_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text(shown(_local(value, old, mode), old.type), new, mode)
 
 
-def moment_to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_bytes(in_ascii(shown(_local("{}", old, mode), old.type)), new, mode)
+def moment_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii(shown(_local(value, old, mode), old.type)), new, mode)
 
 
-def time_to_time(old: Column, new: Column, mode: ServerMode) -> Conversion:
+def time_to_time(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     return Conversion(
-        with_digits(old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions)
+        with_digits(value, old.type.fraction_digits or 0, new.type.fraction_digits or 0, mode.truncates_fractions)
     )
 
 
-def _local(sql: str, old: Column, mode: ServerMode) -> str:
+def _local(sql: Sql, old: Column, mode: ServerMode) -> Sql:
     if old.type.name != "timestamp":
         return sql
     found = from_utc(sql, mode.time_zone)
@@ -60,7 +61,7 @@ def _local(sql: str, old: Column, mode: ServerMode) -> str:
     return found
 
 
-def _fewer_digits(sql: str, digits: int, new: Column, mode: ServerMode) -> str:
+def _fewer_digits(sql: Sql, digits: int, new: Column, mode: ServerMode) -> Sql:
     unit = 10 ** (6 - digits)
     micros = f"unix_micros(CAST({sql} AS timestamp))" + ("" if mode.truncates_fractions else f" + {unit // 2}")
     return f"CAST(timestamp_micros(({micros}) - pmod({micros}, {unit})) AS {spark_type(new.type)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.delta.names import literal
+from mirrorlake.core.sql_text import literal
 from mirrorlake.lake.delta.types import spark_type
 
 _LITERAL = re.compile(r"(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:[.](\d{1,6}))?)?")

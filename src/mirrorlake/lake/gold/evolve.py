@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Add, Copied, Exchange, From, Keep, Remove, TakeRows
-from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force, system_period
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.copied_rows import take_copy
@@ -107,7 +107,7 @@ class _Statement:
         return Outcome(entry.with_rows_kept(self.lsn, kind), mirrored=entry, is_ignored=True)
 
     def _create(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
-        refusal = why_not_mirrored(change.schema)
+        refusal = self.rules.why_not_mirrored(change.schema)
         if refusal:
             return self._refused(change, refusal, None)
         if change.steps:
@@ -191,7 +191,7 @@ class _Statement:
         return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
-        refusal = why_not_mirrored(change.schema)
+        refusal = self.rules.why_not_mirrored(change.schema)
         if refusal:
             return self._refused(change, refusal, entry)
         change = _held(change, as_text=entry.schema.as_text)

@@ -6,6 +6,8 @@ more than every decimal number that the type can hold has, there is only one suc
 
 from __future__ import annotations
 
+from mirrorlake.core.sql_text import Sql
+
 _DIGITS = {"float": 6, "double": 15}  # FLT_DIG, DBL_DIG
 _SMALLEST = {"float": "1e-37", "double": "1e-307"}
 """Smaller numbers have fewer digits than the type promises."""
@@ -15,22 +17,22 @@ _MYSQL_WIDTH = {"float": 12, "double": 24}
 """MySQL 9.7 shows what would be longer with an exponent, too; older ones have other limits."""
 
 
-def shown_float(kind: str, flavor: str) -> tuple[str, str]:
+def shown_float(value: Sql, kind: str, flavor: str) -> tuple[Sql, Sql]:
     """kind: ``float`` or ``double``. (the text, what is true for a number that may be shown otherwise)."""
-    text = "CAST({} AS string)"
+    text = f"CAST({value} AS string)"
     digits = f"regexp_replace(regexp_replace({text}, 'E.*$', ''), '(^-?0[.]0*)|[-.]|([.]?0+$)', '')"
-    number = f"IF(abs({{}}) < 1, {_as_decimal(text, 30)}, {_as_decimal(text, 16)})"
+    number = f"IF(abs({value}) < 1, {_as_decimal(text, 30)}, {_as_decimal(text, 16)})"
     plain = f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {number}))"
-    is_plain = f"abs({{}}) >= {_PLAIN_FROM} AND abs({{}}) < {_PLAIN_BELOW}"
-    is_unclear = f"length({digits}) > {_DIGITS[kind]} OR {{}} <> 0 AND abs({{}}) < {_SMALLEST[kind]}"
+    is_plain = f"abs({value}) >= {_PLAIN_FROM} AND abs({value}) < {_PLAIN_BELOW}"
+    is_unclear = f"length({digits}) > {_DIGITS[kind]} OR {value} <> 0 AND abs({value}) < {_SMALLEST[kind]}"
     zero = "'0'"
     if flavor == "mysql":
         is_unclear += f" OR {is_plain} AND length({plain}) > {_MYSQL_WIDTH[kind]}"
         zero = f"IF({text} LIKE '-%', '-0', '0')"
     scientific = f"replace(replace({text}, '.0E', 'e'), 'E', 'e')"
-    shown = f"CASE WHEN {{}} = 0 THEN {zero} WHEN {is_plain} THEN {plain} ELSE {scientific} END"
+    shown = f"CASE WHEN {value} = 0 THEN {zero} WHEN {is_plain} THEN {plain} ELSE {scientific} END"
     return shown, is_unclear
 
 
-def _as_decimal(text: str, scale: int) -> str:
+def _as_decimal(text: Sql, scale: int) -> Sql:
     return f"CAST(CAST({text} AS decimal(38,{scale})) AS string)"

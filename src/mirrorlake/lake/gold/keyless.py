@@ -22,9 +22,9 @@ from mirrorlake.core.changes.copies import COPIES, net_copies, place
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import end_column
+from mirrorlake.core.sql_text import quote
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge import literal_range

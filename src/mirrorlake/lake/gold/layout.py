@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.column_values import value_of
@@ -59,8 +59,8 @@ def new_layout(
     places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
     checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
     if refuses_invalid:
-        reason = "rows that exist get a date that no calendar has in column {}"
-        checks += tuple(Check(p.invalid, reason.format(p.name), INVALID_VALUE) for p in places if p.invalid)
+        reason = "rows that exist get a date that no calendar has in column"
+        checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in places if p.invalid)
     if all(place.is_in_place for place in places):
         return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
     return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
@@ -107,11 +107,9 @@ def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema)
 
 
 def _kept(place: _Place, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _Place:
-    found: Conversion = (text_conversion if old.as_text else conversion)(before, column, mode)
-    name = quote(before.name)
-    checks = (Check(found.fails.replace("{}", name), f"column {column.name}: {found.reason}"),) if found.fails else ()
-    invalid = found.invalid and found.invalid.replace("{}", name)
-    return replace(place, sql=found.sql.replace("{}", name), checks=checks, invalid=invalid)
+    found: Conversion = (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode)
+    checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+    return replace(place, sql=found.sql, checks=checks, invalid=found.invalid)
 
 
 def _added(place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.images import REMOVED
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
 from mirrorlake.lake.delta.session import settings_for_few_rows
 from mirrorlake.lake.gold.net_effect import NetEffect
@@ -75,5 +75,5 @@ def literal_range(values: pa.ChunkedArray, column: str) -> str:
     if not len(values) or values.null_count or not any(is_kind(values.type) for is_kind in _RANGED):
         return ""
     bounds = pc.min_max(values).as_py()
-    low, high = (f"DATE'{v}'" if pa.types.is_date(values.type) else v for v in (bounds["min"], bounds["max"]))
+    low, high = (f"DATE{literal(str(v))}" if pa.types.is_date(values.type) else str(int(v)) for v in bounds.values())
     return f" AND t.{quote(column)} BETWEEN {low} AND {high}"

@@ -13,9 +13,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import quote, table_exists
+from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.ddl_class import DdlClass, strongest

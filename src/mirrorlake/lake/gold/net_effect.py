@@ -23,9 +23,9 @@ from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAY_BE_INVALID
 from mirrorlake.core.schema.versioning import end_column
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.core.values.shown_text import Shown
 from mirrorlake.core.values.variant_columns import Asked
-from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.delta.spill import SpilledBatches
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import NO_IMAGE, ChangeReader, TableChanges

@@ -16,7 +16,7 @@ from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
-from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import meant
 

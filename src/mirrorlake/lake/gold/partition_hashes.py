@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import INTEGER_BYTES
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import quote
 
 _SPACE, _NULL, _ALL = 32, -1, 2**32 - 1
 _WEIGHTS_FROM_192 = (

@@ -14,7 +14,7 @@ from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.core.schema.versioning import system_period
-from mirrorlake.lake.delta.names import literal, quote
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
 from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
@@ -100,7 +100,7 @@ def _list(partitioning: Partitioning, wanted: list[int], schema: TableSchema) ->
 def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     values = [_text(c, schema) or _column_value(c, schema) for c in partitioning.columns]
     dates = [c for c in partitioning.columns if family(_column(c, schema).type) in DATED and not schema.as_text]
-    unclear = [f"{spark_expression(f'`{name}`', schema).sql} IS NULL" for name in dates]
+    unclear = [f"{spark_expression(quote(name), schema).sql} IS NULL" for name in dates]
     unclear += [_unlisted(partitioning, i, value) for i, value in enumerate(values) if value.is_text]
     return PartitionRows(_in_lists(partitioning, wanted, values), " OR ".join(unclear) or None)
 

@@ -19,9 +19,9 @@ from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
+from mirrorlake.core.sql_text import literal, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal, quote
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.foreign_keys import Reference
 from mirrorlake.lake.gold.net_effect import NetEffect, Sizes, asked_types

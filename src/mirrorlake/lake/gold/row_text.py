@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, DATED, INTEGERS, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import literal, quote, server_literal
 
 BITS = "mirrorlake_double_bits"
 NULL_TEXT = "'-'"
@@ -62,10 +62,10 @@ def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
 
 def key_shown(columns: Sequence[Column]) -> Spelled:
     """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits."""
-    cells = [(_literal(f"{c.name}="), _shown(c.type.name).format(quote(c.name))) for c in columns]
+    cells = [(f"{c.name}=", _shown(c.type.name).format(quote(c.name))) for c in columns]
     return Spelled(
-        "CONCAT_WS(', ', " + ", ".join(f"CONCAT({name}, {cell.source})" for name, cell in cells) + ")",
-        "concat_ws(', ', " + ", ".join(f"concat({name}, {cell.mirror})" for name, cell in cells) + ")",
+        "CONCAT_WS(', ', " + ", ".join(f"CONCAT({server_literal(name)}, {cell.source})" for name, cell in cells) + ")",
+        "concat_ws(', ', " + ", ".join(f"concat({literal(name)}, {cell.mirror})" for name, cell in cells) + ")",
     )
 
 
@@ -111,11 +111,6 @@ def _shown(name: str) -> Spelled:
     if name in ("binary", "varbinary"):
         return Spelled("HEX({0})", "hex({0})")
     return _DIGITS if name in (*INTEGERS, "year", "bit") else _SHOWN
-
-
-def _literal(text: str) -> str:
-    """A backslash escapes on both sides."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _moment(kind: ColumnType) -> str:

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 
 from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.position import BinlogPosition, parse_moment
+from mirrorlake.core.sql_text import literal
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, read_progress, renew
@@ -165,7 +166,7 @@ def _record(lake: Lake, point: Syncpoint, is_new: bool = False) -> Syncpoint:
         raise UsageError("syncpoint", "a name begins with a letter and has letters, digits and . _ - only")
     while True:
         expected = _progress(lake)
-        known = _points(lake.spark.table(lake.names.control_syncpoints).where(f"name = '{point.name}'"))
+        known = _points(lake.spark.table(lake.names.control_syncpoints).where(f"name = {literal(point.name)}"))
         if known and is_new:
             raise UsageError("syncpoint", f"there is a syncpoint {point.name} already")
         there = [found for found in known if found.phase == point.phase]

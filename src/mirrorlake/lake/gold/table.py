@@ -11,8 +11,9 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.delta.creation import create_table, create_table_statement, small_commits
-from mirrorlake.lake.delta.names import LakeNames, quote
+from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
 
 TABLES_COLUMNS = """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.lake.delta.names import quote
+from mirrorlake.core.sql_text import quote
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.sql_text import has_variable
 
 NULL, TEXT, REFUSE = "null", "text", "refuse"
 """What becomes of values that have no meaning: NULL in the mirror, a text, or the table is refused."""
@@ -17,6 +18,7 @@ TRUNCATE, DROP_PARTITION, DROP_TABLE = "truncate", "drop-partition", "drop-table
 class TableRules:
     """is_wanted(database, table): the table filter. invalid_values(database, table): ``NULL``, ``TEXT`` or ``REFUSE``.
     ignores(database, table, kind): a DDL of this kind leaves the mirror as it is.
+    replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and nobody may choose otherwise.
 
     A mirror holds texts or does not from its creation on: what was ``TEXT`` then stays so, and to another mirror
     ``TEXT`` is ``NULL``.
@@ -25,6 +27,14 @@ class TableRules:
     is_wanted: Callable[[str, str], bool] = lambda *_: True
     invalid_values: Callable[[str, str], str] = lambda *_: NULL
     ignores: Callable[[str, str, str], bool] = lambda *_: False
+    replaces_variables: bool = False
+
+    def why_not_mirrored(self, schema: TableSchema) -> tuple[str, str] | None:
+        """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None."""
+        variable = self.replaces_variables and next((c.name for c in schema.columns if has_variable(c.name)), None)
+        if variable:
+            return "column-name", f"column {variable} has a name in which this Spark replaces variables"
+        return why_not_mirrored(schema)
 
     def creates_as_text(self, database: str, table: str) -> bool:
         return self.invalid_values(database, table) == TEXT

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, TEXTS
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.charset_sql import NOT_ASCII, decoded, encoded, replaced
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 
@@ -15,39 +16,39 @@ _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "
 """Character set -> those whose every character it has."""
 
 
-def to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
+def to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     charset, before = new.type.charset, old.type.charset
     is_lossless = mode.is_strict or charset == before or before in _CONTAINED.get(charset or "", ())
     if is_lossless:
-        return into_text("{}", new, mode, old)
-    sql = replaced("{}", charset)
-    found = into_text(sql or "{}", new, mode, old)
-    return found if sql else replace(found, fails=any_of(found.fails, f"{{}} RLIKE '{NOT_ASCII}'"))
+        return into_text(value, new, mode, old)
+    sql = replaced(value, charset)
+    found = into_text(sql or value, new, mode, old)
+    return found if sql else replace(found, fails=any_of(found.fails, f"{value} RLIKE '{NOT_ASCII}'"))
 
 
-def digits_as_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_text(_digits(old), new, mode)
+def digits_as_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text(_digits(value, old), new, mode)
 
 
-def digits_as_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_bytes(in_ascii(_digits(old)), new, mode)
+def digits_as_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii(_digits(value, old)), new, mode)
 
 
-def _digits(old: Column) -> str:
+def _digits(value: Sql, old: Column) -> Sql:
     if old.is_zerofill:
         raise NotDerivable(f"column {old.name} was ZEROFILL")
-    return "lpad(CAST({} AS string), 4, '0')" if old.type.name == "year" else "CAST({} AS string)"
+    return f"lpad(CAST({value} AS string), 4, '0')" if old.type.name == "year" else f"CAST({value} AS string)"
 
 
-def shown_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_text("{}", new, mode)
+def shown_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_text(value, new, mode)
 
 
-def shown_to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_bytes(in_ascii("{}"), new, mode)
+def shown_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    return into_bytes(in_ascii(value), new, mode)
 
 
-def into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
+def into_text(sql: Sql, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
     kind = new.type
     if kind.name in _TEXT_BYTES:
         fits = old is not None and old.type.name in _TEXT_BYTES and _TEXT_BYTES[old.type.name] <= _TEXT_BYTES[kind.name]
@@ -59,21 +60,21 @@ def into_text(sql: str, new: Column, mode: ServerMode, old: Column | None = None
     return Conversion(f"rtrim({sql})" if kind.name == "char" and not (old and old.type.name == "char") else sql)
 
 
-def to_binary(old: Column, new: Column, mode: ServerMode) -> Conversion:
+def to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     if family(old.type) == "binary":
-        return into_bytes("{}", new, mode)
-    found = encoded("{}", old.type.charset)
+        return into_bytes(value, new, mode)
+    found = encoded(value, old.type.charset)
     if found is None:
         raise NotDerivable(f"column {new.name} became binary out of character set {old.type.charset}")
     sql, fails = found
     return into_bytes(sql, new, mode, fails)
 
 
-def in_ascii(sql: str) -> str:
+def in_ascii(sql: Sql) -> Sql:
     return f"encode({sql}, 'UTF-8')"
 
 
-def into_bytes(sql: str, new: Column, mode: ServerMode, fails: str | None = None) -> Conversion:
+def into_bytes(sql: Sql, new: Column, mode: ServerMode, fails: Sql | None = None) -> Conversion:
     kind = new.type
     if kind.name in BLOBS:
         limit = _TEXT_BYTES[TEXTS[BLOBS.index(kind.name)]]
@@ -83,8 +84,8 @@ def into_bytes(sql: str, new: Column, mode: ServerMode, fails: str | None = None
     return Conversion(f"rpad({sql}, {kind.length}, X'00')" if kind.name == "binary" else sql, fails)
 
 
-def binary_to_text(old: Column, new: Column, mode: ServerMode) -> Conversion:
-    found = decoded("{}", new.type.charset)
+def binary_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    found = decoded(value, new.type.charset)
     if found is None:
         raise NotDerivable(f"column {new.name} became text in character set {new.type.charset}")
     text, fails = found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mirrorlake.core.sql_text import Sql, literal
+
 _TIME = re.compile(r"(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:[.](\d{1,6}))?")
 _END_H = 839  # a TIME is below 839 hours
 
@@ -21,28 +23,28 @@ def time_default(text: str, digits: int) -> str | None:
     return whole + ("." + (found[5] or "").ljust(digits, "0") if digits else "")
 
 
-def with_digits(old: int, new: int, truncates: bool) -> str:
-    """``{}`` with ``new`` fraction digits instead of ``old``. truncates: or else it rounds, halves away from zero."""
+def with_digits(value: Sql, old: int, new: int, truncates: bool) -> Sql:
+    """The value with ``new`` fraction digits instead of ``old``. truncates: else it rounds, halves away from zero."""
     if new >= old:
-        return f"concat({{}}, '{time_zero(new)[len(time_zero(old)) :]}')"
-    parts = "split(trim(LEADING '-' FROM {}), '[:.]')"
+        return f"concat({value}, {literal(time_zero(new)[len(time_zero(old)) :])})"
+    parts = f"split(trim(LEADING '-' FROM {value}), '[:.]')"
     hours, minutes, seconds, fraction = (f"CAST({parts}[{i}] AS bigint)" for i in range(4))
     step = 10 ** (old - new)
-    value = f"(({hours} * 60 + {minutes}) * 60 + {seconds}) * {10**old} + {fraction}"
-    rounded = f"(({value}) + {0 if truncates else step // 2}) DIV {step}"
-    shown = _shown(f"least({rounded}, {_END_H * 3600 * 10**new - 1})", new)
-    return f"IF({{}} IS NULL, NULL, {shown})"  # least() passes over NULL
+    units = f"(({hours} * 60 + {minutes}) * 60 + {seconds}) * {10**old} + {fraction}"
+    rounded = f"(({units}) + {0 if truncates else step // 2}) DIV {step}"
+    shown = _shown(value, f"least({rounded}, {_END_H * 3600 * 10**new - 1})", new)
+    return f"IF({value} IS NULL, NULL, {shown})"  # least() passes over NULL
 
 
-def _shown(value: str, digits: int) -> str:
-    """value: how many units of the last digit. -0 has no sign."""
-    seconds = f"({value} DIV {10**digits})"
+def _shown(value: Sql, units: Sql, digits: int) -> Sql:
+    """units: how many units of the last digit. -0 has no sign."""
+    seconds = f"({units} DIV {10**digits})"
     hours = f"CAST({seconds} DIV 3600 AS string)"
     text = [
-        f"IF({{}} LIKE '-%' AND {value} <> 0, '-', '')",
+        f"IF({value} LIKE '-%' AND {units} <> 0, '-', '')",
         f"lpad({hours}, greatest(2, length({hours})), '0')",
         f"lpad(CAST({seconds} DIV 60 % 60 AS string), 2, '0')",
         f"lpad(CAST({seconds} % 60 AS string), 2, '0')",
     ]
     sql = f"concat({text[0]}, {text[1]}, ':', {text[2]}, ':', {text[3]}"
-    return sql + (f", '.', lpad(CAST({value} % {10**digits} AS string), {digits}, '0'))" if digits else ")")
+    return sql + (f", '.', lpad(CAST({units} % {10**digits} AS string), {digits}, '0'))" if digits else ")")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mirrorlake.lake.delta.names import literal
+from mirrorlake.core.sql_text import literal
 
 _OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
 

@@ -16,9 +16,10 @@ from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.position import pack_lsn, unpack_lsn
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.sql_text import literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import literal, named
+from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
 from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
