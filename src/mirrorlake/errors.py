@@ -61,7 +61,7 @@ REFUSALS: dict[str, str] = {
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown: `mirrorlake snapshot` copies the table.",
     "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",
     "column-charset": "This character set is not mirrored yet; the table's events are kept in bronze.",
-    "column-name": "Rename the column: _lsn is reserved, and ${...} needs a Spark that leaves it as it is.",
+    "column-name": "Rename the column: _lsn is reserved, Spark takes some names for one, and ${...} needs a Spark that leaves it as it is.",
     "row-image": "Log full row images (SET GLOBAL binlog_row_image = 'FULL') and `mirrorlake resync` the table.",
     "row-metadata": "SET GLOBAL binlog_row_metadata = 'FULL', then `mirrorlake resync` the table.",
     "row-event": "The row event could not be decoded to its end; `mirrorlake resync` the table after the cause is found.",

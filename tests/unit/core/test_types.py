@@ -61,6 +61,9 @@ def test_schema_id_hangs_on_what_decodes_rows_only():
     ("column", "code"),
     [
         (Column("_LSN", ColumnType("int")), "column-name"),
+        (Column("_lſn", ColumnType("int")), "column-name"),
+        (Column("ıd", ColumnType("int")), "column-name"),
+        (Column("État", ColumnType("int")), "column-name"),
         (Column("c", ColumnType("type 20")), "column-type"),
         (Column("c", ColumnType("varchar", length=5, charset="klingon")), "column-charset"),
         (Column("c", ColumnType("enum", charset="other")), "column-charset"),

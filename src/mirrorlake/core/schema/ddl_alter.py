@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.core.schema.ddl_columns import read_column
-from mirrorlake.core.schema.ddl_create import keys_of_column, read_period, skip_wait
+from mirrorlake.core.schema.ddl_create import MAX_COLUMNS, keys_of_column, read_period, skip_wait
 from mirrorlake.core.schema.ddl_defaults import read_default
 from mirrorlake.core.schema.ddl_keys import read_constraint
 from mirrorlake.core.schema.ddl_options import read_table_option
@@ -38,11 +38,13 @@ from mirrorlake.core.schema.ddl_statements import (
     SetVisibility,
     TableOptions,
 )
-from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.keys import PRIMARY_NAME
 
 Reader = Callable[[Tokens], list[Clause]]
 _COPY = SetAlgorithm("COPY")
+_MAX_CLAUSES = 2 * MAX_COLUMNS
+"""A table's columns can all go and as many come."""
 
 
 def read_alter_table(tokens: Tokens) -> AlterTable:
@@ -51,6 +53,8 @@ def read_alter_table(tokens: Tokens) -> AlterTable:
     table = AlterTable(tokens.table_name(), if_exists=if_exists)
     skip_wait(tokens)
     while not tokens.at_end:
+        if len(table.clauses) > _MAX_CLAUSES:
+            raise ParseError(f"an ALTER TABLE with more than {_MAX_CLAUSES} clauses")
         table.clauses += _read_clause(tokens)
         tokens.accept(",")
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from mirrorlake.core.schema.ddl_before import Before, refuse
@@ -26,10 +27,12 @@ from mirrorlake.core.schema.ddl_statements import (
     RefusedStatement,
     RenameTable,
     RenameTables,
+    RoutineCall,
     Statement,
     TableToPartition,
     TruncateTable,
 )
+from mirrorlake.core.schema.ddl_suspects import followed, suspects
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.ddl_triggers import create_trigger, drop_trigger
 from mirrorlake.core.schema.ddl_whole_tables import (
@@ -44,8 +47,9 @@ from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.references import with_references
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
-from mirrorlake.errors import RefusedError
 
+_MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
+"""Of those that are not understood to their end not all tables are read."""
 _SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
@@ -74,7 +78,8 @@ def interpret(
     now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. ``definitions`` is not
     changed: apply the result to it.
 
-    Raises RefusedError ``ddl-unsupported`` for a text that is not understood and names no table.
+    Whatever is wrong with the statement, or with what follows from it, refuses the tables that it names; where none can
+    be told, the tables that are followed and whose names are words of it.
     """
     version = server_version or _NEWEST_SERVER[flavor]
     tokens = Tokens(statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version)
@@ -83,11 +88,8 @@ def interpret(
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
     row_end = row_end_of_server(flavor, server_version)
     before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end)
-    parsed = _parse(tokens)
-    if has_failed:
-        parsed = _effect_of_failed(parsed, tokens)
-    changes = [change for change in _EFFECTS[type(parsed)](parsed, before) if change.database not in _SYSTEM_DATABASES]
-    return with_references(changes, definitions)
+    changes = _without_failing(tokens, before, has_failed)
+    return [change for change in changes if change.database not in _SYSTEM_DATABASES]
 
 
 def interpret_shown(text: str, database: str, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
@@ -98,13 +100,37 @@ def interpret_shown(text: str, database: str, flavor: str, definitions: Definiti
     )  # fmt: skip
 
 
-def _parse(tokens: Tokens) -> Statement:
+def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
+    """What nobody thought of must stop no other table."""
+    try:
+        return _changes(_parse(tokens, before), tokens, before, has_failed)
+    except MemoryError:
+        raise
+    except Exception as error:  # of a class that no part of the parser means to raise
+        return _refuse_all(_refused(tokens, before, f"the statement raised {type(error).__name__}"), before)
+
+
+def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
+    if has_failed:
+        parsed = _effect_of_failed(parsed, tokens)
+    return with_references(_EFFECTS[type(parsed)](parsed, before), before.definitions)
+
+
+def _parse(tokens: Tokens, before: Before) -> Statement:
     try:
         return parse_statement(tokens)
     except (LexError, ParseError) as error:
-        if not tokens.tables:
-            raise RefusedError(_UNSUPPORTED, f"a statement was not understood: {error}") from None
-        return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, str(error))
+        return _refused(tokens, before, str(error))
+
+
+def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
+    """tokens: read as far as the statement was understood."""
+    if tokens.tables and not _MANY_TABLES.match(tokens.statement):
+        return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
+    words = suspects(tokens.statement, tokens.database, before.definitions)
+    if not tokens.tables:
+        reason = f"a statement that has the table's name among its words was not understood: {reason}"
+    return RefusedStatement((*tokens.tables, *words), _UNSUPPORTED, reason)
 
 
 def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
@@ -125,6 +151,10 @@ def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChan
     if not parsed.even_unknown and all(before.known(name) is None for name in names):
         return []
     return [refuse(name, parsed.code, parsed.reason) for name in names]
+
+
+def _call(parsed: RoutineCall, before: Before) -> list[DefinitionChange]:
+    return [refuse(name, "statement-dml", parsed.reason) for name in followed(before.definitions)]
 
 
 def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionChange]:
@@ -235,6 +265,7 @@ def _drop_tables_of(database: str, before: Before) -> Iterable[DefinitionChange]
 _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     NoEffect: _no_effect,
     RefusedStatement: _refuse_all,
+    RoutineCall: _call,
     CreateTable: _create,
     CreateSequence: _create_sequence,
     RenameTables: rename_tables,

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from mirrorlake.core.schema import ddl_statements as ddl
 from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.keys import FULLTEXT, SPATIAL, VECTOR
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import LABELLED, STRINGS, ColumnType, label_bytes
 
@@ -102,7 +103,7 @@ def _copies_for_labels(old: ColumnType, new: ColumnType) -> bool | None:
     first = new.labels[: len(old.labels)]
     if first == old.labels:
         return label_bytes(old.name, len(old.labels)) != label_bytes(new.name, len(new.labels))
-    is_alike = [label.casefold() for label in first] == [label.casefold() for label in old.labels]
+    is_alike = [folded(label) for label in first] == [folded(label) for label in old.labels]
     return None if is_alike else True
 
 

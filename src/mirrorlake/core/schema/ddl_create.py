@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.ddl_columns import read_column
 from mirrorlake.core.schema.ddl_keys import read_constraint
+from mirrorlake.core.schema.ddl_lexer import LexError
 from mirrorlake.core.schema.ddl_options import read_table_options
 from mirrorlake.core.schema.ddl_partitions import read_partitioning
 from mirrorlake.core.schema.ddl_statements import ColumnSpec, CreateTable
@@ -11,6 +12,8 @@ from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.keys import PLAIN, PRIMARY, PRIMARY_NAME, UNIQUE, Key, KeyPart
 from mirrorlake.core.schema.tables import Period
 
+MAX_COLUMNS = 4096
+"""Of a table, on both servers."""
 _SELECT_WORDS = ("AS", "SELECT", "IGNORE", "REPLACE", "WITH", "VALUES", "TABLE")
 
 
@@ -20,7 +23,7 @@ def read_create_table(tokens: Tokens, or_replace: bool) -> CreateTable:
     table = CreateTable(tokens.table_name(), if_not_exists, or_replace)
     try:
         _read_definition(tokens, table)
-    except ParseError as error:
+    except (LexError, ParseError) as error:
         table.unsupported = str(error)
     return table
 
@@ -58,6 +61,8 @@ def _read_items(tokens: Tokens, table: CreateTable) -> None:
 
 
 def _read_item(tokens: Tokens, table: CreateTable) -> None:
+    if len(table.keys) + len(table.foreign_keys) > MAX_COLUMNS:
+        raise ParseError(f"a table with more than {MAX_COLUMNS} keys")
     if tokens.accept("PERIOD", "FOR"):
         table.periods.append(read_period(tokens))
     elif constraint := read_constraint(tokens):
@@ -67,6 +72,8 @@ def _read_item(tokens: Tokens, table: CreateTable) -> None:
             table.foreign_keys.append(constraint.foreign_key)
     else:
         column = read_column(tokens)
+        if len(table.columns) == MAX_COLUMNS:
+            raise ParseError(f"a table with more than {MAX_COLUMNS} columns")
         table.columns.append(column)
         table.keys += keys_of_column(column)
         table.unsupported = table.unsupported or column.unsupported

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.tables import Default
 
 _NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIMESTAMP", "LOCALTIME")
 _UNICODE_INTRODUCERS = frozenset(("_utf8", "_utf8mb3", "_utf8mb4", "n", "date", "time", "timestamp"))
+_LEADING_ZEROS = re.compile(r"\A0+(?=[0-9])")
 _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
 
@@ -85,7 +88,8 @@ def _read_number(tokens: Tokens) -> str:
     is_negative = False
     while tokens.peek().kind is Kind.SYMBOL:
         is_negative ^= tokens.next().text == "-"
-    return "-" * is_negative + tokens.next().text
+    digits = tokens.next().text
+    return "-" * is_negative + _LEADING_ZEROS.sub("", digits)
 
 
 def _sees_plain_introducer(tokens: Tokens) -> bool:
@@ -129,11 +133,11 @@ def _skip_variable(tokens: Tokens) -> None:
 
 
 def _skip_case(tokens: Tokens) -> None:
+    """CASE .. END, with others inside."""
     tokens.expect("CASE")
-    while not tokens.accept("END"):
+    depth = 1
+    while depth:
         if tokens.at_end:
             raise tokens.unexpected()
-        if tokens.sees("CASE"):
-            _skip_case(tokens)
-        else:
-            tokens.next()
+        token = tokens.next()
+        depth += token.is_word("CASE") - token.is_word("END")

@@ -12,6 +12,7 @@ from mirrorlake.core.schema.ddl_types import resolve_type
 from mirrorlake.core.schema.engines import keeps_foreign_keys
 from mirrorlake.core.schema.keys import PRIMARY, Key, identity_key, server_order, settle_foreign_keys
 from mirrorlake.core.schema.keys_of_table import settle_keys
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
 from mirrorlake.core.schema.versioning import add_row_periods, with_row_end
@@ -73,7 +74,7 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
     """
     keys = settle_keys(drafted, dialect.flavor)
     columns = _without_nulls(drafted, keys)
-    never_null = {column.name.casefold() for column in columns if column.never_null}
+    never_null = {folded(column.name) for column in columns if column.never_null}
     keys = server_order(keys, never_null)
     identity = identity_key(keys, never_null)
     foreign = drafted.foreign_keys if keeps_foreign_keys(drafted.engine) else ()
@@ -89,9 +90,9 @@ def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
 
 def _without_nulls(schema: TableSchema, keys: Iterable[Key]) -> list[Column]:
     """Columns of the PRIMARY KEY and of a period are NOT NULL."""
-    never = {name.casefold() for key in keys if key.kind == PRIMARY for name in key.columns}
-    never |= {name.casefold() for period in schema.periods for name in (period.start, period.end)}
-    return [_never_null(column) if column.name.casefold() in never else column for column in schema.columns]
+    never = {folded(name) for key in keys if key.kind == PRIMARY for name in key.columns}
+    never |= {folded(name) for period in schema.periods for name in (period.start, period.end)}
+    return [_never_null(column) if folded(column.name) in never else column for column in schema.columns]
 
 
 def _never_null(column: Column) -> Column:

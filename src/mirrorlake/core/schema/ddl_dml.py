@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.core.schema.ddl_lexer import Kind
-from mirrorlake.core.schema.ddl_statements import RefusedStatement
+from mirrorlake.core.schema.ddl_statements import RefusedStatement, RoutineCall
 from mirrorlake.core.schema.ddl_tokens import Tokens
 
+_CALLS = ("CALL", "DO", "SELECT")
+"""Logged where a routine that they call changes rows."""
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "CONCURRENT", "QUICK", "IGNORE", "INTO", "FROM")
 
 
-def read_dml(tokens: Tokens) -> RefusedStatement:
+def read_dml(tokens: Tokens) -> RefusedStatement | RoutineCall:
     """Raises ParseError when the statement is none of these or no table can be named."""
     while tokens.accept("("):
         pass
     if tokens.accept("WITH"):
-        while not any(tokens.sees(word) for word in ("UPDATE", "DELETE", "INSERT", "REPLACE")):
+        while not any(tokens.sees(word) for word in ("UPDATE", "DELETE", "INSERT", "REPLACE", "SELECT")):
             _step(tokens)
+    word = tokens.accept_any(*_CALLS)
+    if word:
+        return RoutineCall(f"{word} was logged as a statement, and what its routines changed is not known")
     word = next((word for word in _READERS if tokens.accept(word)), None)
     if word is None:
         raise tokens.unexpected()

@@ -14,6 +14,7 @@ from mirrorlake.core.schema.ddl_copies import MEASURED_SINCE, copies_rows
 from mirrorlake.core.schema.ddl_definition import Dialect
 from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
 from mirrorlake.core.schema.engines import why_engine_loses_rows
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, Add, Keep, Remove, ServerMode, Step
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 
@@ -102,7 +103,7 @@ def _column_steps(
         return ()
     steps: list[Step] = []
     for column in new.columns:
-        source = sources.get(column.name.casefold())
+        source = sources.get(folded(column.name))
         steps.append(Keep(column.name, source) if source else _add(column, clauses, moment))
     mode = moment.server_mode(dialect.flavor)
     if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
@@ -114,14 +115,12 @@ def _copies_rows(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column]
 ) -> bool | None:
     """None too where no NULL becomes anything else."""
-    kept = [(sources[name], column) for column in new.columns if (name := column.name.casefold()) in sources]
+    kept = [(sources[name], column) for column in new.columns if (name := folded(column.name)) in sources]
     without_null = [(before, after) for before, after in kept if before.nullable and not after.nullable]
     if not without_null:
         return None
-    changed = {clause.column.name.casefold() for clause in clauses if isinstance(clause, ddl.ChangeColumn)}
-    return copies_rows(
-        old, new, clauses, [*without_null, *(pair for pair in kept if pair[1].name.casefold() in changed)]
-    )
+    changed = {folded(clause.column.name) for clause in clauses if isinstance(clause, ddl.ChangeColumn)}
+    return copies_rows(old, new, clauses, [*without_null, *(pair for pair in kept if folded(pair[1].name) in changed)])
 
 
 def _loses_null(old: TableSchema, new: TableSchema) -> bool:
@@ -139,13 +138,13 @@ def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Colum
     names: dict[str, str | None] = {}
     for clause in clauses:
         if isinstance(clause, ddl.DropColumn):
-            names[clause.name.casefold()] = None
+            names[folded(clause.name)] = None
         elif isinstance(clause, ddl.ChangeColumn):
-            names[clause.name.casefold()] = clause.column.name
+            names[folded(clause.name)] = clause.column.name
         elif isinstance(clause, ddl.RenameColumn):
-            names[clause.name.casefold()] = clause.new_name
-    kept = ((names.get(column.name.casefold(), column.name), column) for column in old.columns)
-    return {name.casefold(): column for name, column in kept if name is not None}
+            names[folded(clause.name)] = clause.new_name
+    kept = ((names.get(folded(column.name), column.name), column) for column in old.columns)
+    return {folded(name): column for name, column in kept if name is not None}
 
 
 def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
@@ -172,5 +171,5 @@ def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
 
 def _may_have_a_default_of_its_own(column: Column, clauses: Sequence[ddl.Clause]) -> bool:
     specs = (clause.column for clause in clauses if isinstance(clause, ddl.AddColumn))
-    spec = next((spec for spec in specs if spec.name.casefold() == column.name.casefold()), None)
+    spec = next((spec for spec in specs if folded(spec.name) == folded(column.name)), None)
     return spec is not None and spec.type.name == "timestamp" and spec.nullable is not True and spec.default is None

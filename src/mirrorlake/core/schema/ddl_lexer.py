@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 PIPES_AS_CONCAT = 1 << 1  # bits of sql_mode
 ANSI_QUOTES = 1 << 2
@@ -32,8 +32,7 @@ class Kind(Enum):
     END = "end of the statement"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """text: the value, quotes and escapes resolved; of symbols and words, as written."""
 
     kind: Kind
@@ -42,7 +41,7 @@ class Token:
     end: int
 
     def is_word(self, word: str) -> bool:
-        return self.kind is Kind.WORD and self.text.upper() == word
+        return self.kind is Kind.WORD and len(self.text) == len(word) and self.text.upper() == word
 
     def is_symbol(self, symbol: str) -> bool:
         return self.kind is Kind.SYMBOL and self.text == symbol
@@ -54,8 +53,8 @@ _SCANNER = re.compile(
     |(?P<comment>/\*)
     |(?P<close>\*/)
     |(?P<bits>0x[0-9A-Fa-f]+(?![0-9A-Za-z$_])|0b[01]+(?![0-9A-Za-z$_])|[xX]'[0-9A-Fa-f]*'|[bB]'[01]*')
-    |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d+(?![0-9A-Za-z$_])|\d+\.\d*|\.\d+
-        |\d+(?![0-9A-Za-z$_\u0080-\U0010ffff]))
+    |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+(?![0-9A-Za-z$_])|[0-9]+\.[0-9]*|\.[0-9]+
+        |[0-9]+(?![0-9A-Za-z$_\u0080-\U0010ffff]))
     |(?P<word>{_IDENTIFIER})
     |(?P<quote>['"`])
     |(?P<symbol><=>|<<|>>|<>|!=|>=|<=|:=|\|\||&&|->>|->|.)""",
@@ -63,14 +62,13 @@ _SCANNER = re.compile(
 )
 
 
-def _quoted_body(quote: str, escapes: bool) -> re.Pattern:
-    """The inside of a quoted token, and its closing quote; a doubled quote stands for one."""
-    plain, special = (rf"[^{quote}\\]*", rf"{quote}{quote}|\\.") if escapes else (f"[^{quote}]*", quote * 2)
-    return re.compile(rf"({plain}(?:(?:{special}){plain})*){quote}", re.DOTALL)
-
-
-_QUOTED_BODY = {(quote, escapes): _quoted_body(quote, escapes) for quote in "'\"`" for escapes in (True, False)}
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_STOPS = {
+    (quote, escapes): re.compile(rf"{quote}{quote}|\\.|{quote}" if escapes else f"{quote}{quote}?", re.DOTALL)
+    for quote in "'\"`"
+    for escapes in (True, False)
+}
+"""What the end of a quoted token must be told from: a doubled quote, which stands for one, and an escaped character."""
+_ESCAPE_OR_QUOTE = {quote: re.compile(rf"[\\{quote}](.)", re.DOTALL) for quote in "'\""}
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _NAME, _DOT = re.compile(rf"(?P<word>{_IDENTIFIER})"), re.compile(r"(?P<symbol>\.)")
 _KINDS = {
@@ -80,9 +78,9 @@ _KINDS = {
     "symbol": Kind.SYMBOL,
     "close": Kind.SYMBOL,
 }
-_VERSIONED = {
-    "mysql": re.compile(r"/\*(M?)!(\d{6}(?=\s)|\d{5})?"),  # measured on 9.7: a sixth digit counts before a blank only
-    "mariadb": re.compile(r"/\*(M?)!(\d{5,6})?"),
+_VERSIONED = {  # measured on MySQL 9.7: a sixth digit counts before a blank only
+    "mysql": re.compile(r"/\*(M?)!([0-9]{6}(?=\s)|[0-9]{5})?"),
+    "mariadb": re.compile(r"/\*(M?)!([0-9]{5,6})?"),
 }
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PLAIN_COMMENT_END = re.compile(r"\*/")
@@ -126,21 +124,24 @@ def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:
     quote = statement[start]
     is_name = quote == "`" or (quote == '"' and sql_mode & ANSI_QUOTES)
     escapes = not is_name and not sql_mode & NO_BACKSLASH_ESCAPES
-    found = _QUOTED_BODY[quote, escapes].match(statement, start + 1)
-    if not found:
+    stops = _STOPS[quote, escapes].finditer(statement, start + 1)
+    end = next((stop.start() for stop in stops if stop.end() - stop.start() == 1), None)
+    if end is None:
         raise LexError(f"the quote at character {start + 1} is not closed")
-    text = found.group(1)
+    text = statement[start + 1 : end]
     text = _unescape(text, quote) if escapes else text.replace(quote * 2, quote)
-    return Token(Kind.QUOTED if is_name else Kind.STRING, text, start, found.end()), found.end()
+    return Token(Kind.QUOTED if is_name else Kind.STRING, text, start, end + 1), end + 1
 
 
 def _unescape(text: str, quote: str) -> str:
     if "\\" not in text:
         return text.replace(quote * 2, quote)
-    pieces = _ESCAPE.split(text)  # plain, escaped character, plain, ...
-    plain = [piece.replace(quote * 2, quote) for piece in pieces[::2]]
-    escaped = [_ESCAPED.get(character, character) for character in pieces[1::2]]
-    return "".join(a + b for a, b in zip(plain, [*escaped, ""], strict=True))
+    return _ESCAPE_OR_QUOTE[quote].sub(_meant, text)
+
+
+def _meant(found: re.Match) -> str:
+    character = found[1]
+    return _ESCAPED.get(character, character) if found[0][0] == "\\" else character
 
 
 def _open_comment(statement: str, start: int, flavor: str, server_version: int) -> tuple[int, int]:

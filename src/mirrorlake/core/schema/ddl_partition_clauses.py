@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mirrorlake.core.schema.ddl_partitions import read_partition, read_partitioning, read_partitions
+from mirrorlake.core.schema.ddl_partitions import read_count, read_partition, read_partitioning, read_partitions
 from mirrorlake.core.schema.ddl_statements import (
     AddPartitions,
     ChangeTablespace,
@@ -47,7 +47,7 @@ def _read_add(tokens: Tokens) -> list[Clause]:
     if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
     _skip_log_word(tokens)
     if tokens.accept("PARTITIONS"):
-        return [AddPartitions(count=tokens.number(), if_not_exists=if_not_exists)]
+        return [AddPartitions(count=read_count(tokens), if_not_exists=if_not_exists)]
     return [AddPartitions(read_partitions(tokens), if_not_exists=if_not_exists)]
 
 
@@ -62,7 +62,7 @@ def _read_truncate(tokens: Tokens) -> list[Clause]:
 
 def _read_coalesce(tokens: Tokens) -> list[Clause]:
     _skip_log_word(tokens)
-    return [CoalescePartitions(tokens.number())]
+    return [CoalescePartitions(read_count(tokens))]
 
 
 def _read_reorganize(tokens: Tokens) -> list[Clause]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.ddl_lexer import Kind
-from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, unnamed
 
+MAX_PARTITIONS = 8192
+"""Of a table, subpartitions included, on both servers."""
 _DEFAULT_VERSIONED_COUNT = 2
 
 
@@ -22,22 +24,32 @@ class _Method:
 def read_partitioning(tokens: Tokens) -> Partitioning:
     """Behind PARTITION BY."""
     method = _read_method(tokens)
-    count = tokens.number() if tokens.accept("PARTITIONS") else 0
+    count = read_count(tokens) if tokens.accept("PARTITIONS") else 0
     found = Partitioning(method.name, method.expression, method.columns, options=method.options)
     if tokens.accept("SUBPARTITION", "BY"):
         sub = _read_method(tokens)
-        sub_count = tokens.number() if tokens.accept("SUBPARTITIONS") else 0
+        sub_count = read_count(tokens) if tokens.accept("SUBPARTITIONS") else 0
         found = replace(
             found, sub_method=sub.name, sub_expression=sub.expression, sub_columns=sub.columns, sub_count=sub_count
         )
-    count = count or (tokens.number() if tokens.accept("PARTITIONS") else 0)
+    count = count or (read_count(tokens) if tokens.accept("PARTITIONS") else 0)
     partitions = () if not tokens.sees("(") or _sees_query(tokens) else read_partitions(tokens)
     if not partitions:
         least = _DEFAULT_VERSIONED_COUNT if method.name == "SYSTEM_TIME" else 1
         partitions = unnamed(method.name, 0, count or least)
     subs = found.sub_count or len(partitions[0].subpartitions)
+    if len(partitions) * max(subs, 1) > MAX_PARTITIONS:
+        raise ParseError(f"more than {MAX_PARTITIONS} partitions")
     found = replace(found, sub_count=max(subs, 1) if found.sub_method else 0)
     return found.with_partitions(partitions)
+
+
+def read_count(tokens: Tokens) -> int:
+    """How many partitions, or subpartitions of each."""
+    count = tokens.number()
+    if count > MAX_PARTITIONS:
+        raise ParseError(f"more than {MAX_PARTITIONS} partitions")
+    return count
 
 
 def _sees_query(tokens: Tokens) -> bool:

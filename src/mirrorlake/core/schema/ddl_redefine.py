@@ -39,6 +39,7 @@ from mirrorlake.core.schema.ddl_statements import (
 )
 from mirrorlake.core.schema.ddl_types import convert_type
 from mirrorlake.core.schema.keys import foreign_keys_of_renamed
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods, with_row_end
 
@@ -78,16 +79,16 @@ def _columns(
     schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect
 ) -> tuple[list[Column], dict[str, str | None]]:
     """(new columns, old name case folded -> new name or None when dropped)."""
-    changes = {c.name.casefold(): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
-    gone = {c.name.casefold() for c in clauses if isinstance(c, DropColumn) and _exists(schema, c, "DROP")}
+    changes = {folded(c.name): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
+    gone = {folded(c.name) for c in clauses if isinstance(c, DropColumn) and _exists(schema, c, "DROP")}
     new_names = {
-        c.name.casefold(): c.new_name for c in clauses if isinstance(c, RenameColumn) and _exists(schema, c, "RENAME")
+        folded(c.name): c.new_name for c in clauses if isinstance(c, RenameColumn) and _exists(schema, c, "RENAME")
     }
     columns: list[Column] = []
     renamed: dict[str, str | None] = {name: None for name in gone}
     moved: dict[int, Column] = {}
     for column in schema.columns:
-        name = column.name.casefold()
+        name = folded(column.name)
         if name in gone:
             continue
         change = changes.get(name)
@@ -119,7 +120,7 @@ def _define(spec, schema: TableSchema, dialect: Dialect) -> Column:
 def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
     """ALTER COLUMN ... SET."""
     for clause in clauses:
-        if isinstance(clause, SetDefault | SetVisibility) and clause.name.casefold() == column.name.casefold():
+        if isinstance(clause, SetDefault | SetVisibility) and folded(clause.name) == folded(column.name):
             if isinstance(clause, SetDefault):
                 column = replace(column, default=clause.default)
             else:
@@ -155,7 +156,7 @@ def _place(columns: list[Column], column: Column, after: str | None) -> None:
 
 
 def _index(columns: Sequence[Column], name: str) -> int | None:
-    return next((i for i, column in enumerate(columns) if column.name.casefold() == name.casefold()), None)
+    return next((i for i, column in enumerate(columns) if folded(column.name) == folded(name)), None)
 
 
 def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
@@ -165,7 +166,7 @@ def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
         elif isinstance(clause, SetVersioning):
             schema = replace(schema, is_versioned=True)
         elif isinstance(clause, DropPeriod):
-            left = tuple(p for p in schema.periods if p.name.casefold() != clause.name.casefold())
+            left = tuple(p for p in schema.periods if folded(p.name) != folded(clause.name))
             schema = replace(schema, periods=left)
         elif isinstance(clause, AddPeriod) and not (clause.if_not_exists and _has_period(schema, clause.period.name)):
             schema = replace(schema, periods=(*schema.periods, clause.period))
@@ -173,15 +174,15 @@ def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
 
 
 def _has_period(schema: TableSchema, name: str) -> bool:
-    return any(period.name.casefold() == name.casefold() for period in schema.periods)
+    return any(folded(period.name) == folded(name) for period in schema.periods)
 
 
 def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
     """CONVERT TO CHARACTER SET: every column of text takes the table's, an old one with room for what it had."""
     if not any(isinstance(clause, ConvertCharset) for clause in clauses):
         return schema
-    written = {c.column.name.casefold() for c in clauses if isinstance(c, AddColumn | ChangeColumn)}
-    columns = (_converted(column, schema, column.name.casefold() not in written) for column in schema.columns)
+    written = {folded(c.column.name) for c in clauses if isinstance(c, AddColumn | ChangeColumn)}
+    columns = (_converted(column, schema, folded(column.name) not in written) for column in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 

@@ -16,6 +16,7 @@ from mirrorlake.core.schema.ddl_statements import (
     RenameKey,
 )
 from mirrorlake.core.schema.keys import ForeignKey, Key, KeyPart
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -31,7 +32,7 @@ def rename_parts(schema: TableSchema, renamed: dict[str, str | None]) -> TableSc
     """renamed: old column name case folded -> the new name, None: dropped. A key of dropped columns only goes."""
 
     def now(name: str) -> str | None:
-        return renamed.get(name.casefold(), name)
+        return renamed.get(folded(name), name)
 
     def part_now(part: KeyPart) -> KeyPart | None:
         if part.column is None:
@@ -93,7 +94,7 @@ def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema
 
 
 def _find(keys: Sequence[Key], name: str) -> int | None:
-    return next((i for i, key in enumerate(keys) if key.name.casefold() == name.casefold()), None)
+    return next((i for i, key in enumerate(keys) if folded(key.name) == folded(name)), None)
 
 
 def _drop(keys: list[Key], name: str, if_exists: bool) -> None:
@@ -111,7 +112,7 @@ def _drop_constraint(keys: list[Key], foreign: list[ForeignKey], name: str) -> N
 
 
 def _drop_foreign(foreign: list[ForeignKey], name: str) -> bool:
-    at = next((i for i, key in enumerate(foreign) if (key.name or "").casefold() == name.casefold()), None)
+    at = next((i for i, key in enumerate(foreign) if folded(key.name or "") == folded(name)), None)
     if at is not None:
         del foreign[at]
     return at is not None

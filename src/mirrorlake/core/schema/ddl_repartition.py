@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,8 +18,11 @@ from mirrorlake.core.schema.ddl_statements import (
     ReorganizePartitions,
     TableToPartition,
 )
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.partitions import Partitioning, unnamed
 from mirrorlake.core.schema.tables import TableSchema
+
+_NUMBERED = re.compile(r"p([0-9]{1,18})")
 
 
 def repartition(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
@@ -46,16 +50,16 @@ def misplaces_rows(old: TableSchema, new: TableSchema, renamed: Mapping[str, str
     if known is None or not (known.is_by_key or known.columns):
         return False
     names = sorted(known.columns or old.primary_key, key=lambda name: old.position(name) or 0)
-    now = [renamed.get(name.casefold(), name) or "" for name in names]
-    if any(a.casefold() != b.casefold() and new.position(a) is not None for a, b in zip(names, now, strict=True)):
+    now = [renamed.get(folded(name), name) or "" for name in names]
+    if any(folded(a) != folded(b) and new.position(a) is not None for a, b in zip(names, now, strict=True)):
         return True
     places = [place for name in now if (place := new.position(name)) is not None]
     return known.is_by_key and places != sorted(places)
 
 
 def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:
-    names = {partition.name.casefold() for partition in known.partitions}
-    if clause.if_not_exists and any(partition.name.casefold() in names for partition in clause.partitions):
+    names = {folded(partition.name) for partition in known.partitions}
+    if clause.if_not_exists and any(folded(partition.name) in names for partition in clause.partitions):
         return known
     if known.method == "SYSTEM_TIME":  # the rows in force stay in the last one
         more = clause.partitions or unnamed(known.method, _first_free(known, clause.count), clause.count + 1)[:-1]
@@ -66,27 +70,28 @@ def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:
 
 def _first_free(known: Partitioning, count: int) -> int:
     """MariaDB numbers new partitions of history in the first gap behind a number in use that holds them all."""
-    used = sorted(int(p.name[1:]) for p in known.partitions if p.name[0] == "p" and p.name[1:].isdigit())
+    numbers = (_NUMBERED.fullmatch(partition.name) for partition in known.partitions)
+    used = sorted(int(found[1]) for found in numbers if found)
     follows = zip(used, [*used[1:], None], strict=True)
     return next((n + 1 for n, after in follows if after is None or after - n > count), 0)
 
 
 def _positions(known: Partitioning, names: Sequence[str]) -> list[int]:
-    spelled = [partition.name.casefold() for partition in known.partitions]
-    missing = next((name for name in names if name.casefold() not in spelled), None)
+    place = {folded(partition.name): i for i, partition in enumerate(known.partitions)}
+    missing = next((name for name in names if folded(name) not in place), None)
     if missing is not None:
         raise Contradiction(f"PARTITION {missing}: there is no such partition")
-    return sorted(spelled.index(name.casefold()) for name in names)
+    return sorted(place[folded(name)] for name in names)
 
 
 def _without(known: Partitioning, names: Sequence[str]) -> Partitioning:
-    gone = _positions(known, names)
+    gone = frozenset(_positions(known, names))
     return known.with_partitions(p for i, p in enumerate(known.partitions) if i not in gone)
 
 
 def _drop(known: Partitioning, clause: DropPartitions) -> Partitioning:
-    spelled = {partition.name.casefold() for partition in known.partitions}
-    names = [n for n in clause.names if not clause.if_exists or n.casefold() in spelled]
+    spelled = {folded(partition.name) for partition in known.partitions}
+    names = [n for n in clause.names if not clause.if_exists or folded(n) in spelled]
     return _without(known, names)
 
 
@@ -98,7 +103,8 @@ def _reorganize(known: Partitioning, clause: ReorganizePartitions) -> Partitioni
     if not clause.partitions:
         return known
     at = _positions(known, clause.names)
-    kept = [p for i, p in enumerate(known.partitions) if i not in at]
+    moved = frozenset(at)
+    kept = [p for i, p in enumerate(known.partitions) if i not in moved]
     return known.with_partitions((*kept[: at[0]], *clause.partitions, *kept[at[0] :]))
 
 

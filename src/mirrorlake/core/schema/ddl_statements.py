@@ -410,11 +410,19 @@ class RefusedStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class RoutineCall:
+    """A statement whose routines changed rows of tables that it does not name."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NoEffect:
     """Nothing about tables or rows changes."""
 
 
 Statement = (
     CreateTable | AlterTable | DropTables | RenameTables | TruncateTable | CreateSequence
-    | CreateDatabase | AlterDatabase | DropDatabase | CreateTrigger | DropTrigger | RefusedStatement | NoEffect
+    | CreateDatabase | AlterDatabase | DropDatabase | CreateTrigger | DropTrigger | RefusedStatement | RoutineCall
+    | NoEffect
 )  # fmt: skip

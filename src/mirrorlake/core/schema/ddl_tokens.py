@@ -7,10 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, Token, tokenize
+from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
 
 T = TypeVar("T")
 
+MAX_TOKENS = 1_000_000
+"""Of one statement, as far as it is read. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
+_MOST_DIGITS = 20
+"""Of a number in DDL, leading zeros aside: those of 2**64."""
 _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
 """The servers' names are utf8mb3: they make a question mark of such a character."""
 
@@ -33,33 +37,35 @@ class Tokens:
 
     def __init__(self, statement: str, *, database: str, sql_mode: int, flavor: str, server_version: int):
         self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
-        self._ahead: list[Token] = []
-        self._taken: list[Token] = []
-        self.database, self.sql_mode, self.flavor, self.server_version = database, sql_mode, flavor, server_version
+        self._read: list[Token] = []
+        self._at = 0
+        self.statement, self.database = statement, database
+        self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
         self.tables: list[TableName] = []
 
     def peek(self, distance: int = 0) -> Token:
-        while len(self._ahead) <= distance:
-            if self._ahead and self._ahead[-1].kind is Kind.END:
-                return self._ahead[-1]
-            self._ahead.append(next(self._stream))
-        return self._ahead[distance]
+        read, wanted = self._read, self._at + distance
+        while len(read) <= wanted:
+            if read and read[-1].kind is Kind.END:
+                return read[-1]
+            if len(read) == MAX_TOKENS:
+                raise LexError(f"it has more than {MAX_TOKENS} words and signs")
+            read.append(next(self._stream))
+        return read[wanted]
 
     def next(self) -> Token:
         token = self.peek()
-        if token.kind is not Kind.END:
-            self._ahead.pop(0)
-            self._taken.append(token)
+        self._at += token.kind is not Kind.END
         return token
 
     @property
     def mark(self) -> int:
         """This place, for ``text_since``."""
-        return len(self._taken)
+        return self._at
 
     def text_since(self, mark: int) -> str:
         """What was read since ``mark`` as SQL that means the same in the default sql_mode, without comments."""
-        taken = self._taken[mark:]
+        taken = self._read[mark : self._at]
         pairs = zip([*taken[:1], *taken], taken, strict=False)
         return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
 
@@ -135,9 +141,11 @@ class Tokens:
         return self.next().text
 
     def number(self) -> int:
-        if self.peek().kind is not Kind.NUMBER or not self.peek().text.isdigit():
+        digits = self.peek().text.lstrip("0") or "0"
+        if self.peek().kind is not Kind.NUMBER or not self.peek().text.isdecimal() or len(digits) > _MOST_DIGITS:
             raise self.unexpected()
-        return int(self.next().text)
+        self.next()
+        return int(digits)
 
     def parenthesised(self) -> str:
         """The SQL text between an opening parenthesis and its partner."""

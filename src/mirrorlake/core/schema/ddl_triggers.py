@@ -12,6 +12,7 @@ from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_statements import CreateTrigger, DropTrigger, NoEffect
 from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import TableSchema, UpdateTrigger
 
 _MOST_DEFINER_TOKENS = 6  # DEFINER = user @ host TRIGGER
@@ -52,7 +53,7 @@ def _columns_of_new_row(tokens: Tokens) -> tuple[str, ...] | None:
     try:
         while tokens.peek().kind is not Kind.END:
             if tokens.next().is_word("NEW") and tokens.accept("."):
-                found.add(tokens.name().casefold())
+                found.add(folded(tokens.name()))
     except LexError:
         return None
     return tuple(sorted(found))

@@ -39,6 +39,7 @@ _SYNONYMS = {
 _ORACLE_SYNONYMS = {"varchar2": "varchar", "raw": "varbinary", "clob": "longtext", "date": "datetime"}
 _SCHEMA_MODES = {"oracle_schema": _ORACLE, "maxdb_schema": _MAXDB}
 _NATIONAL = "utf8mb3"
+_MOST_FRACTION_DIGITS = 6
 _CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": BINARY}
 _LONG = {"varchar": "mediumtext", "char": "mediumtext", "character": "mediumtext", "varbinary": "mediumblob"}
 
@@ -175,6 +176,8 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
     if name == "bit":
         return ColumnType(name, length=(numbers or (1,))[0] or 1)
     if name in TEMPORALS_WITH_FRACTION:
+        if max(numbers, default=0) > _MOST_FRACTION_DIGITS:
+            raise ParseError(f"{name} with more than {_MOST_FRACTION_DIGITS} digits")
         return ColumnType(name, fraction_digits=(numbers or (0,))[0])
     if name in ("binary", "varbinary"):
         return _sized(name, numbers, None)

@@ -136,6 +136,10 @@ class Definitions:
         """Tables of a database that are known to exist, refused ones included."""
         return [name for (home, name), known in self._tables.items() if home == database and known is not ABSENT]
 
+    def followed(self) -> list[tuple[str, str]]:
+        """Names of the tables that are known and not refused."""
+        return [name for name, known in self._tables.items() if isinstance(known, TableSchema)]
+
     def children(self) -> list[TableSchema]:
         """Of the tables that are followed, those with a foreign key that changes their rows."""
         return list(self._children.values())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+
+from mirrorlake.core.schema.name_case import folded
 
 PRIMARY, UNIQUE, PLAIN, FULLTEXT, SPATIAL, VECTOR = "primary", "unique", "plain", "fulltext", "spatial", "vector"
 PRIMARY_NAME = "PRIMARY"
@@ -13,6 +16,8 @@ ROW_CHANGING_ACTIONS = frozenset((CASCADE, SET_NULL))
 """No engine carries out SET DEFAULT."""
 NOT_FOLLOWED = "foreign-key-cascade"
 """Code of a refusal: what a foreign key does to the table's rows does not follow from the log."""
+
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,8 @@ def settle_foreign_keys(keys: Iterable[ForeignKey], database: str, table: str) -
     """Of a table, as InnoDB keeps them: the parent is in the same database where no other is named, and a key without
     a name gets the table's, and a number above all others."""
     keys = tuple(replace(key, parent_database=key.parent_database or database) for key in keys)
-    made_up = f"{table}_ibfk_".casefold()
-    known = ((key.name or "").casefold() for key in keys)
+    made_up = folded(f"{table}_ibfk_")
+    known = (folded(key.name or "") for key in keys)
     numbers = [int(name.removeprefix(made_up)) for name in known if _is_numbered(name, made_up)]
     count = itertools.count(max(numbers, default=0) + 1)
     return tuple(key if key.name else replace(key, name=f"{table}_ibfk_{next(count)}") for key in keys)
@@ -93,14 +98,14 @@ def foreign_keys_of_renamed(keys: Iterable[ForeignKey], old: str, new: str) -> t
     made_up = f"{old}_ibfk_"
     return tuple(
         replace(key, name=f"{new}_ibfk_{key.name[len(made_up) :]}")
-        if key.name and _is_numbered(key.name.casefold(), made_up.casefold())
+        if key.name and _is_numbered(folded(key.name), folded(made_up))
         else key
         for key in keys
     )
 
 
 def _is_numbered(name: str, made_up: str) -> bool:
-    return name.startswith(made_up) and name.removeprefix(made_up).isdecimal()
+    return name.startswith(made_up) and _DIGITS.fullmatch(name, len(made_up)) is not None
 
 
 def identity_key(keys: Iterable[Key], never_null: Collection[str]) -> Key | None:
@@ -112,7 +117,7 @@ def identity_key(keys: Iterable[Key], never_null: Collection[str]) -> Key | None
 
 
 def _can_be_promoted(key: Key, never_null: Collection[str]) -> bool:
-    return key.kind == UNIQUE and key.is_whole and all(name.casefold() in never_null for name in key.columns)
+    return key.kind == UNIQUE and key.is_whole and all(folded(name) in never_null for name in key.columns)
 
 
 def server_order(keys: Iterable[Key], never_null: Collection[str]) -> tuple[Key, ...]:
@@ -122,7 +127,7 @@ def server_order(keys: Iterable[Key], never_null: Collection[str]) -> tuple[Key,
         if key.kind == PRIMARY:
             return 0
         if key.kind == UNIQUE:
-            is_nullable = any(name.casefold() not in never_null for name in key.columns)
+            is_nullable = any(folded(name) not in never_null for name in key.columns)
             return 3 if is_nullable else 1 if key.is_whole else 2
         return 5 if key.kind == FULLTEXT else 4
 
@@ -136,10 +141,8 @@ def named(key: Key, known: Iterable[Key], columns: Iterable[str]) -> Key:
     if key.name:
         return key
     first = key.parts[0].column if key.parts else None
-    spelled = next((name for name in columns if first and name.casefold() == first.casefold()), first)
+    spelled = next((name for name in columns if first and folded(name) == folded(first)), first)
     base = spelled or "functional_index"
-    taken = {other.name.casefold() for other in known} | {PRIMARY_NAME.casefold()}
+    taken = {folded(other.name) for other in known} | {folded(PRIMARY_NAME)}
     numbered = (f"{base}_{n}" for n in range(2, len(taken) + 3))
-    return replace(
-        key, name=base if base.casefold() not in taken else next(n for n in numbered if n.casefold() not in taken)
-    )
+    return replace(key, name=base if folded(base) not in taken else next(n for n in numbered if folded(n) not in taken))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from mirrorlake.core.schema.charsets import max_bytes
 from mirrorlake.core.schema.ddl_tokens import ParseError
 from mirrorlake.core.schema.keys import UNIQUE, Key, KeyPart, named
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import BLOBS, TEXTS
 
@@ -20,7 +21,7 @@ _WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", "geometry", 
 
 def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:
     """Raises ParseError for a key on a column that the table does not have."""
-    columns = {column.name.casefold(): column for column in schema.columns}
+    columns = {folded(column.name): column for column in schema.columns}
     spelled = [_spell(_with_period(key, schema.periods), columns) for key in schema.keys]
     settled: list[Key] = []
     for key in (key for key in spelled if not (key.is_generated and _is_needless(key, spelled))):
@@ -31,9 +32,9 @@ def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:
 
 def _with_period(key: Key, periods: Iterable[Period]) -> Key:
     """WITHOUT OVERLAPS: the period's end and start are parts of the key."""
-    period = next((p for p in periods if key.period and p.name.casefold() == key.period.casefold()), None)
-    known = {name.casefold() for name in key.columns}
-    if period is None or period.end.casefold() in known:
+    period = next((p for p in periods if key.period and folded(p.name) == folded(key.period)), None)
+    known = {folded(name) for name in key.columns}
+    if period is None or folded(period.end) in known:
         return key
     return replace(key, parts=(*key.parts, KeyPart(period.end), KeyPart(period.start)))
 
@@ -45,7 +46,7 @@ def _spell(key: Key, columns: dict[str, Column]) -> Key:
 def _spell_part(part: KeyPart, columns: dict[str, Column]) -> KeyPart:
     if part.column is None:
         return part
-    column = columns.get(part.column.casefold())
+    column = columns.get(folded(part.column))
     if column is None:
         raise ParseError("a key names a column that the table does not have")
     length = part.length if column.type.name in _WITH_PREFIX else None
@@ -56,9 +57,9 @@ def _spell_part(part: KeyPart, columns: dict[str, Column]) -> KeyPart:
 
 def _is_needless(generated: Key, keys: Iterable[Key]) -> bool:
     """A key made for a foreign key goes when a written one begins with its columns."""
-    wanted = [name.casefold() for name in generated.columns]
+    wanted = [folded(name) for name in generated.columns]
     for key in keys:
-        begin = [(part.column or "").casefold() for part in key.parts[: len(wanted)]]
+        begin = [folded(part.column or "") for part in key.parts[: len(wanted)]]
         if key is not generated and not key.is_generated and begin == wanted:
             return True
     return False
@@ -71,7 +72,7 @@ def _is_hash(key: Key, columns: dict[str, Column], engine: str | None) -> bool:
     if key.uses_hash:
         return True
     longest = _LONGEST_KEY_BYTES.get(engine or "innodb", _LONGEST_INNODB_KEY_BYTES)
-    parts = [(columns[part.column.casefold()], part.length) for part in key.parts if part.column is not None]
+    parts = [(columns[folded(part.column)], part.length) for part in key.parts if part.column is not None]
     has_whole_text = any(column.type.name in (*TEXTS, *BLOBS) and length is None for column, length in parts)
     return has_whole_text or sum(_bytes(column, length) for column, length in parts) > longest
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.keys import NOT_FOLLOWED, ForeignKey
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import From, Keep
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -50,7 +51,7 @@ class _Renames:
             if source != name:
                 renames.tables[source] = name
             kept = (step for step in change.steps if isinstance(step, Keep))
-            renamed = {step.old.name.casefold(): step.name for step in kept if step.old.name != step.name}
+            renamed = {folded(step.old.name): step.name for step in kept if step.old.name != step.name}
             if renamed:
                 renames.columns[source] = renamed
         return renames
@@ -69,7 +70,7 @@ class _Renames:
     def _key(self, key: ForeignKey) -> ForeignKey:
         database, table = self.tables.get(key.parent, key.parent)
         renamed = self.columns.get(key.parent, {})
-        columns = tuple(renamed.get(name.casefold(), name) for name in key.parent_columns)
+        columns = tuple(renamed.get(folded(name), name) for name in key.parent_columns)
         return replace(key, parent_database=database, parent_table=table, parent_columns=columns)
 
 

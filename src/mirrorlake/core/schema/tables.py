@@ -9,6 +9,7 @@ from functools import cached_property
 
 from mirrorlake.core.schema.charsets import SUPPORTED
 from mirrorlake.core.schema.keys import ForeignKey, Key
+from mirrorlake.core.schema.name_case import folded, folded_by_spark
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.plain import from_plain, to_plain
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
@@ -129,12 +130,12 @@ class TableSchema:
 
     def position(self, column: str) -> int | None:
         """Index of a column by name, as the servers compare names: without regard to case."""
-        wanted = column.casefold()
-        return next((i for i, known in enumerate(self.columns) if known.name.casefold() == wanted), None)
+        wanted = folded(column)
+        return next((i for i, known in enumerate(self.columns) if folded(known.name) == wanted), None)
 
     def trigger_may_set(self, column: str) -> bool:
         """Whether a BEFORE UPDATE trigger may give the column another value than the statement."""
-        wanted = column.casefold()
+        wanted = folded(column)
         return any(trigger.columns is None or wanted in trigger.columns for trigger in self.update_triggers)
 
     def to_json(self) -> str:
@@ -173,9 +174,24 @@ def why_not_mirrored(schema: TableSchema) -> tuple[str, str] | None:
         refusal = _why_column_not_mirrored(column)
         if refusal:
             return refusal
+    alike = _taken_for_one(schema.columns)
+    if alike:
+        return (
+            "column-name",
+            f"columns {alike[0]} and {alike[1]} have one name for Spark, which compares otherwise",
+        )
     hashed = next((key.name for key in schema.keys if key.is_hash), None)
     if hashed:
         return "ddl-unsupported", f"the UNIQUE key {hashed} is kept as a hash, in a column that only the log shows"
+    return None
+
+
+def _taken_for_one(columns: tuple[Column, ...]) -> tuple[str, str] | None:
+    seen: dict[str, str] = {}
+    for column in columns:
+        first = seen.setdefault(folded_by_spark(column.name), column.name)
+        if first != column.name:
+            return first, column.name
     return None
 
 
@@ -183,7 +199,7 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
     kind = column.type
     if column.row_period and kind.name != "timestamp":
         return "ddl-unsupported", f"column {column.name} is a period of transactions, whose changes are not logged"
-    if column.name.lower() == RESERVED_COLUMN:
+    if folded_by_spark(column.name) == RESERVED_COLUMN:
         return "column-name", f"column {column.name} is a reserved name"
     if kind.name not in MIRRORED:
         return "column-type", f"column {column.name} has type {kind.sql()}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mirrorlake.core.schema.keys import Key, KeyPart
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 
@@ -60,17 +61,16 @@ def _is_implicit(column: Column) -> bool:
 
 
 def _with_part(key: Key, column: str) -> Key:
-    if not key.is_unique or any(name.casefold() == column.casefold() for name in key.columns):
+    if not key.is_unique or any(folded(name) == folded(column) for name in key.columns):
         return key
     return replace(key, parts=(*key.parts, KeyPart(column)))
 
 
 def drop_row_periods(schema: TableSchema) -> TableSchema:
     """DROP SYSTEM VERSIONING: what is versioned implicitly goes; columns that the user named too."""
-    gone = {column.name.casefold() for column in schema.columns if column.row_period}
+    gone = {folded(column.name) for column in schema.columns if column.row_period}
     keys = (
-        replace(key, parts=tuple(p for p in key.parts if (p.column or "").casefold() not in gone))
-        for key in schema.keys
+        replace(key, parts=tuple(p for p in key.parts if folded(p.column or "") not in gone)) for key in schema.keys
     )
     return replace(
         schema,
@@ -115,4 +115,4 @@ def as_mirrored(seen: TableSchema, mirrored: TableSchema) -> TableSchema:
 
 
 def _without(key: tuple[str, ...], column: str) -> tuple[str, ...]:
-    return tuple(name for name in key if name.casefold() != column.casefold())
+    return tuple(name for name in key if folded(name) != folded(column))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import STRINGS
@@ -69,7 +70,7 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
 
 
 def _label(text: str, labels: tuple[str, ...]) -> Sql | None:
-    exact = [label for label in labels if label == text] or [lb for lb in labels if lb.casefold() == text.casefold()]
+    exact = [label for label in labels if label == text] or [lb for lb in labels if folded(lb) == folded(text)]
     return literal(exact[0]) if len(exact) == 1 else None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL, ForeignKey
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
@@ -151,11 +152,11 @@ def _why_unclear(
     temporal = frozenset() if child.schema.as_text or parent.schema.as_text else _TEMPORAL
     if not all(column.type.name in _COMPARED_BY_VALUE | temporal | _TEXTS for column in columns):
         return _UNCOMPARED
-    mine = {column.name.casefold() for column in columns}
-    others = {name.casefold() for other in keys if other is not key for name in other.columns}
+    mine = {folded(column.name) for column in columns}
+    others = {folded(name) for other in keys if other is not key for name in other.columns}
     if not mine.isdisjoint(others):
         return "another foreign key has columns of it"
-    own_key = {name.casefold() for name in child.schema.primary_key}
+    own_key = {folded(name) for name in child.schema.primary_key}
     return "it changes the table's key" if SET_NULL in (key.on_delete, key.on_update) and mine & own_key else None
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import quote
@@ -70,7 +71,7 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
     """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
     the table."""
     changed = {
-        name.casefold()
+        folded(name)
         for after, step in zip(new.columns, columns, strict=bool(columns))
         for name in _changed_names(after, step, mode)
     }
@@ -81,7 +82,7 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
 
 
 def _names(expression: str, column: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression.casefold()) is not None
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", folded(expression)) is not None
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
@@ -143,8 +144,8 @@ def _clauses(before: list[str], places: list[_Place]) -> list[str]:
 
 def _renames(names: dict[str, str], present: list[str]) -> list[str]:
     """Old name -> new name. By way of a name of its own where the new one is still taken, as in a swap."""
-    taken = {name.casefold() for name in present}
-    detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if new.casefold() in taken}
+    taken = {folded(name) for name in present}
+    detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if folded(new) in taken}
     first = [_rename(old, detours.get(old, new)) for old, new in names.items()]
     return first + [_rename(detour, names[old]) for old, detour in detours.items()]
 

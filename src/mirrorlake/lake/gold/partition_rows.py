@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
@@ -48,8 +49,8 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     """names: of partitions; none for all. Raises NotDerivable."""
     if not names:
         return PartitionRows(None)
-    known = [partition.name.casefold() for partition in partitioning.partitions]
-    wanted = [known.index(name.casefold()) if name.casefold() in known else None for name in names]
+    known = [folded(partition.name) for partition in partitioning.partitions]
+    wanted = [known.index(folded(name)) if folded(name) in known else None for name in names]
     test = _METHODS.get(partitioning.method)
     if partitioning.has_misplaced_rows:
         raise NotDerivable("which rows are in a partition whose columns an ALTER TABLE has moved or given new names")
@@ -173,9 +174,9 @@ def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
 def _hashed(name: str, period: Period | None, row_end: int | None, schema: TableSchema) -> tuple[int, str]:
     """(place in the table, stored bytes). The end of a period is the same in all rows in force; where it is hidden it
     is the last column, unless the user gave it a place."""
-    if period is not None and name.casefold() == period.end.casefold():
+    if period is not None and folded(name) == folded(period.end):
         place = schema.position(name)
-        if row_end is None or place is None and name.casefold() != "row_end":
+        if row_end is None or place is None and folded(name) != "row_end":
             raise NotDerivable("which rows are in a partition by KEY of a key that has the end of a period")
         return len(schema.columns) if place is None else place, moment_bytes(row_end, 999999)
     column = _column(name, schema)
