@@ -220,6 +220,7 @@ def sql(
 ) -> None:  # fmt: skip
     """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
     options = _options(ctx)
+    from mirrorlake.core.sql_text import users_sql
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.output import write_rows
     from mirrorlake.jobs.sql import run_sql
@@ -229,7 +230,7 @@ def sql(
     point = find(opened, at) if at else None
     if point:
         print(f"at {point.name}, committed {point.commit_ts}", file=sys.stderr)
-    write_rows(run_sql(opened, statement, point), form.value, sys.stdout)
+    write_rows(run_sql(opened, users_sql(statement), point), form.value, sys.stdout)
 
 
 @app.command()

@@ -58,7 +58,9 @@ def rows(after, last, word="a"):
 
 def append(spark, table, expected, last, word="a"):
     after = expected.lsn if expected else 0
-    return append_from(spark, table, rows(after, last, word), expected=expected, new_lsn=last, payload=PAYLOAD)
+    return append_from(
+        spark, table, spark.sql(rows(after, last, word)), expected=expected, new_lsn=last, payload=PAYLOAD
+    )
 
 
 def contents(spark, table):
@@ -133,7 +135,7 @@ def test_each_append_goes_on_where_the_one_before_ended(spark, table):
 
 def test_an_append_without_rows_moves_progress(spark, table):
     first = append(spark, table, None, 10)
-    append_from(spark, table, rows(10, 10), expected=first, new_lsn=99, payload=PAYLOAD)
+    append_from(spark, table, spark.sql(rows(10, 10)), expected=first, new_lsn=99, payload=PAYLOAD)
     assert read_progress(spark, table).lsn == 99
 
 
@@ -144,7 +146,7 @@ def test_of_two_writers_in_flight_one_wins_and_the_other_writes_nothing(spark, t
 
     def write():
         staged = blocked(slow, rows(3, last, "slow"), tmp_path)
-        return append_from(slow, table, staged, expected=start, new_lsn=last, payload=PAYLOAD)
+        return append_from(slow, table, slow.sql(staged), expected=start, new_lsn=last, payload=PAYLOAD)
 
     with InFlight(tmp_path, write) as loser:
         quick = append(private_session(spark), table, start, 20, "quick")
@@ -170,7 +172,7 @@ def test_a_stale_writer_fails_loudly_and_writes_nothing(spark, table, last, expe
 def test_a_first_writer_for_another_source_collides_too(spark, table):
     append(spark, table, None, 10)
     with pytest.raises(RefusedError) as refused:
-        append_from(spark, table, rows(0, 5), expected=None, new_lsn=5, payload={"source": "mysql:2"})
+        append_from(spark, table, spark.sql(rows(0, 5)), expected=None, new_lsn=5, payload={"source": "mysql:2"})
     assert refused.value.code == "lake-writer"
 
 
@@ -203,7 +205,7 @@ def test_a_commit_that_maintenance_overtakes_is_still_recognised(spark, table, t
 
     def write():
         staged = blocked(slow, rows(20, 30), tmp_path)
-        return append_from(slow, table, staged, expected=second, new_lsn=30, payload=PAYLOAD)
+        return append_from(slow, table, slow.sql(staged), expected=second, new_lsn=30, payload=PAYLOAD)
 
     with InFlight(tmp_path, write) as writer:
         spark.sql(f"OPTIMIZE {table}")
@@ -234,7 +236,7 @@ def test_a_failing_append_leaves_progress_and_propagates(spark, table):
     first = append(spark, table, None, 10)
     with pytest.raises(Exception, match="no luck"):
         failing = "SELECT CAST(raise_error('no luck') AS BIGINT) AS lsn, 'a' AS word"
-        append_from(spark, table, failing, expected=first, new_lsn=20, payload=PAYLOAD)
+        append_from(spark, table, spark.sql(failing), expected=first, new_lsn=20, payload=PAYLOAD)
     assert read_progress(spark, table) == first
     assert len(contents(spark, table)) == 10
 

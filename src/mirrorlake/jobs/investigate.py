@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.sql_text import users_sql
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.status import read_status
@@ -60,7 +61,7 @@ def _lag(lake: Lake, options: Options) -> pd.DataFrame:
 
 
 def _mirror_row(lake: Lake, table: str, key: str) -> pd.DataFrame:
-    condition = key or "true"
+    condition = users_sql(key or "true")
     for entry in TableRegister.read(lake):
         if entry.mirror_id and entry.state == STREAMING and table in ("", ".".join(entry.name)):
             mirror = lake.names.mirror(entry.mirror_id)

@@ -50,7 +50,7 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
-    tables = {name: getattr(names, name) for name in SYSTEM_TABLES}
+    tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
     outcomes = {} if options.bronze_days is None else _let_go(lake, options.bronze_days)
     outcomes |= {

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantType
 
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.failures import first_line
 from mirrorlake.lake.delta.lake import Lake
@@ -39,7 +39,7 @@ _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
 Name = tuple[str, ...]
 
 
-def run_sql(lake: Lake, statement: str, at: Syncpoint | None = None) -> pa.Table:
+def run_sql(lake: Lake, statement: Sql, at: Syncpoint | None = None) -> pa.Table:
     """One statement: see ``Catalog.query``."""
     with Catalog(lake, at) as catalog:
         return catalog.query(statement)
@@ -57,8 +57,8 @@ class Catalog:
         register = TableRegister.read(lake, up_to=at.lsn if at else None)
         self._entries = [entry for entry in register if entry.state in (STREAMING, REFUSED)]
         self._listed = [e for e in self._entries if e.state == STREAMING and not register.is_shadow(e)]
-        self._added: list[str] = []
-        self._databases: list[str] = []
+        self._added: list[Sql] = []
+        self._databases: list[Sql] = []
         if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
             self._spark.conf.set("spark.sql.caseSensitive", "true")
 
@@ -71,7 +71,7 @@ class Catalog:
         for database in self._databases:
             self._spark.sql(f"DROP DATABASE IF EXISTS {database}").collect()
 
-    def query(self, statement: str) -> pa.Table:
+    def query(self, statement: Sql) -> pa.Table:
         """The rows of one statement that only reads; VARIANT as JSON text, columns of one name told apart by a number.
 
         Raises UsageError ``sql`` with Spark's own message; RefusedError with a table's code when the statement names a
@@ -91,7 +91,7 @@ class Catalog:
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
 
-    def _resolve(self, statement: str) -> DataFrame:
+    def _resolve(self, statement: Sql) -> DataFrame:
         """Analyse a statement, registering the names that it asks for."""
         asked: set[Name] = set()
         while True:
@@ -112,7 +112,7 @@ class Catalog:
     def _add(self, name: Name) -> bool:
         """Register what a name stands for; False when nothing does. Raises RefusedError for a refused table."""
         if len(name) == 1 and name[0].casefold() in SYSTEM_TABLES:
-            self._view(name[0], getattr(self._lake.names, name[0].casefold()))
+            self._view(name[0], self._lake.names.system_table(name[0].casefold()))
             return True
         entry = self._find(name)
         if entry is None:
@@ -149,7 +149,7 @@ class Catalog:
     def _is_cataloged(self, entry: TableEntry) -> bool:
         return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
 
-    def _mirror(self, entry: TableEntry) -> str:
+    def _mirror(self, entry: TableEntry) -> Sql:
         """Raises UsageError ``syncpoint`` for a mirror that others had changed."""
         mirror = self._lake.names.mirror(entry.mirror_id)
         if self._at is None:
@@ -158,7 +158,7 @@ class Catalog:
             raise UsageError("syncpoint", f"{self._at.name} has no version of this table", table=".".join(entry.name))
         return f"{mirror} VERSION AS OF {self._versions[entry.mirror_id]}"
 
-    def _view(self, name: str, table: str) -> None:
+    def _view(self, name: str, table: Sql) -> None:
         self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS SELECT * FROM {table}").collect()
 
     def _table(self, entry: TableEntry) -> None:
@@ -174,7 +174,7 @@ class Catalog:
         self._added.append(table)
 
 
-def _first_word(statement: str) -> str:
+def _first_word(statement: Sql) -> str:
     rest = statement
     while comment := _COMMENT.match(rest):
         rest = rest[comment.end() :]

@@ -11,6 +11,7 @@ from typing import Any
 from mirrorlake.config import Options
 from mirrorlake.core.gtid import parse_gtid_state
 from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.log_extent import LogExtent
 from mirrorlake.jobs.open import open_source
@@ -126,7 +127,7 @@ def read_status(lake: Lake, options: Options) -> Status:
     )  # fmt: skip
 
 
-def _look(lake: Lake, reached: dict[str, int]) -> dict[str, Any]:
+def _look(lake: Lake, reached: dict[Sql, int]) -> dict[str, Any]:
     """For each hop its last event's time and place, and the bytes of log behind it, in one pass over bronze's end."""
     columns = ["min(event_ts) FILTER (WHERE " + NO_TIME + ") AS first_at"]
     for hop, lsn in reached.items():

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.output import plain, show_table
 from mirrorlake.lake.delta.lake import Lake
@@ -63,21 +63,21 @@ class _KeyPart:
     """A column of a mirror's key, and the value that is looked for: a text, and what Spark makes of it."""
 
     name: str
-    kind: str
+    kind: Sql
     text: str
 
     @property
-    def value(self) -> str:
+    def value(self) -> Sql:
         """NULL for a text that is no value of the column's type."""
         if self.kind == "binary":
             return f"try_to_binary({literal(self.text.removeprefix('0x'))}, 'hex')"
         return f"try_cast({literal(self.text)} AS {self.kind})"
 
     @property
-    def in_mirror(self) -> str:
+    def in_mirror(self) -> Sql:
         return f"{quote(self.name)} = {self.value}"
 
-    def in_image(self, fields: str) -> str:
+    def in_image(self, fields: Sql) -> Sql:
         """fields: a row image as a map."""
         return f"try_cast(element_at({fields}, {literal(self.name)}) AS {self.kind}) = {self.value}"
 
@@ -113,7 +113,7 @@ def written_by(lake: Lake, lsn: int) -> Transaction | None:
     return _transaction_where(lake, f"lsn = {lsn} AND {_ROW_CHANGES}")
 
 
-def _transaction_where(lake: Lake, condition: str) -> Transaction | None:
+def _transaction_where(lake: Lake, condition: Sql) -> Transaction | None:
     silver = lake.names.silver_changes
     newest = lake.spark.sql(f"SELECT max(tx_lsn) AS tx_lsn FROM {silver} WHERE {condition}").collect()
     return None if newest[0].tx_lsn is None else _transaction(lake, newest[0].tx_lsn)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
-from mirrorlake.core.sql_text import quote, server_literal
+from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake, server_login
@@ -149,8 +148,12 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     text = row_text(schema.columns, as_text=schema.as_text)
     key = row_text(of_key, as_text=schema.as_text) if of_key else text
     mirror_version = f"{lake.names.mirror(entry.mirror_id)} VERSION AS OF {version}"
-    source = _Side(read.rows, quote(*entry.name), attrgetter("source"), "UNSIGNED")
-    mirror = _Side(lambda sql: lake.spark.sql(sql).collect(), mirror_version, attrgetter("mirror"), "DECIMAL(38,0)")
+
+    def ask_mirror(sql: Sql) -> Sequence[tuple]:
+        return lake.spark.sql(sql).collect()
+
+    source = _Side(read.rows, quote(*entry.name), _for_source, "UNSIGNED")
+    mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
     rows, mirror_rows = (sum(n for n, _ in sums.values()) for sums in (theirs, ours))
@@ -163,14 +166,22 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows, tuple(keys[:n_keys]))
 
 
+def _for_source(spelled: Spelled) -> Sql:
+    return spelled.source
+
+
+def _for_mirror(spelled: Spelled) -> Sql:
+    return spelled.mirror
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """table: in SQL, as ``ask`` takes it. spelled: this side's expression. number: the SQL type of a hash."""
 
-    ask: Callable[[str], Iterable[tuple]]
-    table: str
-    spelled: Callable[[Spelled], str]
-    number: str
+    ask: Callable[[Sql], Iterable[tuple]]
+    table: Sql
+    spelled: Callable[[Spelled], Sql]
+    number: Sql
 
     def sums(self, key: Spelled, text: Spelled) -> dict[str, tuple[int, int]]:
         """Part of the keys -> how many rows, and the sum of their hashes."""

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pymysql
 
-from mirrorlake.core.sql_text import server_literal
+from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 
 TLS_MODES = ("auto", "off", "required", "verify")
@@ -98,7 +98,7 @@ class ServerConnection:
         self._used_s = time.monotonic()
         return self._session
 
-    def query(self, sql: str) -> list[tuple]:
+    def query(self, sql: Sql) -> list[tuple]:
         session = self.session
         with server_errors(self.login):
             try:
@@ -130,7 +130,7 @@ class ServerConnection:
         return tuple(map(int, found.groups())) if found else (0, 0, 0)
 
     @cached_property
-    def log_status_sql(self) -> str:
+    def log_status_sql(self) -> Sql:
         """The statement that tells where the log ends: file, offset, and on MySQL as the fifth column the GTIDs."""
         is_new = self.flavor == "mysql" and self.version_numbers >= (8, 2, 0)
         return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"

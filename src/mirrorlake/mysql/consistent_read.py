@@ -8,7 +8,7 @@ import pyarrow as pa
 import pymysql
 
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_error, server_errors
 from mirrorlake.mysql.result_set import ServerSaid, query_batches
@@ -83,11 +83,11 @@ class ConsistentRead:
             if holder:
                 holder.close()
 
-    def rows(self, sql: str, *values: str) -> list[tuple]:
+    def rows(self, sql: Sql, *values: str) -> list[tuple]:
         """values: for the %s in it. Raises TableChanged; what ``ServerConnection.query`` raises."""
         return _rows(self._session, self._login, sql, *values)
 
-    def batches(self, sql: str, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def batches(self, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The same, a column at a time. types: of the columns, text or bytes."""
         try:
             with server_errors(self._login):
@@ -110,7 +110,7 @@ class ConsistentRead:
         if self._session.open:
             self._session._force_close()
 
-    def _begin(self, status_sql: str) -> BinlogPosition:
+    def _begin(self, status_sql: Sql) -> BinlogPosition:
         for setting in _SETTINGS:
             self.rows(setting)
         if self._flavor == "mariadb":
@@ -128,7 +128,7 @@ class ConsistentRead:
         return BinlogPosition(log_file, int(offset))
 
 
-def _rows(session: pymysql.Connection, login: ServerLogin, sql: str, *values: str) -> list[tuple]:
+def _rows(session: pymysql.Connection, login: ServerLogin, sql: Sql, *values: str) -> list[tuple]:
     with server_errors(login):
         try:
             with session.cursor() as cursor:

@@ -23,7 +23,7 @@ from mirrorlake.core.binlog.framing import (
 from mirrorlake.core.constants import DUMP_SEND_ANNOTATE_ROWS, Command
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
-from mirrorlake.core.sql_text import server_literal
+from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin, server_error, server_errors
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
@@ -123,7 +123,7 @@ class DumpStream:
         return RetryableError("server-lost", f"{self._login}: {why}")
 
 
-def _session_settings(flavor: str, start: BinlogPosition | GtidSet) -> list[str]:
+def _session_settings(flavor: str, start: BinlogPosition | GtidSet) -> list[Sql]:
     """Both generations of names: a server looks only at the one it knows."""
     beat_ns = HEARTBEAT_S * 1_000_000_000
     settings = [

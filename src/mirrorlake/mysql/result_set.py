@@ -10,6 +10,7 @@ import pymysql
 
 from mirrorlake.core.binlog.framing import SLACK_BYTES
 from mirrorlake.core.constants import Command
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import InternalError, RetryableError
 from mirrorlake.mysql.connection import ServerLogin
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
@@ -25,7 +26,7 @@ class ServerSaid(Exception):
 
 
 def query_batches(
-    session: pymysql.Connection, login: ServerLogin, sql: str, types: pa.Schema
+    session: pymysql.Connection, login: ServerLogin, sql: Sql, types: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """types: of the columns, text or bytes. Batches of about ``BATCH_BYTES``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 
 _LIST = """
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
@@ -19,7 +19,7 @@ _PARENTS = """
 """
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 Name = tuple[str, str]
-Ask = Callable[[str], list[tuple]]
+Ask = Callable[[Sql], list[tuple]]
 """A statement -> its rows."""
 
 

@@ -49,7 +49,7 @@ def changes(table: str, inserts: int = 0, updates: int = 0, deletes: int = 0) ->
 def test_references_are_spelled_as_the_tables_are():
     found, orphans = references(register(*SHOP), TableRules())
     assert shown(found) == ["b.a -> a.id", "c.b -> b.id", "d.c -> c.id", "e.u -> a.u", "t.up -> t.id"]
-    assert not orphans and not any(reference.unclear for reference in found)
+    assert not orphans and not any(reference.doubt for reference in found)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_goes_on_alone_has_no_parent_but_itself():
 def test_what_does_not_follow_from_the_log(child, unclear):
     parent = "create table p (id int primary key, j int, x varchar(9) collate utf8mb4_danish_ci unique, f float unique)"
     found, _ = references(register(parent, f"create table n ({child})"), TableRules())
-    assert {reference.unclear for reference in found} == {unclear}
+    assert {reference.doubt for reference in found} == {unclear}
 
 
 @pytest.mark.parametrize(

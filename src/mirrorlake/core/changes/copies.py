@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import LSN
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_type, decode_images
 
 COPIES = "_copies"
 """How many copies of the row come; below 0: how many go."""
 
 
-def place(i: int) -> str:
+def place(i: int) -> Sql:
     """What column i of the table is called in a net effect: the source may call it anything, ``COPIES`` too."""
     return f"_{i}"
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import (
     Asked,
     arrow_types,
@@ -73,12 +74,12 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
-def alias(place: int) -> str:
+def alias(place: int) -> Sql:
     """What a column is called by its place, for a source may call its own as it likes."""
     return f"c{place}"
 
 
-def told_name(place: int) -> str:
+def told_name(place: int) -> Sql:
     """Whether the column is logged."""
     return f"told{place}"
 

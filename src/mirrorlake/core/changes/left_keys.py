@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, locate_fields, read_fields
 from mirrorlake.errors import RefusedError
 
@@ -25,12 +26,12 @@ LACKS_REFERENCED = "a row image of the parent lacks a column that is referenced"
 _PLACE = {"tx_lsn": pa.int64(), "ordinal": pa.int32(), "lsn": pa.int64()}
 
 
-def left_name(i: int) -> str:
+def left_name(i: int) -> Sql:
     """Of column i of the referenced key."""
     return f"left{i}"
 
 
-def new_name(i: int) -> str:
+def new_name(i: int) -> Sql:
     """Of the same column of the row that has moved; NULL: it is gone."""
     return f"new{i}"
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import MARKS
 from mirrorlake.core.memory import kernel
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError
 
@@ -30,7 +31,7 @@ _INSERT, _UPDATE, _DELETE = range(3)
 _UNTOUCHED, _GONE = -1, -2
 
 
-def base_column(i: int) -> str:
+def base_column(i: int) -> Sql:
     """Column i of the key under which the mirror has the row that a put goes on from; NULL when ``TOLD`` is."""
     return f"_base{i}"
 

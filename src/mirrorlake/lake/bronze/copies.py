@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.copied_cells import cell_types
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
@@ -30,7 +30,7 @@ def new_copy_id(schema: TableSchema, lsn: int) -> str:
     return f"{legible(schema.database, schema.table)}__{lsn:x}_{uuid.uuid4().hex[:8]}"
 
 
-def select_cells(schema: TableSchema) -> str:
+def select_cells(schema: TableSchema) -> Sql:
     """The query, in the server's SQL, whose result ``write_copy`` takes."""
     cells = (_AS_NUMBER.get(column.type.name, "{}").format(quote(column.name)) for column in schema.columns)
     return f"SELECT {', '.join(cells)} FROM {quote(schema.database, schema.table)}"
@@ -39,7 +39,7 @@ def select_cells(schema: TableSchema) -> str:
 def write_copy(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable[pa.RecordBatch], lsn: int) -> int:
     """How many rows there are."""
     copy, types = lake.names.copy(copy_id), cell_types(schema)
-    columns = ", ".join(f"{f.name} {'BINARY' if pa.types.is_binary(f.type) else 'STRING'}" for f in types)
+    columns = ", ".join(f"{quote(f.name)} {'BINARY' if pa.types.is_binary(f.type) else 'STRING'}" for f in types)
     create_table(lake.spark, copy, columns, {"delta.dataSkippingNumIndexedCols": "0"})
     stage = Stage(lake.names.staging(HOP), types)
     try:

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.session import is_connect
 
@@ -37,7 +38,7 @@ class HistoryEntry:
     userMetadata: str | None  # noqa: N815
 
 
-def log_folder(spark: SparkSession, table: str) -> Path | None:
+def log_folder(spark: SparkSession, table: Sql) -> Path | None:
     """Where the commits of the table are or would be, when this process can read them as files."""
     folder = local_folder(table)
     return folder / "_delta_log" if folder and _reads_local_files(spark) else None

@@ -6,10 +6,11 @@ import pyarrow as pa
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
 
 
-def cell_name(number: int) -> str:
+def cell_name(number: int) -> Sql:
     """Of the column that holds a source column, counted from 0."""
     return f"c{number}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.sql_text import literal
+from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.notes import newest_version
@@ -21,14 +21,14 @@ UNBORN_AFTER_S = 5.0
 """How long what lies in a log without a commit may still be another process's first commit on its way."""
 
 
-def create_table(spark: SparkSession, table: str, columns: str, properties: Mapping[str, str] | None = None) -> None:
+def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> None:
     """Where it is missing. Raises RefusedError ``lake-unborn``."""
     remove_unborn(table)
     spark.sql(create_table_statement(table, columns, properties))
     require_born(spark, table)
 
 
-def create_table_statement(table: str, columns: str, properties: Mapping[str, str] | None = None) -> str:
+def create_table_statement(table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> Sql:
     """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
     settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
     options = f" TBLPROPERTIES ({settings})" if settings else ""
@@ -40,7 +40,7 @@ def small_commits(*read_by: str) -> dict[str, str]:
     return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
 
 
-def remove_unborn(table: str) -> None:
+def remove_unborn(table: Sql) -> None:
     """Remove a log without a commit from a local folder.
 
     A table that another process is creating meanwhile is left alone: only what is old goes, and the folder only when
@@ -58,7 +58,7 @@ def remove_unborn(table: str) -> None:
         log.rmdir()
 
 
-def require_born(spark: SparkSession, table: str) -> None:
+def require_born(spark: SparkSession, table: Sql) -> None:
     """Behind a CREATE: wait for the first commit, which may be that of another process that creates the same table.
 
     Raises RefusedError ``lake-unborn`` when none comes.

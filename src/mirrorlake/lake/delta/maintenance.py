@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.sql_text import literal
+from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import CONFLICT
@@ -25,7 +25,7 @@ _SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for n
 _DAYS = re.compile(r"interval (\d+) days")
 
 
-def compact(spark: SparkSession, table: str, retention_days: int) -> str:
+def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
     """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
@@ -33,19 +33,19 @@ def compact(spark: SparkSession, table: str, retention_days: int) -> str:
     return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
 
 
-def compact_small_files(session: SparkSession, table: str, n_bytes: int) -> None:
+def compact_small_files(session: SparkSession, table: Sql, n_bytes: int) -> None:
     """Put files below so many bytes together, to at most twice as many. Not when another commit is quicker."""
     sizes = {_SMALLER_THAN: str(n_bytes), _UP_TO: str(2 * n_bytes)}
     with session_settings(session, sizes):
         _run_unless_busy(session, f"OPTIMIZE {table}")
 
 
-def delete_before(spark: SparkSession, table: str, lsn: int) -> str:
+def delete_before(spark: SparkSession, table: Sql, lsn: int) -> str:
     """Delete what comes before an lsn; REMOVED or BUSY, as above. VACUUM takes its files, when their time has come."""
     return REMOVED if _run_unless_busy(spark, f"DELETE FROM {table} WHERE lsn < {lsn}") else BUSY
 
 
-def _run_unless_busy(spark: SparkSession, *statements: str) -> bool:
+def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
     try:
         for statement in statements:
             spark.sql(statement).collect()
@@ -56,7 +56,7 @@ def _run_unless_busy(spark: SparkSession, *statements: str) -> bool:
     return True
 
 
-def keep_history(spark: SparkSession, table: str, days: int) -> None:
+def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
     """Have Delta keep commits, and the files of versions, for so many days at least, whoever runs VACUUM."""
     if not table_exists(spark, table):
         return
@@ -81,7 +81,7 @@ def remove_copy(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
     return _remove(spark, names, names.copy(copy_id), names.copy_path(copy_id))
 
 
-def _remove(spark: SparkSession, names: LakeNames, table: str, folder: str) -> str:
+def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> str:
     if not table_exists(spark, table):
         return UNCHANGED
     if names.is_unity:
@@ -103,7 +103,7 @@ def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
     return len(stale)
 
 
-def _has_new_commits(spark: SparkSession, table: str) -> bool:
+def _has_new_commits(spark: SparkSession, table: Sql) -> bool:
     """Of ours, since the last VACUUM. A mirror that somebody has dropped has none."""
     for entry in read_history(spark, table):
         if entry.operation == "VACUUM END":

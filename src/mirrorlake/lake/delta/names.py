@@ -45,14 +45,19 @@ class LakeNames:
         self.control_syncpoints = self._table("control", "syncpoints")
         self.control_answers = self._table("control", "answers")
 
-    def mirror(self, mirror_id: str) -> str:
+    def system_table(self, name: str) -> Sql:
+        """name: one of ``SYSTEM_TABLES``."""
+        layer, _, noun = name.partition("_")
+        return self._table(layer, noun)
+
+    def mirror(self, mirror_id: str) -> Sql:
         return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
 
     def mirror_path(self, mirror_id: str) -> str:
         """Where a person finds the mirror table: its folder, or its name in the catalog."""
         return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
 
-    def copy(self, copy_id: str) -> str:
+    def copy(self, copy_id: str) -> Sql:
         """A copy of a source table, as the server showed its rows."""
         return self._table("bronze", f"{_COPY}{copy_id}")
 
@@ -78,7 +83,7 @@ class LakeNames:
         """Of a lake in a folder: where one of its tables lies."""
         return f"{self.root}/{layer}/{noun}"
 
-    def _table(self, layer: str, noun: str) -> str:
+    def _table(self, layer: str, noun: str) -> Sql:
         if self.is_unity:
             return quote(*self._parts, f"{layer}_{noun}")
         return quote("delta", self.folder(layer, noun))
@@ -94,13 +99,13 @@ def named(table: tuple[str, str]) -> Sql:
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 
 
-def local_folder(table: str) -> Path | None:
+def local_folder(table: Sql) -> Path | None:
     """The folder of a table that is named by a path without a scheme."""
     folder = Path(table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`"))
     return folder if folder.is_absolute() else None
 
 
-def table_exists(spark: SparkSession, table: str) -> bool:
+def table_exists(spark: SparkSession, table: Sql) -> bool:
     try:
         return spark.catalog.tableExists(table)
     except AnalysisException as error:

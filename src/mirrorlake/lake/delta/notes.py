@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_entries
 from mirrorlake.lake.delta.names import ABSENT
@@ -45,7 +46,7 @@ class Commit:
     is_undone: bool
 
 
-def read_commits(spark: SparkSession, table: str) -> Iterator[Commit]:
+def read_commits(spark: SparkSession, table: Sql) -> Iterator[Commit]:
     """A table's history, newest first; nothing for an absent table. A reader stops when it has seen enough.
 
     Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-restored") for a RESTORE that
@@ -60,23 +61,23 @@ def read_commits(spark: SparkSession, table: str) -> Iterator[Commit]:
         yield Commit(entry.version, entry.timestamp, entry.operation, note, is_undone)
 
 
-def read_notes(spark: SparkSession, table: str) -> Iterator[tuple[Note, bool]]:
+def read_notes(spark: SparkSession, table: Sql) -> Iterator[tuple[Note, bool]]:
     """Our notes, newest first, each with whether a RESTORE has undone it. Raises what ``read_commits`` raises."""
     return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
-def newest_version(spark: SparkSession, table: str) -> int | None:
+def newest_version(spark: SparkSession, table: Sql) -> int | None:
     """The Delta version of the newest commit; None when there is no such table any more."""
     newest = next(read_history(spark, table), None)
     return newest.version if newest else None
 
 
-def is_as_created(spark: SparkSession, table: str) -> bool:
+def is_as_created(spark: SparkSession, table: Sql) -> bool:
     """Whether nothing was ever committed to it, so that no query is needed to know that it is empty."""
     return newest_version(spark, table) == 0
 
 
-def read_history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry]:
+def read_history(spark: SparkSession, table: Sql) -> Iterator[Row | HistoryEntry]:
     """A table's history as it is, newest first; nothing for an absent table."""
     log = log_folder(spark, table)
     if log is not None:
@@ -91,7 +92,7 @@ def read_history(spark: SparkSession, table: str) -> Iterator[Row | HistoryEntry
         seen = len(entries)
 
 
-def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]:
+def _describe_history(spark: SparkSession, table: Sql, window: Sql) -> list[Row]:
     columns = ("version", "timestamp", "operation", "operationParameters", "userMetadata")
     try:
         return spark.sql(f"DESCRIBE HISTORY {table} {window}").select(*columns).collect()
@@ -101,7 +102,7 @@ def _describe_history(spark: SparkSession, table: str, window: str) -> list[Row]
         return []  # another process may be creating it
 
 
-def _restored_version(entry: Row | HistoryEntry, table: str) -> int:
+def _restored_version(entry: Row | HistoryEntry, table: Sql) -> int:
     version = str((entry.operationParameters or {}).get("version"))
     if not version.isdigit():
         raise RefusedError("lake-restored", "a RESTORE to a timestamp does not say which version it took", table=table)

@@ -30,6 +30,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, read_commits
 from mirrorlake.lake.delta.session import session_settings
@@ -78,7 +79,7 @@ class StepCommit:
         return self.is_new
 
 
-def read_progress(spark: SparkSession, table: str) -> Progress | None:
+def read_progress(spark: SparkSession, table: Sql) -> Progress | None:
     """What the newest commit of ours recorded; None for a table that is absent or has none.
 
     Commits by others in between (OPTIMIZE, VACUUM) do not matter. After a RESTORE it is the progress of the restored
@@ -102,7 +103,7 @@ def read_progress(spark: SparkSession, table: str) -> Progress | None:
     return None
 
 
-def renew(spark: SparkSession, table: str, recorded: Progress | None) -> Progress | None:
+def renew(spark: SparkSession, table: Sql, recorded: Progress | None) -> Progress | None:
     """Repeat the recorded progress in a new commit of the chain, without rows, before Delta may forget it.
 
     Raises what ``append_from`` raises.
@@ -113,7 +114,7 @@ def renew(spark: SparkSession, table: str, recorded: Progress | None) -> Progres
     return append_from(spark, table, nothing, expected=recorded, new_lsn=recorded.lsn, payload=recorded.payload)
 
 
-def refuse_restored(spark: SparkSession, *tables: str) -> None:
+def refuse_restored(spark: SparkSession, *tables: Sql) -> None:
     """For tables whose steps Delta would take for done after a RESTORE. Raises RefusedError("lake-restored")."""
     for table in tables:
         newest = next((commit for commit in read_commits(spark, table) if commit.note is not None), None)
@@ -129,21 +130,20 @@ def claim_source(progress: Progress | None, source: str) -> None:
 
 def append_from(
     spark: SparkSession,
-    table: str,
-    staged: DataFrame | str,
+    table: Sql,
+    rows: DataFrame,
     *,
     expected: Progress | None,
     new_lsn: int,
     payload: Mapping[str, Any],
 ) -> Progress:
-    """Append ``staged`` (a DataFrame or a query) if the table's progress still is ``expected``; the new progress.
+    """Append rows if the table's progress still is ``expected``; the new progress.
 
     Raises: RefusedError("lake-writer") when progress has moved, with nothing written. Any other failure says nothing
     about whether the commit happened: read the progress again.
     """
     sequence = (expected.sequence if expected else 0) + 1
     note = new_note(payload, new_lsn, CHAIN, sequence)
-    rows = spark.sql(staged) if isinstance(staged, str) else staged
     try:
         _append(rows, table, note)
     except Exception as error:
@@ -155,7 +155,7 @@ def append_from(
 
 
 def append_once(
-    session: SparkSession, table: str, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
+    session: SparkSession, table: Sql, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> StepCommit:
     """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false when that step was there already.
 
@@ -168,7 +168,7 @@ def append_once(
 
 
 def overwrite_once(
-    session: SparkSession, table: str, query: str, *, app_id: str, lsn: int, payload: Mapping[str, Any]
+    session: SparkSession, table: Sql, query: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> StepCommit:
     """Replace all rows and columns by a query's, otherwise as ``append_once``. The query may read the table itself.
 
@@ -183,7 +183,7 @@ def overwrite_once(
 
 
 def run_statement(
-    session: SparkSession, table: str, sql: str, *, app_id: str, lsn: int, payload: Mapping[str, Any],
+    session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any],
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> StepCommit:  # fmt: skip
     """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false when it was done.
@@ -204,12 +204,12 @@ def run_statement(
     return done
 
 
-def step_done(session: SparkSession, table: str, *, app_id: str, lsn: int) -> StepCommit | None:
+def step_done(session: SparkSession, table: Sql, *, app_id: str, lsn: int) -> StepCommit | None:
     """The commit that did a planned step before, for a step that cannot even be tried twice."""
     return _committed(session, table, new_note({}, lsn, app_id, lsn))
 
 
-def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
+def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
     """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so repeating is the caller's care.
 
     ``lsn``: the table is complete up to here when the statement has run; None for DDL that moves no progress.
@@ -224,13 +224,13 @@ def run_ddl(session: SparkSession, sql: str, payload: Mapping[str, Any], *, lsn:
         raise
 
 
-def _append(rows: DataFrame, table: str, note: Note) -> None:
+def _append(rows: DataFrame, table: Sql, note: Note) -> None:
     writer = rows.writeTo(table).option("userMetadata", json.dumps(note))
     writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"])).append()
 
 
 @contextmanager
-def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iterator[None]:
+def _refusing_a_lost_race(session: SparkSession, table: Sql, note: Note) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -242,7 +242,7 @@ def _refusing_a_lost_race(session: SparkSession, table: str, note: Note) -> Iter
             raise RefusedError("lake-writer", f"another process has done the step at lsn {note['lsn']}") from error
 
 
-def _committed(spark: SparkSession, table: str, note: Note) -> StepCommit | None:
+def _committed(spark: SparkSession, table: Sql, note: Note) -> StepCommit | None:
     """The newest commit whose transaction id is the one of ``note`` or above it: by whomever; None: there is none.
 
     Raises: RefusedError("lake-restored") when that commit was undone by a RESTORE.
@@ -260,7 +260,7 @@ def _committed(spark: SparkSession, table: str, note: Note) -> StepCommit | None
     return None
 
 
-def _other_writer(spark: SparkSession, table: str, expected: Progress | None) -> RefusedError:
+def _other_writer(spark: SparkSession, table: Sql, expected: Progress | None) -> RefusedError:
     now = read_progress(spark, table)
     was, found = (f"lsn {p.lsn} (commit {p.sequence})" if p else "none" for p in (expected, now))
     return RefusedError("lake-writer", f"progress moved from {was} to {found} while this process worked")

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.session import is_own, private_session
 
 MAX_TABLES = 8
@@ -25,7 +26,7 @@ class SnapshotsAhead:
         self._pool = ThreadPoolExecutor(2, "snapshots-ahead")  # ends with this object
         self._waiting: set[str] = set()
 
-    def prepare(self, *tables: str) -> list[Future]:
+    def prepare(self, *tables: Sql) -> list[Future]:
         """Begin, for tables that were just committed to; returns at once."""
         if self._session is None or len(tables) > MAX_TABLES:
             return []
@@ -33,6 +34,6 @@ class SnapshotsAhead:
         self._waiting |= new
         return [self._pool.submit(self._compute, table) for table in new]
 
-    def _compute(self, table: str) -> None:
+    def _compute(self, table: Sql) -> None:
         self._waiting.discard(table)
         self._session.sql(f"DESCRIBE DETAIL {table}").collect()  # has to count the files

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from mirrorlake.core.sql_text import Sql
+
 FILE_BYTES = 128 << 20
 """A new file begins behind this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
 
@@ -50,7 +52,7 @@ class Stage:
         if self._file_bytes >= FILE_BYTES:
             self._close_file()
 
-    def read(self, spark: SparkSession, columns: str) -> DataFrame:
+    def read(self, spark: SparkSession, columns: Sql) -> DataFrame:
         """The staged rows, with the columns of a DDL string."""
         self._close_file()
         return spark.read.schema(columns).parquet(str(self._folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 
@@ -14,7 +15,7 @@ LOOK_EVERY_S = 5.0
 class TableNews:
     """As created, a table is empty: its first version is no news."""
 
-    def __init__(self, lake: Lake, table: str):
+    def __init__(self, lake: Lake, table: Sql):
         self._lake, self._table, self._version, self._looked_at = lake, table, 0, float("-inf")
 
     def has_come(self) -> bool:

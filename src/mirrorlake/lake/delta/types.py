@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mirrorlake.core.schema.types import BLOBS, DATED, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 
 UNSIGNED_BIGINT = "decimal(20,0)"  # 2^64 - 1 has 20 digits
@@ -28,7 +29,7 @@ _OTHERS = {
 }
 
 
-def spark_type(column_type: ColumnType, *, as_text: bool = False) -> str:
+def spark_type(column_type: ColumnType, *, as_text: bool = False) -> Sql:
     """The Spark type, in DDL spelling, that holds every value of a MySQL column.
 
     as_text: also dates that no calendar has.

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.left_keys import MOVED, left_name, new_name
 from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, Referenced
 from mirrorlake.lake.gold.net_effect import NetEffect
@@ -99,7 +100,7 @@ def _hits(versions: Versions, reference: Reference, names: list[str], left: Data
     return _first_hits(before.unionByName(changed), columns)
 
 
-def _matching(reference: Reference, places: list[int]) -> tuple[str, str]:
+def _matching(reference: Reference, places: list[int]) -> tuple[Sql, Sql]:
     """The condition under which a version ``v`` has the key ``l``, and the lsn of the hit, which may fail."""
     pairs = [
         (kind, f"v.{alias(c)}", f"l.{left_name(i)}")
@@ -110,10 +111,10 @@ def _matching(reference: Reference, places: list[int]) -> tuple[str, str]:
     return same, f"IF({spelled}, l.lsn, {failing(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
 
 
-def _first_hits(hits: DataFrame, columns: list[str]) -> DataFrame:
+def _first_hits(hits: DataFrame, columns: list[Sql]) -> DataFrame:
     of_version = [*columns, "began", "ended", IS_BEFORE]
     of_hit = [name for name in hits.columns if name not in (*of_version, "hit")]
-    first = F.expr(f"min(struct(hit, {', '.join(of_hit)})) AS found")
+    first = F.expr(f"min(struct(hit, {', '.join(map(quote, of_hit))})) AS found")
     return hits.groupBy(*of_version).agg(first).selectExpr(*of_version, "found.*")
 
 
@@ -155,13 +156,13 @@ def _kept(session: SparkSession, frame: DataFrame) -> DataFrame:
     return session.createDataFrame(frame.toArrow(), frame.schema)
 
 
-def _same_version(one: str, other: str, child: TableEntry) -> Column:
+def _same_version(one: Sql, other: Sql, child: TableEntry) -> Column:
     key = (f"{one}.{alias(i)} = {other}.{alias(i)}" for i in range(len(child.schema.primary_key)))
     which = (f"{one}.{name} <=> {other}.{name}" for name in ("began", IS_BEFORE))
     return F.expr(" AND ".join([*key, *which]))
 
 
-def _new_keys(reference: Reference) -> list[str]:
+def _new_keys(reference: Reference) -> list[Sql]:
     return [f"l.{new_name(i)}" for i in range(len(reference.columns))]
 
 

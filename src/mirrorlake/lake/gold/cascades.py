@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.changes.left_keys import LACKS_REFERENCED, MOVED, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.gold.cascade_hits import IS_BEFORE, UPDATED, hits_of
 from mirrorlake.lake.gold.foreign_keys import Comparison, Reference
 from mirrorlake.lake.gold.net_effect import NetEffect
@@ -94,12 +94,12 @@ def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], chi
     return lasting.selectExpr(*key, IS_BEFORE, f"{lsn} AS lsn", removed, *marks)
 
 
-def _is_set(i: int) -> str:
+def _is_set(i: int) -> Sql:
     """Whether the columns of reference i are set."""
     return f"set{i}"
 
 
-def _value(i: int, j: int) -> str:
+def _value(i: int, j: int) -> Sql:
     """What column j of reference i is set to."""
     return f"value{i}_{j}"
 
@@ -129,7 +129,7 @@ def _merged(
     return found
 
 
-def _after(column: str, setting: list[Reference]) -> str:
+def _after(column: str, setting: list[Reference]) -> Sql:
     value = f"r.{quote(column)}"
     for i, reference in enumerate(setting):
         if column in reference.columns:

@@ -11,14 +11,14 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.changes.partial_images import TOLD, base_column
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
 _NO_BASE = "raise_error('internal: the mirror lacks a row of which the log has some columns')"
 
 
 def completed(
-    session: SparkSession, partial: DataFrame, mirror: str, types: dict[str, str], key: tuple[str, ...]
+    session: SparkSession, partial: DataFrame, mirror: Sql, types: dict[str, Sql], key: tuple[str, ...]
 ) -> DataFrame:
     """partial: rows of ``partial_schema``. Its columns ``image_schema``, without any gap.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED, STRINGS
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.copied_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.date_text import meant
@@ -13,11 +14,11 @@ from mirrorlake.lake.gold.register import INVALID_KEY, INVALID_VALUE
 
 def take_copy(copy_id: str, schema: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
     """schema: of the mirror. refuses_invalid: a value without meaning stops the table; else one in its key does."""
-    cells = {column.name: (cell_name(number), column) for number, column in enumerate(schema.columns)}
-    columns = tuple((name, _value(*cell, as_text=schema.as_text)) for name, cell in cells.items())
+    cells = [(cell_name(number), column) for number, column in enumerate(schema.columns)]
+    columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
     checks = []
     if not schema.as_text:
-        invalid = {name: found for name, cell in cells.items() if (found := _invalid(*cell))}
+        invalid = {column.name: found for cell, column in cells if (found := _invalid(cell, column))}
         keys = [invalid[name] for name in schema.primary_key if name in invalid]
         if keys:
             checks.append(Check(" OR ".join(keys), "a key column has a value that has no meaning", INVALID_KEY))
@@ -27,7 +28,7 @@ def take_copy(copy_id: str, schema: TableSchema, *, refuses_invalid: bool) -> Ta
     return TakeCopy(copy_id, columns, tuple(checks))
 
 
-def _value(cell: str, column: Column, *, as_text: bool) -> str:
+def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
     kind = column.type
     if kind.name in DATED:
         return cell if as_text else meant(cell, kind)
@@ -39,7 +40,7 @@ def _value(cell: str, column: Column, *, as_text: bool) -> str:
     return f"CAST({cell} AS {spark_type(kind)})"
 
 
-def _invalid(cell: str, column: Column) -> str | None:
+def _invalid(cell: Sql, column: Column) -> Sql | None:
     """The condition for a value without meaning; None: the type has none."""
     if column.type.name in DATED:
         return f"({cell} IS NOT NULL AND {meant(cell, column.type)} IS NULL)"

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.core.sql_text import literal
+from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.types import spark_type
 
 _LITERAL = re.compile(r"(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:[.](\d{1,6}))?)?")
 
 
-def shown(sql: str, kind: ColumnType) -> str:
+def shown(sql: Sql, kind: ColumnType) -> Sql:
     """A DATE, TIMESTAMP_NTZ or TIMESTAMP as a column of this type shows it."""
     return f"date_format({sql}, {literal(_text('yyyy-MM-dd', 'HH:mm:ss', _digits(kind) * 'S', kind))})"
 
 
-def meant(text: str, kind: ColumnType) -> str:
+def meant(text: Sql, kind: ColumnType) -> Sql:
     """What a column's text shows; NULL where no calendar has it. (Spark has a year 0, and counts other days in it.)"""
     return f"IF({text} LIKE '0000-%', NULL, try_cast({text} AS {spark_type(kind)}))"
 
 
-def zero_date(kind: ColumnType) -> str:
+def zero_date(kind: ColumnType) -> Sql:
     return literal(_text("0000-00-00", "00:00:00", _digits(kind) * "0", kind))
 
 
-def date_literal(text: str, kind: ColumnType) -> str | None:
+def date_literal(text: str, kind: ColumnType) -> Sql | None:
     """A literal of DDL as a DATE or DATETIME column shows it; None where it takes the server to read it."""
     found = _LITERAL.fullmatch(text)
     if not found or kind.name == "date" and found[2] or len(found[3] or "") > _digits(kind):

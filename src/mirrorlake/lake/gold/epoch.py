@@ -127,7 +127,7 @@ class EpochLog:
     def _read_open(self) -> Epoch | None:
         if self._recorded is None or not self._recorded.payload["is_open"]:
             return None
-        number = self._recorded.payload["epoch"]
+        number = int(self._recorded.payload["epoch"])
         row = (
             self._lake.spark.table(self._lake.names.control_epochs)
             .where(f"epoch = {number} AND phase = '{PLAN}'")

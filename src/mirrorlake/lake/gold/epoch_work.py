@@ -81,6 +81,6 @@ def _why_lost(ways: list[Reference], refused: Collection[TableName]) -> str | No
         parent = ".".join(reference.parent.name)
         if reference.parent.name in refused:
             return f"a foreign key changes its rows, and its parent {parent} is not mirrored any more"
-        if reference.unclear:
-            return f"a foreign key to {parent} changes rows of {'.'.join(reference.child.name)}: {reference.unclear}"
+        if reference.doubt:
+            return f"a foreign key to {parent} changes rows of {'.'.join(reference.child.name)}: {reference.doubt}"
     return None

@@ -45,7 +45,7 @@ class Comparison(Enum):
 @dataclass(frozen=True, slots=True)
 class Reference:
     """columns, parent_columns: as the two tables spell them. comparisons: how their values are compared, one each.
-    unclear: why its effect does not follow from the log."""
+    doubt: why its effect does not follow from the log."""
 
     child: TableEntry
     parent: TableEntry
@@ -54,7 +54,7 @@ class Reference:
     on_delete: str | None
     on_update: str | None
     comparisons: tuple[Comparison, ...] = ()
-    unclear: str | None = None
+    doubt: str | None = None
 
     @property
     def removes(self) -> bool:
@@ -113,9 +113,9 @@ def _reference(
         return None
     names, parent_names = (tuple(column.name for column in columns) for columns in (mine, theirs))
     compared = tuple(map(_comparison, mine))
-    unclear = _why_unclear(child, parent, key, mine, keys) or (_UNCOMPARED if None in compared else None)
+    doubt = _why_unclear(child, parent, key, mine, keys) or (_UNCOMPARED if None in compared else None)
     return Reference(
-        child, parent, names, parent_names, key.on_delete, key.on_update, tuple(filter(None, compared)), unclear
+        child, parent, names, parent_names, key.on_delete, key.on_update, tuple(filter(None, compared)), doubt
     )
 
 

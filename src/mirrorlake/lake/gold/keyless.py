@@ -22,7 +22,7 @@ from mirrorlake.core.changes.copies import COPIES, net_copies, place
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import end_column
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
@@ -63,7 +63,7 @@ def net_copies_of(
 
 
 def write_copies(
-    session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, str], lsn: int, payload: dict,
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, Sql], lsn: int, payload: dict,
     settings: Mapping[str, str],
 ) -> StepCommit:  # fmt: skip
     """settings: of ``prepare_files``. Raises what Spark raises for ``DIVERGED`` when a copy that goes is not there."""
@@ -84,7 +84,7 @@ def write_copies(
         session.catalog.dropTempView(view)
 
 
-def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_range: str = "") -> str:
+def merge_copies_statement(mirror: Sql, net: Sql, types: Mapping[str, Sql], row_range: Sql = "") -> Sql:
     """net: a table or view of ``copies_schema``. row_range: see ``literal_range``, for the rows of which copies go."""
     places = [place(i) for i in range(len(types))]
     columns, kinds = ", ".join(places), list(types.values())
@@ -110,7 +110,7 @@ def merge_copies_statement(mirror: str, net: str, types: Mapping[str, str], row_
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, asked: dict[str, Asked], types: dict[str, str], ddl: str, end: str | None
+    rows: DataFrame, changes: TableChanges, asked: dict[str, Asked], types: dict[str, Sql], ddl: Sql, end: str | None
 ) -> NetCopies:
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in rows_in_force(batches, end):
@@ -127,7 +127,7 @@ def _by_workers(
     return NetCopies(grouped.where(f"{COPIES} <> 0").select(*counted.columns), None, only_come=False)
 
 
-def _whole_row(columns: Sequence[str], kinds: Iterable[str]) -> str:
+def _whole_row(columns: Sequence[Sql], kinds: Iterable[Sql]) -> Sql:
     """A value that is equal for equal rows. Spark takes -0.0 for 0.0, but tells their texts apart."""
     fields = (
         f"'{place(i)}', " + (f"CAST({column} AS STRING)" if kind in ("float", "double") else column)
@@ -140,7 +140,7 @@ def _that_go(local: pa.Table) -> pa.Table:
     return local.filter(pc.less(local[COPIES], 0))
 
 
-def _range(local: pa.Table | None, types: Iterable[str]) -> str:
+def _range(local: pa.Table | None, types: Iterable[str]) -> Sql:
     if local is None:
         return ""
     return "".join(literal_range(_that_go(local)[place(i)], name) for i, name in enumerate(types))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.column_values import value_of
@@ -31,12 +31,12 @@ class _Place:
     """
 
     name: str
-    type: str
+    type: Sql
     old: str | None
-    old_type: str | None
-    sql: str
+    old_type: Sql | None
+    sql: Sql
     checks: tuple[Check, ...] = ()
-    invalid: str | None = None
+    invalid: Sql | None = None
 
     @property
     def is_in_place(self) -> bool:
@@ -124,7 +124,7 @@ def _added(place: _Place, column: Column, step: Add, mode: ServerMode, old: Tabl
     return replace(place, sql=sql, invalid="true" if sql == "NULL" else None)
 
 
-def _clauses(before: list[str], places: list[_Place]) -> list[str]:
+def _clauses(before: list[str], places: list[_Place]) -> list[Sql]:
     kept = {place.old: place for place in places if place.old is not None}
     dropped = [name for name in before if name not in kept]
     order = [name for name in before if name in kept]
@@ -142,7 +142,7 @@ def _clauses(before: list[str], places: list[_Place]) -> list[str]:
     return clauses + ([f"ADD COLUMNS ({', '.join(added)})"] if added else [])
 
 
-def _renames(names: dict[str, str], present: list[str]) -> list[str]:
+def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:
     """Old name -> new name. By way of a name of its own where the new one is still taken, as in a swap."""
     taken = {folded(name) for name in present}
     detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if folded(new) in taken}
@@ -150,11 +150,11 @@ def _renames(names: dict[str, str], present: list[str]) -> list[str]:
     return first + [_rename(detour, names[old]) for old, detour in detours.items()]
 
 
-def _rename(old: str, new: str) -> str:
+def _rename(old: str, new: str) -> Sql:
     return f"RENAME COLUMN {quote(old)} TO {quote(new)}"
 
 
-def _moves(now: list[str], wanted: list[str]) -> list[str]:
+def _moves(now: list[str], wanted: list[str]) -> list[Sql]:
     """The columns outside the longest run that is in order already, each behind the one before it."""
     stay = set(_longest_increasing([wanted.index(name) for name in now]))
     return [

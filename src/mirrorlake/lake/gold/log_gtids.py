@@ -84,7 +84,7 @@ def end_before(lake: Lake, position: BinlogPosition) -> int | None:
     behind = pack_lsn(unpack_lsn(recorded.lsn)[0], position.file_number, position.offset)
     events = lake.spark.table(lake.names.bronze_events)
     within = events.where(f"lsn >= {behind} AND tx_lsn < {behind}").agg(F.min("tx_lsn")).first()[0]
-    last = events.where(f"lsn < {within or behind}").agg(F.max("lsn")).first()[0]
+    last = events.where(f"lsn < {int(within or behind)}").agg(F.max("lsn")).first()[0]
     return behind - 1 if last is None else last
 
 

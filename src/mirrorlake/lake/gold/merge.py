@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
 from mirrorlake.lake.delta.session import settings_for_few_rows
@@ -52,7 +52,7 @@ def merge_rows(
         session.catalog.dropTempView(view)
 
 
-def merge_statement(mirror: str, source: str, columns: list[str], key: tuple[str, ...], key_range: str = "") -> str:
+def merge_statement(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...], key_range: Sql = "") -> Sql:
     written = [*columns, LSN_COLUMN]
     same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
     newer = f"s.{LSN_COLUMN} >= t.{LSN_COLUMN}"
@@ -66,11 +66,11 @@ def merge_statement(mirror: str, source: str, columns: list[str], key: tuple[str
     )
 
 
-def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> str:
+def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> Sql:
     return literal_range(local[key[0]], key[0]) if local is not None else ""
 
 
-def literal_range(values: pa.ChunkedArray, column: str) -> str:
+def literal_range(values: pa.ChunkedArray, column: str) -> Sql:
     """Literal bounds of the values that a mirror's column must have: Delta skips files by literals only."""
     if not len(values) or values.null_count or not any(is_kind(values.type) for is_kind in _RANGED):
         return ""

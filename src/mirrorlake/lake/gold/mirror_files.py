@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.maintenance import compact_small_files
 from mirrorlake.lake.delta.session import is_own
 
@@ -19,7 +20,7 @@ MAX_SMALL_FILES = 50
 WRITE_ANEW = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
 
 
-def prepare_files(session: SparkSession, mirror: str) -> dict[str, str]:
+def prepare_files(session: SparkSession, mirror: Sql) -> dict[str, str]:
     """Before an epoch's commit: Spark settings for its MERGE. Elsewhere than in a session of our own the platform
     chooses, and compacts.
 

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -32,7 +32,7 @@ _IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLO
 class Check:
     """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived, or held."""
 
-    where: str
+    where: Sql
     reason: str
     code: str = NEEDS_RESYNC
 
@@ -46,21 +46,21 @@ class Create:
 class Alter:
     """clause: what stands behind ALTER TABLE and the name."""
 
-    clause: str
+    clause: Sql
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
     """where None: every row."""
 
-    where: str | None = None
+    where: Sql | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
     """columns: name -> expression over the mirror's own columns."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, Sql], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class ExchangeRows:
 
     other_id: str
     columns: tuple[tuple[str, str], ...]
-    in_partition: str
-    unclear: str | None
+    in_partition: Sql
+    unclear: Sql | None
     is_partitioned: bool
 
 
@@ -85,8 +85,8 @@ class AppendRows:
 
     other_id: str
     columns: tuple[tuple[str, str], ...]
-    where: str | None = None
-    unclear: str | None = None
+    where: Sql | None = None
+    unclear: Sql | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class TakeCopy:
     """columns: name -> expression over the copy's cells. checks: of the copy's rows."""
 
     copy_id: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, Sql], ...]
     checks: tuple[Check, ...] = ()
 
 
@@ -171,7 +171,7 @@ def _is_about_values(error: Exception) -> bool:
     return any(f"[{condition}" in str(error) for condition in _IMPOSSIBLE_VALUES)
 
 
-def _steps_done(session: SparkSession, mirror: str, lsn: int) -> tuple[int | None, list[str]]:
+def _steps_done(session: SparkSession, mirror: Sql, lsn: int) -> tuple[int | None, list[str]]:
     """(how many steps of this DDL the mirror has, None: all, for it is beyond the DDL; what others did to it since)."""
     changed_by = []
     for commit in read_commits(session, mirror):
@@ -241,7 +241,7 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
 
 
-def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> str:
+def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
     if not step.is_partitioned:
         return f"{_theirs(lake, step, pinned)} WHERE {step.in_partition}"
     kept = _selected(tuple((name, quote(name)) for name, _ in step.columns))
@@ -249,15 +249,15 @@ def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[s
     return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
 
 
-def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Mapping[str, int]) -> str:
+def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Mapping[str, int]) -> Sql:
     """The other mirror's rows under this one's names."""
     taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
     return f"SELECT {taken} FROM {_pinned(lake, step.other_id, pinned)}"
 
 
-def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> str:
+def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> Sql:
     return f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
 
 
-def _selected(columns: Sequence[tuple[str, str]]) -> str:
+def _selected(columns: Sequence[tuple[str, Sql]]) -> Sql:
     return ", ".join([*(f"{expression} AS {quote(name)}" for name, expression in columns), LSN_COLUMN])

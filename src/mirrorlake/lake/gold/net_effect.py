@@ -23,7 +23,7 @@ from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAY_BE_INVALID
 from mirrorlake.core.schema.versioning import end_column
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.core.values.shown_text import Shown
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.spill import SpilledBatches
@@ -56,7 +56,7 @@ class NetEffect:
 
 def net_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes, mirror: str,
+    schema: TableSchema, sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
     """schema: of the mirror, a table, that the net effect is for."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
@@ -85,12 +85,12 @@ def no_effect(session: SparkSession, schema: TableSchema) -> NetEffect:
     return NetEffect(session.createDataFrame(local, _ddl(mirror_types(schema))), local)
 
 
-def _ddl(types: dict[str, str]) -> str:
+def _ddl(types: dict[str, Sql]) -> Sql:
     return ", ".join([*(f"{quote(column)} {kind}" for column, kind in types.items()), _MARK_COLUMNS])
 
 
 def _by_workers(
-    rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: str, key: tuple[str, ...], end: str | None,
+    rows: DataFrame, changes: TableChanges, types: dict[str, Asked], ddl: Sql, key: tuple[str, ...], end: str | None,
     sizes: Sizes,
 ) -> DataFrame:  # fmt: skip
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,13 +109,13 @@ def _by_workers(
     return _parted(rows, [name for name in key if _can_part(name, types[name])], n_tasks).mapInArrow(reduce, ddl)
 
 
-def _partial_ddl(ddl: str, types: dict[str, str], key: tuple[str, ...]) -> str:
+def _partial_ddl(ddl: Sql, types: dict[str, Sql], key: tuple[str, ...]) -> Sql:
     bases = [f"{base_column(i)} {types[name]}" for i, name in enumerate(key)]
     return ", ".join([ddl, f"{TOLD} STRING", *bases])
 
 
 def _by_one_worker(
-    rows: DataFrame, types: dict[str, Asked], ddl: str, key: tuple[str, ...], end: str | None
+    rows: DataFrame, types: dict[str, Asked], ddl: Sql, key: tuple[str, ...], end: str | None
 ) -> DataFrame:
     """A row's columns may come from a change under another key."""
 
@@ -144,7 +144,7 @@ def _parted(rows: DataFrame, key: list[str], n_parts: int) -> DataFrame:
     )
 
 
-def _key_hash(side: str, key: list[str]) -> str:
+def _key_hash(side: Sql, key: list[str]) -> Sql:
     paths = [literal(f'$["{name}"]') for name in key]
     values = [f"try_variant_get({side}, {path}, 'string')" for path in paths]
     return f"xxhash64({', '.join(['0', *values])})"

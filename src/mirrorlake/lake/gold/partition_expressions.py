@@ -16,7 +16,7 @@ from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import meant
 
@@ -46,9 +46,9 @@ class SparkExpression:
     value, large enough for every one.
     """
 
-    sql: str
-    unclear: str | None = None
-    impossible: str | None = None
+    sql: Sql
+    unclear: Sql | None = None
+    impossible: Sql | None = None
     type: ColumnType = ColumnType("bigint")
 
 
@@ -66,7 +66,7 @@ def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = Fa
     return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None, kind)
 
 
-def _is_same_unsigned(sql: str, name: str) -> bool:
+def _is_same_unsigned(sql: Sql, name: Sql) -> bool:
     """Where the server's arithmetic, which is that of unsigned numbers with one such column, has the same result."""
     return sql == name or re.fullmatch(rf"\({re.escape(name)} % [0-9]+\)", sql) is not None
 
@@ -81,9 +81,9 @@ class _Reader:
         self._schema, self._families = schema, families
         self._decimals: list[ColumnType] = []
         self._other_digits = 0
-        self.dates: list[str] = []
-        self.unsigned: list[str] = []
-        self.impossible: list[str] = []
+        self.dates: list[Sql] = []
+        self.unsigned: list[Sql] = []
+        self.impossible: list[Sql] = []
 
     @property
     def type(self) -> ColumnType:
@@ -95,25 +95,25 @@ class _Reader:
             raise self._tokens.unexpected()
         return ColumnType("decimal", precision=38, scale=sum(kind.scale for kind in self._decimals))
 
-    def read(self) -> str:
+    def read(self) -> Sql:
         sql = self._sum()
         if not self._tokens.at_end:
             raise self._tokens.unexpected()
         return sql
 
-    def _sum(self) -> str:
+    def _sum(self) -> Sql:
         sql = self._term()
         while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
             sql = f"({sql} {operator} {self._term()})"
         return sql
 
-    def _term(self) -> str:
+    def _term(self) -> Sql:
         sql = self._factor()
         while operator := next((o for o in ("*", "%", "MOD", "DIV") if self._tokens.accept(o)), None):
             sql = f"({sql} {'%' if operator == 'MOD' else operator} {self._factor()})"
         return sql
 
-    def _factor(self) -> str:
+    def _factor(self) -> Sql:
         tokens = self._tokens
         if tokens.accept("-"):
             return f"(-{self._factor()})"
@@ -130,7 +130,7 @@ class _Reader:
             return self._function(tokens.name().upper())
         return self._column(self._families)
 
-    def _function(self, name: str) -> str:
+    def _function(self, name: str) -> Sql:
         self._tokens.expect("(")
         if name in ("ABS", "MOD"):
             first = self._sum()
@@ -149,7 +149,7 @@ class _Reader:
             return self._closed(self._unix_timestamp())
         raise self._tokens.unexpected()
 
-    def _of_a_date(self, function: str) -> str:
+    def _of_a_date(self, function: str) -> Sql:
         if self._tokens.peek().kind is Kind.STRING:
             return _OF_A_DATE[function].format(f"CAST({literal(self._tokens.string())} AS date)")
         column = self._column(_DATES)
@@ -162,18 +162,18 @@ class _Reader:
         self.impossible.append(f"{column} NOT LIKE '0000-00-00%' AND {date} IS NULL")
         return _OF_A_DATE[function].format(date)
 
-    def _unix_timestamp(self) -> str:
+    def _unix_timestamp(self) -> Sql:
         column = self._column(("timestamp",))
         if not self._schema.as_text:
             self.dates.append(column)
             return f"unix_seconds({column})"
         return f"IF({column} LIKE '0000-%', 0, unix_seconds({meant(column, ColumnType('timestamp'))}))"
 
-    def _closed(self, sql: str) -> str:
+    def _closed(self, sql: Sql) -> Sql:
         self._tokens.expect(")")
         return sql
 
-    def _column(self, families: tuple[str, ...]) -> str:
+    def _column(self, families: tuple[str, ...]) -> Sql:
         name = self._tokens.name()
         at = self._schema.position(name)
         column = None if at is None else self._schema.columns[at]

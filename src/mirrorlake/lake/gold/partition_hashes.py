@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import INTEGER_BYTES
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 
 _SPACE, _NULL, _ALL = 32, -1, 2**32 - 1
 _WEIGHTS_FROM_192 = (
@@ -30,7 +30,7 @@ _WEIGHT = (
 )
 
 
-def key_hash(columns: Sequence[str]) -> str:
+def key_hash(columns: Sequence[Sql]) -> Sql:
     """A bigint, never NULL. columns: arrays of bytes; no lambda names a column, for its parameter would hide it."""
     start = "named_struct('h', CAST(1 AS bigint), 'k', CAST(4 AS bigint))"
     of_null = f"(s.h ^ (shiftleft(s.h, 1) | 1)) & {_ALL}"
@@ -40,13 +40,13 @@ def key_hash(columns: Sequence[str]) -> str:
     return f"aggregate({everything}, {start}, (s, b) -> {after}, s -> s.h)"
 
 
-def moment_bytes(seconds: int, microseconds: int) -> str:
+def moment_bytes(seconds: int, microseconds: int) -> Sql:
     """A TIMESTAMP(6), as an array of bigints: the highest byte first. seconds: since 1970, UTC."""
     stored = seconds.to_bytes(4, "big") + microseconds.to_bytes(3, "big")
-    return f"array({', '.join(f'CAST({byte} AS bigint)' for byte in stored.rstrip(b' '))})"
+    return f"array({', '.join(f'CAST({int(byte)} AS bigint)' for byte in stored.rstrip(b' '))})"
 
 
-def integer_bytes(column: Column) -> str:
+def integer_bytes(column: Column) -> Sql:
     """An array of bigints, the lowest byte first."""
     name, width = quote(column.name), INTEGER_BYTES[column.type.name]
     number = f"CAST({name} AS bigint)"

@@ -15,7 +15,7 @@ from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.tables import Column, Period, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.core.schema.versioning import system_period
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.date_text import date_literal
 from mirrorlake.lake.gold.partition_expressions import SparkExpression, spark_expression
@@ -32,16 +32,16 @@ _COMPARABLE = ("integer", "year", "date", "datetime")
 class PartitionRows:
     """where: a condition that is never NULL; None: every row. unclear: true for a row that may be anywhere."""
 
-    where: str | None
-    unclear: str | None = None
+    where: Sql | None
+    unclear: Sql | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
     """What is compared with bounds. limit: a bound's SQL text -> Spark's, in the form that the value has."""
 
-    sql: str
-    limit: Callable[[str], str]
+    sql: Sql
+    limit: Callable[[str], Sql]
     is_text: bool = False
 
 
@@ -59,7 +59,7 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     return test(partitioning, [i for i in wanted if i is not None], schema)
 
 
-def _any_of(conditions: Sequence[str]) -> str:
+def _any_of(conditions: Sequence[Sql]) -> Sql:
     return "(" + " OR ".join(f"({condition})" for condition in conditions) + ")"
 
 
@@ -74,12 +74,12 @@ def _range_columns(partitioning: Partitioning, wanted: list[int], schema: TableS
     return PartitionRows(_any_of([_between(partitioning.partitions, i, values) for i in wanted]))
 
 
-def _between(partitions: Sequence[Partition], i: int, values: list[_Value]) -> str:
+def _between(partitions: Sequence[Partition], i: int, values: list[_Value]) -> Sql:
     below = _less(values, partitions[i])
     return f"{below} AND NOT {_less(values, partitions[i - 1])}" if i else below
 
 
-def _less(values: list[_Value], partition: Partition) -> str:
+def _less(values: list[_Value], partition: Partition) -> Sql:
     """Column by column; NULL is less than anything, MAXVALUE more."""
     if partition.kind != "less than":
         raise NotDerivable("which rows are in a partition without a bound")
@@ -106,14 +106,14 @@ def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSc
     return PartitionRows(_in_lists(partitioning, wanted, values), " OR ".join(unclear) or None)
 
 
-def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> str:
+def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> Sql:
     """True for a text that no list spells so: the collation says which of them it is equal to, if any."""
     listed = {value.limit(bound.values[i]) for partition in partitioning.partitions for bound in partition.bounds}
     is_listed = " OR ".join(f"{value.sql} <=> {text}" for text in sorted({*listed, "NULL"}))
     return f"NOT ({is_listed})"
 
 
-def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> str:
+def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> Sql:
     conditions = []
     for i in wanted:
         partition = partitioning.partitions[i]
@@ -125,7 +125,7 @@ def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value
     return _any_of(conditions)
 
 
-def _listed(partition: Partition, values: list[_Value]) -> str:
+def _listed(partition: Partition, values: list[_Value]) -> Sql:
     rows = []
     for bound in partition.bounds:
         pairs = zip(values, bound.values, strict=True)
@@ -155,13 +155,13 @@ def _linear_key(partitioning: Partitioning, wanted: list[int], schema: TableSche
     return PartitionRows(_among(wanted, number))
 
 
-def _linear(number: str, n: int) -> str:
+def _linear(number: Sql, n: int) -> Sql:
     """The lower bits that n needs; where they name no partition, one bit less."""
     mask = 2 ** (n - 1).bit_length() - 1
     return f"IF({number} & {mask} < {n}, {number} & {mask}, {number} & {mask >> 1})"
 
 
-def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
+def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> Sql:
     """Of the key's columns in the order that they have in the table, which is not the key's."""
     if partitioning.options:
         raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options}")
@@ -171,7 +171,7 @@ def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> str:
     return key_hash([stored for _, stored in sorted(hashed)])
 
 
-def _hashed(name: str, period: Period | None, row_end: int | None, schema: TableSchema) -> tuple[int, str]:
+def _hashed(name: str, period: Period | None, row_end: int | None, schema: TableSchema) -> tuple[int, Sql]:
     """(place in the table, stored bytes). The end of a period is the same in all rows in force; where it is hidden it
     is the last column, unless the user gave it a place."""
     if period is not None and folded(name) == folded(period.end):
@@ -185,11 +185,11 @@ def _hashed(name: str, period: Period | None, row_end: int | None, schema: Table
     return schema.position(name) or 0, integer_bytes(column)
 
 
-def _among(wanted: list[int], number: str) -> str:
+def _among(wanted: list[int], number: Sql) -> Sql:
     return f"({number} IN ({', '.join(map(str, wanted))}))"
 
 
-def _unclear(value: SparkExpression) -> str | None:
+def _unclear(value: SparkExpression) -> Sql | None:
     return " OR ".join(filter(None, (value.unclear, value.impossible))) or None
 
 
@@ -216,7 +216,7 @@ def _text(name: str, schema: TableSchema) -> _Value | None:
     if column.type.name not in ("char", "varchar"):
         return None
 
-    def limit(bound: str) -> str:
+    def limit(bound: str) -> Sql:
         found = _PLAIN_TEXT.fullmatch(bound)
         if bound.upper() != "NULL" and not found:
             raise NotDerivable(f"which rows are in a partition by column {column.name} with {bound}")
@@ -228,7 +228,7 @@ def _text(name: str, schema: TableSchema) -> _Value | None:
 def _date_text(column: Column) -> _Value:
     """Dates as texts compare as the server compares dates, of the calendar or not."""
 
-    def limit(bound: str) -> str:
+    def limit(bound: str) -> Sql:
         found = "NULL" if bound.upper() == "NULL" else date_literal(bound.strip("'\""), column.type)
         if found is None:
             raise NotDerivable(f"which rows are in a partition by column {column.name} up to {bound}")

@@ -19,7 +19,7 @@ from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
-from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
@@ -33,7 +33,7 @@ PLACE = "struct(tx_lsn, ordinal)"
 _PLACE_TYPES, _PLACE_FIELDS = "tx_lsn BIGINT, ordinal INT", "tx_lsn: BIGINT, ordinal: INT"
 
 
-def failing(reason: str) -> str:
+def failing(reason: str) -> Sql:
     """An expression that stops the statement with the refusal."""
     return f"raise_error({literal(f'{NOT_FOLLOWED}: {reason}')})"
 
@@ -122,7 +122,7 @@ class PlacedRows:
         rows = net.rows.where(f"NOT {REMOVED}").selectExpr(*_aliased(names))
         return Versions(before, rows.join(_told_at(images, key, len(names)), key), first, is_told=False)
 
-    def mirror_before(self, table: TableEntry) -> str:
+    def mirror_before(self, table: TableEntry) -> Sql:
         """What a query reads the mirror's rows from, as they were before the epoch."""
         version = self.versions_at_begin.get(table.mirror_id or "")
         mirror = self.lake.names.mirror(table.mirror_id)
@@ -143,7 +143,7 @@ class PlacedRows:
 
     def _decoded(
         self, session: SparkSession, name: TableName,
-        decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: str, *,
+        decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: Sql, *,
         that_cascade: bool = False,
     ) -> tuple[DataFrame, pa.Table | None]:  # fmt: skip
         """What ``decode`` makes of a table's changes: in the driver where they are few or at hand, else by workers."""
@@ -160,17 +160,17 @@ class PlacedRows:
         return session.createDataFrame(local, ddl), local
 
 
-def _aliased(names: Sequence[str]) -> list[str]:
+def _aliased(names: Sequence[str]) -> list[Sql]:
     return [f"{quote(name)} AS {alias(i)}" for i, name in enumerate(names)]
 
 
-def _versions_of(images: DataFrame, key: list[str]) -> DataFrame:
+def _versions_of(images: DataFrame, key: list[Sql]) -> DataFrame:
     in_order = f"PARTITION BY {', '.join(key)} ORDER BY tx_lsn, ordinal"
     placed = images.selectExpr("*", f"{PLACE} AS began", f"lead({PLACE}) OVER ({in_order}) AS ended")
     return placed.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)
 
 
-def _told_at(images: DataFrame, key: list[str], n_columns: int) -> DataFrame:
+def _told_at(images: DataFrame, key: list[Sql], n_columns: int) -> DataFrame:
     """By key, where each column was told last. Where a row came to its key by an UPDATE, that may be under another."""
     came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
     placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_told(n_columns)}) AS came")
@@ -181,5 +181,5 @@ def _told_at(images: DataFrame, key: list[str], n_columns: int) -> DataFrame:
     return placed.groupBy(*key).agg(*told)
 
 
-def _all_told(n_columns: int) -> str:
+def _all_told(n_columns: int) -> Sql:
     return " AND ".join(f"{told_name(i)}" for i in range(n_columns))

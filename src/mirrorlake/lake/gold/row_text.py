@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, DATED, INTEGERS, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
-from mirrorlake.core.sql_text import literal, quote, server_literal
+from mirrorlake.core.sql_text import Sql, literal, quote, server_literal
 
 BITS = "mirrorlake_double_bits"
 NULL_TEXT = "'-'"
@@ -30,13 +30,14 @@ _OF_CALENDAR = "YEAR({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_DAY({0}))"
 class Spelled:
     """One expression in the SQL of both sides."""
 
-    source: str
-    mirror: str
+    source: Sql
+    mirror: Sql
 
-    def format(self, inner: Spelled | str) -> Spelled:
-        """inner: text is the same in both."""
-        inner = Spelled(inner, inner) if isinstance(inner, str) else inner
+    def of(self, inner: Spelled) -> Spelled:
         return Spelled(self.source.format(inner.source), self.mirror.format(inner.mirror))
+
+    def of_column(self, name: str) -> Spelled:
+        return self.of(Spelled(quote(name), quote(name)))
 
 
 _DIGITS = Spelled("CAST({0} + 0 AS CHAR)", "CAST({0} AS string)")
@@ -53,7 +54,7 @@ _PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 25
 
 def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
     """as_text: the mirror holds dates as text."""
-    cells = [_value_text(column.type, column.is_zerofill, as_text).format(quote(column.name)) for column in columns]
+    cells = [_value_text(column.type, column.is_zerofill, as_text).of_column(column.name) for column in columns]
     return Spelled(
         "CONCAT_WS(',', " + ", ".join(f"COALESCE({cell.source}, {NULL_TEXT})" for cell in cells) + ")",
         "concat_ws(',', " + ", ".join(f"coalesce({cell.mirror}, {NULL_TEXT})" for cell in cells) + ")",
@@ -62,7 +63,7 @@ def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
 
 def key_shown(columns: Sequence[Column]) -> Spelled:
     """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits."""
-    cells = [(f"{c.name}=", _shown(c.type.name).format(quote(c.name))) for c in columns]
+    cells = [(f"{c.name}=", _shown(c.type.name).of_column(c.name)) for c in columns]
     return Spelled(
         "CONCAT_WS(', ', " + ", ".join(f"CONCAT({server_literal(name)}, {cell.source})" for name, cell in cells) + ")",
         "concat_ws(', ', " + ", ".join(f"concat({literal(name)}, {cell.mirror})" for name, cell in cells) + ")",
@@ -71,12 +72,12 @@ def key_shown(columns: Sequence[Column]) -> Spelled:
 
 def hash_of(text: Spelled) -> Spelled:
     """60 bits, as decimal digits."""
-    return _HASH.format(text)
+    return _HASH.of(text)
 
 
 def part_of(text: Spelled) -> Spelled:
     """Which of 4096 parts a row falls into, as decimal digits."""
-    return _PART.format(text)
+    return _PART.of(text)
 
 
 def register_functions(session: SparkSession) -> None:
@@ -113,7 +114,7 @@ def _shown(name: str) -> Spelled:
     return _DIGITS if name in (*INTEGERS, "year", "bit") else _SHOWN
 
 
-def _moment(kind: ColumnType) -> str:
+def _moment(kind: ColumnType) -> Sql:
     if kind.name == "date":
         return "CAST({0} AS string)"
     fraction = "." + "S" * kind.fraction_digits if kind.fraction_digits else ""

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 
 from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.position import BinlogPosition, parse_moment
-from mirrorlake.core.sql_text import literal
+from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, read_progress, renew
@@ -195,7 +195,7 @@ def _append(lake: Lake, points: list[Syncpoint], expected: Progress | None) -> b
     return True
 
 
-def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: str = "true") -> list[Syncpoint]:
+def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: Sql = "true") -> list[Syncpoint]:
     """Of the names that have had this phase those that have had none of the others."""
     rows = lake.spark.table(lake.names.control_syncpoints)
     found = rows.where(rows.phase == phase).where(where)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.creation import create_table, create_table_statement, small_commits
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
@@ -48,11 +48,11 @@ def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS, small_commits("lsn"))
 
 
-def mirror_types(schema: TableSchema) -> dict[str, str]:
+def mirror_types(schema: TableSchema) -> dict[str, Sql]:
     """Spark type, in DDL spelling, of each of the source's columns. schema: the mirror's."""
     return {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
 
 
-def create_mirror_statement(mirror: str, schema: TableSchema) -> str:
+def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:
     columns = [f"{quote(name)} {kind}" for name, kind in mirror_types(schema).items()]
     return create_table_statement(mirror, ", ".join([*columns, f"{LSN_COLUMN} BIGINT"]), MIRROR_PROPERTIES)

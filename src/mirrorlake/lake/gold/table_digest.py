@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.sql_text import quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.gold.table import LSN_COLUMN
 
 
@@ -29,7 +29,7 @@ class TableDigest:
         return f"{rows}; columns that differ: {', '.join(names) or 'none'}"
 
 
-def digest(spark: SparkSession, mirror: str, version: int, key: Sequence[str]) -> TableDigest:
+def digest(spark: SparkSession, mirror: Sql, version: int, key: Sequence[str]) -> TableDigest:
     """Of one Delta version, in one pass, whatever the order of its rows. ``_lsn`` does not count."""
     rows = spark.sql(f"SELECT * FROM {mirror} VERSION AS OF {version}")
     kinds = {field.name: field.dataType.simpleString() for field in rows.schema if field.name != LSN_COLUMN}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from mirrorlake.core.sql_text import literal
+from mirrorlake.core.sql_text import Sql, literal
 
 _OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
 
 
-def from_utc(sql: str, time_zone: str | None) -> str | None:
+def from_utc(sql: Sql, time_zone: str | None) -> Sql | None:
     """The wall clock (TIMESTAMP_NTZ) at a moment; None for the server's own zone, which the log does not name."""
     zone = _zone(time_zone)
     return zone and f"CAST(from_utc_timestamp({sql}, {literal(zone)}) AS timestamp_ntz)"
 
 
-def to_utc(sql: str, time_zone: str | None) -> str | None:
+def to_utc(sql: Sql, time_zone: str | None) -> Sql | None:
     """The moment of a wall clock; None also for a named zone, whose hours may come twice or not at all."""
     zone = _zone(time_zone)
     is_fixed = zone == "UTC" or (zone is not None and _OFFSET.fullmatch(zone))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.notes import read_commits, read_notes
 from mirrorlake.lake.delta.progress import HARMLESS
 
 
-def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:
+def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
     """The newest Delta version that holds nothing beyond ``lsn``, the end of an epoch.
 
     None when others have changed the mirror in it, or there is no such table any more.
@@ -27,7 +28,7 @@ def version_at(spark: SparkSession, mirror: str, lsn: int) -> int | None:
     return None
 
 
-def held_lsn(spark: SparkSession, mirror: str) -> int:
+def held_lsn(spark: SparkSession, mirror: Sql) -> int:
     """Up to where the mirror holds its table's changes; -1: its history does not tell."""
     told = (note["lsn"] for note, is_undone in read_notes(spark, mirror) if note["lsn"] is not None and not is_undone)
     return next(told, -1)

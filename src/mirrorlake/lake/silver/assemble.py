@@ -230,7 +230,7 @@ class AssembleHop:
         """As far as silver's row changes follow them."""
         n = self._n_answers
         ahead = [answer for answer in self._answers[:n] if answer.lsn > self.lsn]
-        return DefinitionLog(self._lake, ahead, f"answer <= {n}")
+        return DefinitionLog(self._lake, ahead, f"answer <= {int(n)}")
 
     def _timeline(self, part: EventRange) -> Timeline:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)

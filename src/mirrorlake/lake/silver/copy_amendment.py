@@ -61,7 +61,7 @@ def _is_let_go(lake: Lake, lsn: int) -> bool:
     begins = lake.spark.table(lake.names.bronze_events).agg({"lsn": "min"}).first()[0]
     if begins is None or begins <= lsn:
         return False
-    before = lake.spark.table(lake.names.silver_changes).where(f"lsn > {lsn} AND lsn < {begins}")
+    before = lake.spark.table(lake.names.silver_changes).where(f"lsn > {lsn} AND lsn < {int(begins)}")
     return not before.isEmpty()
 
 

@@ -18,6 +18,7 @@ from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
@@ -35,7 +36,7 @@ PlacedChange = tuple[int, DefinitionChange]
 """A change with the lsn of its statement or table map."""
 
 
-def recorded(lake: Lake, where: str = "true") -> list[PlacedChange]:
+def recorded(lake: Lake, where: Sql = "true") -> list[PlacedChange]:
     """What the rows say, in log order; of a statement's rows about one table those of the newest answer."""
     if is_as_created(lake.spark, lake.names.silver_table_schemas):
         return []
@@ -65,7 +66,7 @@ def record(lake: Lake, changes: Iterable[PlacedChange], *, hop: str, number: int
 class DefinitionLog:
     """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it."""
 
-    def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: str = "true"):
+    def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: Sql = "true"):
         """answers: to statements of ranges still to come, and copies that begin in them. where: which rows."""
         self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers)
         for lsn, change in recorded(lake, where):
