@@ -23,6 +23,7 @@ from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import plan_xa
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.position import FIRST_EVENT_OFFSET
@@ -219,7 +220,8 @@ def outcomes(arena: Arena, log: DamagedLog) -> Iterator[str]:
         block = EventBlock("binlog.000001", log.start_pos, buf, events, log.has_checksum)
         reader = LogReader(block.position(0) if len(events) else None, parse_gtid_set(log.flavor, ""))
         chunks = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in reader.read([block])]
-        assembler = Assembler(log.flavor, log.timeline, rows_per_batch=256, image_bytes=arena.image_bytes)
+        undone = Undone.of(list(open_events(chunks)))
+        assembler = Assembler(log.flavor, log.timeline, undone, rows_per_batch=256, image_bytes=arena.image_bytes)
         for batch in assembler.assemble(arena.guarded_raw(chunk) for chunk in chunks):
             batch.validate(full=True)
             _check_images(batch)

@@ -11,6 +11,8 @@ from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.definition_reader import DefinitionReader
+from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.servers import Server
@@ -28,4 +30,5 @@ def silver_of(server: Server, folder: Path) -> list[pa.RecordBatch]:
     events = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
     definitions = DefinitionReader(source.flavor)
     definitions.read(events)
-    return list(Assembler(source.flavor, definitions.timeline(-1, 2**62)).assemble(events))
+    undone = Undone.of(list(open_events(events)))
+    return list(Assembler(source.flavor, definitions.timeline(-1, 2**62), undone).assemble(events))

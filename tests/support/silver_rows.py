@@ -4,6 +4,7 @@
 ("UPDATE", ("shop", "orders"), canonical before, canonical after)
 ("COMMIT", number of changes)
 ("DDL", statement)
+("ROLLBACK", statement)
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _rows(batch: pa.RecordBatch, schemas: Mapping[int, TableSchema]) -> list[tup
         table = (cells["database"][i], cells["table"][i])
         tail = {
             "BEGIN": (), "COMMIT": (cells["changes"][i],), "DDL": (cells["statement"][i],),
-            "REFUSED": (table, cells["refusal"][i]),
+            "REFUSED": (table, cells["refusal"][i]), "ROLLBACK": (cells["statement"][i],),
         }.get(op) if op not in ROW_OPS else (table, images["before"][i], images["after"][i])  # fmt: skip
         rows.append((op, *tail))
     return rows

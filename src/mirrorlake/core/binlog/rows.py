@@ -38,19 +38,23 @@ from mirrorlake.core.memory import (
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
 
-# What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret.
+# What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret; a
+# ROLLBACK is one, and COMMIT comes after it.
 BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 
 # Why a rows event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has what ``completeness`` found
 # in the second byte, and the column above it.
 (
     REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_NO_OLD_VALUE,
-    REFUSED_MAYBE_BY_TRIGGER,
-) = range(6)  # fmt: skip
+    REFUSED_MAYBE_BY_TRIGGER, REFUSED_UNCLEAR,
+) = range(7)  # fmt: skip
 
-DONE, FULL, ROLLED_BACK, MALFORMED_EVENT = range(4)
-"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event rolls back a
-transaction that changed rows; its bytes do not add up."""
+UNCLEAR = 255
+"""The event type that the caller gives to a rows event of which it is not known whether it was rolled back."""
+
+DONE, FULL, MALFORMED_EVENT = range(3)
+"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; the bytes of that event
+do not add up."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
 # event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
@@ -281,7 +285,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
 def decode_events(n_events, events, slots, columns, partial, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
-    All but n_events and state are addresses. Returns DONE, FULL, ROLLED_BACK or MALFORMED_EVENT.
+    All but n_events and state are addresses. Returns DONE, FULL or MALFORMED_EVENT.
     """
     for i in range(state[NEXT], n_events):
         state[NEXT] = i
@@ -311,13 +315,17 @@ def decode_events(n_events, events, slots, columns, partial, state, rows):
             slot = np.int64(np.int32(item_u32(events.slot, i)))
             if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, state, rows):
                 return FULL
+        elif kind == UNCLEAR:
+            slot = np.int64(np.int32(item_u32(events.slot, i)))
+            if slot >= 0 and not item_i64(slots.is_left_out, slot):
+                _emit(state, rows, i, REFUSED, slot, REFUSED_UNCLEAR, 0, False, 0)
     state[NEXT] = n_events
     return DONE
 
 
 @kernel
 def _put_query(start, end, i, timestamp, state, rows):
-    """DONE, ROLLED_BACK or MALFORMED_EVENT."""
+    """DONE or MALFORMED_EVENT."""
     text = query_text_start(start, end)
     if text < 0:
         return MALFORMED_EVENT
@@ -327,8 +335,8 @@ def _put_query(start, end, i, timestamp, state, rows):
     if what == 1 or what == 3:
         _emit_begin(state, rows, i)
     elif what == 2 and state[IN_TRANSACTION]:
-        if peek_u8(text) == np.uint8(82) and state[ORDINAL] > 0:
-            return ROLLED_BACK
+        if peek_u8(text) == np.uint8(82):  # ROLLBACK
+            _emit(state, rows, i, STATEMENT, -1, 1, 0, False, 0)
         _emit_commit(state, rows, i)
     elif what == 0:
         _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, False, 0)

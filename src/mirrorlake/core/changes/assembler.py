@@ -22,6 +22,7 @@ from mirrorlake.core.binlog.table_slots import TableSlots
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import Undone, UndoneMask
 from mirrorlake.core.compiling import address_of
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.memory import addresses
@@ -66,16 +67,14 @@ _ROWS_FLAGS_AT = 19 + 6
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
 """Of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
-_LOG_REFUSALS = {
-    rows.ROLLED_BACK: "a rolled back transaction logs row changes",
-    rows.MALFORMED_EVENT: "an event is shorter than its fields",
-}
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
     rows.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value",
     rows.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
     "BEFORE UPDATE trigger may have made of it",
+    rows.REFUSED_UNCLEAR: "row-event: a ROLLBACK TO names a savepoint that its transaction does not have, or two by "
+    "their accents, so which of its row changes hold is not known",
 }
 _INCOMPLETE = {
     row_image.NO_KEY: "a row event does not log column {}, which names the row",
@@ -93,14 +92,18 @@ class Assembler:
         self,
         flavor: str,
         timeline: Timeline | None = None,
+        undone: Undone | None = None,
         *,
         rows_per_batch: int = 32_768,
         image_bytes: int = IMAGE_BYTES,
     ):
-        """timeline: definitions for what table maps leave out; none: tables without full metadata are refused."""
+        """timeline: definitions for what table maps leave out; none: tables without full metadata are refused. undone:
+        what the events' own statements roll back; a rollback that it does not have is an error."""
         self._flavor = flavor
         self._layouts = RowLayouts()
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline())
+        self._undone = undone or Undone()
+        self._mask = UndoneMask(self._undone)
         self._state = np.zeros(rows.STATE_SIZE, np.int64)
         self._state[rows.NOTE] = rows.NO_NOTE
         self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
@@ -124,8 +127,9 @@ class Assembler:
             out = ChangeArrays.empty(n_rows, image_bytes)
             state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
             status = self._decode(arrays, out)
-            if status in _LOG_REFUSALS:
-                raise RefusedError("log-event", _LOG_REFUSALS[status], position=events.position(int(state[rows.NEXT])))
+            if status == rows.MALFORMED_EVENT:
+                position = events.position(int(state[rows.NEXT]))
+                raise RefusedError("log-event", "an event is shorter than its fields", position=position)
             n = int(state[rows.N_ROWS])
             if n:
                 yield self._record_batch(events, out, n)
@@ -139,9 +143,8 @@ class Assembler:
         slot = self._slots.resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
         )
-        return EventArrays(
-            events.buf, events.offset, events.length, events.event_type, events.timestamp, events.trailer, slot
-        )
+        kinds = self._mask.event_types(events)
+        return EventArrays(events.buf, events.offset, events.length, kinds, events.timestamp, events.trailer, slot)
 
     def _decode(self, events: EventArrays, out: ChangeArrays) -> int:
         state = self._state
@@ -247,9 +250,10 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         text = query.statement.lstrip().upper()
         if text.startswith("ROLLBACK"):
-            raise RefusedError(
-                "log-event", "a partly rolled back transaction logs its undone rows", position=events.position(i)
-            )
+            if int(events.tx_lsn[i]) not in self._undone:
+                message = "row changes that a ROLLBACK undoes were not found"
+                raise RefusedError("log-event", message, position=events.position(i))
+            return {"op": "ROLLBACK", "statement": query.statement}
         if text.startswith(_SAVEPOINT_WORDS):
             return None
         changes = interpret(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.changes.definition_reader import SEEN
+from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.history import DefinitionChange
@@ -19,7 +20,7 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, record, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
 
 HOP = "assemble/answers"
 
@@ -27,7 +28,8 @@ HOP = "assemble/answers"
 @dataclass(frozen=True, slots=True)
 class Amendment:
     """Of the events with lsn_from < lsn <= lsn_to. changes: what becomes of the table. brings_rows: silver has none of
-    its row changes; timeline, plan: what decoding them needs. objection: why the answer cannot be taken, else None."""
+    its row changes; timeline, plan, undone: what decoding them needs. objection: why the answer cannot be taken, else
+    None."""
 
     answer: Answer
     lsn_from: int
@@ -36,6 +38,7 @@ class Amendment:
     brings_rows: bool
     timeline: Timeline
     plan: XaPlan
+    undone: Undone
     objection: str | None
 
     def record(self, lake: Lake) -> None:
@@ -71,7 +74,8 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     )
     return Amendment(
         answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if _name(change) == answer.name],
-        was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan, objection or None,
+        was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan,
+        undone(placed_events(lake, lsn_from, lsn_to, plan), events), objection or None,
     )  # fmt: skip
 
 
@@ -79,7 +83,8 @@ def without_log(
     lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze has let go the log from there on"
 ) -> Amendment:
     """Nothing, as the log behind the answer's place is not there."""
-    return Amendment(answer, lsn_to, lsn_to, [], False, DefinitionLog(lake).timeline(lsn_to, lsn_to), NO_XA, reason)
+    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
+    return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, Undone(), reason)
 
 
 def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]) -> str | None:

@@ -3,7 +3,8 @@
 Order of steps for one batch, a range of lsn that begins and ends between event groups:
 
     0. find its XA transactions: the newest note says which ones are prepared and wait; the next note will
-    1. read the range's DDL and table maps, append what is new to silver_table_schemas
+    1. read the range's DDL and table maps, append what is new to silver_table_schemas; find what transactions of the
+       range roll back although the log has it
                                               crash here: these rows are found again and not repeated
     2. decode the range                       crash here: nothing happened
     3. append it on condition that nobody else went on from the same progress
@@ -26,6 +27,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.timeline import Timeline
@@ -38,7 +40,7 @@ from mirrorlake.lake.silver.amendment import amend, brought
 from mirrorlake.lake.silver.answers import read_answers
 from mirrorlake.lake.silver.copy_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.definitions import DefinitionLog
-from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events
+from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events, undone
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 
 HOP = "assemble"
@@ -142,7 +144,7 @@ class AssembleHop:
         if found.objection is None and found.brings_rows:
             cuts = tuple(start for start, _ in self._chunks(part.lsn_from, part.lsn_to)[1:])
             part = EventRange(part.lsn_from, part.lsn_to, cuts=cuts)
-            rows = self._decoded(part, found.plan, found.timeline)
+            rows = self._decoded(part, found.plan, found.timeline, found.undone)
             rows = lacking(lake, rows, answer, lsn) if answer.copy_id else brought(rows, answer)
         self._n_answers = len(answers)
         self._commit(part, rows, None, self._prepared)
@@ -186,9 +188,10 @@ class AssembleHop:
         if not plan.is_empty:
             events = collect(definition_events(self._events(part, plan)))
         self._definitions.extend(events, part.lsn_to)
+        left_out = undone(self._events(part, plan), events)
         if part.longest > LONG_BYTES and plan.is_empty:
-            return self._assemble_events(part, self._in_stretches(part), plan)
-        self._commit(part, self._decoded(part, plan, self._timeline(part)), None, plan.prepared)
+            return self._assemble_events(part, self._in_stretches(part), plan, left_out)
+        self._commit(part, self._decoded(part, plan, self._timeline(part), left_out), None, plan.prepared)
         return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
@@ -196,16 +199,18 @@ class AssembleHop:
         events = list(open_events(found))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
-            events = collect(self._events(part, plan))
+            events = list(open_events(collect(self._events(part, plan))))
         self._definitions.extend(events, part.lsn_to)
-        return self._assemble_events(part, events, plan)
+        return self._assemble_events(part, events, plan, Undone.of(events))
 
-    def _assemble_events(self, part: EventRange, events: Iterable[pa.RecordBatch], plan: XaPlan) -> AssembledBatch:
+    def _assemble_events(
+        self, part: EventRange, events: Iterable[pa.RecordBatch], plan: XaPlan, left_out: Undone
+    ) -> AssembledBatch:
         """In this process, with the rows in files that Spark takes over."""
         lake = self._lake
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
-            for batch in Assembler(lake.flavor, self._timeline(part)).assemble(events):
+            for batch in Assembler(lake.flavor, self._timeline(part), left_out).assemble(events):
                 stage.add(batch)
             pa.default_memory_pool().release_unused()  # the JVM writes now
             rows = (
@@ -260,14 +265,14 @@ class AssembleHop:
                 found[-1] = found[-1][0], found[-1][1] + row.n_bytes
         return found
 
-    def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline) -> DataFrame:
+    def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline, left_out: Undone) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = max(self._lake.parallelism, part.n_bytes // PART_BYTES)
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
         flavor = self._lake.flavor
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return Assembler(flavor, timeline).assemble(batches)
+            return Assembler(flavor, timeline, left_out).assemble(batches)
 
         parts = None
         for first, last in zip(edges, edges[1:], strict=False):

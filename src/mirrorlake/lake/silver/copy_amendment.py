@@ -23,7 +23,7 @@ from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
 from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
 
 
 def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
@@ -45,7 +45,9 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amend
     told_before = {lsn for lsn, change in recorded(lake, f"{known} BETWEEN {lsn_from + 1} AND {lsn_to}")
                    if _is_of(answer, change)}  # fmt: skip
     timeline = definitions.timeline(lsn_from, lsn_to).only(answer.name)
-    return Amendment(answer, lsn_from, lsn_to, [*_without_former(found, told_before)], True, timeline, plan, None)
+    changes = [*_without_former(found, told_before)]
+    left_out = undone(placed_events(lake, lsn_from, lsn_to, plan), events)
+    return Amendment(answer, lsn_from, lsn_to, changes, True, timeline, plan, left_out, None)
 
 
 def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFrame:

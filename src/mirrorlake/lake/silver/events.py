@@ -10,7 +10,9 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.compression import PACKED_TYPES
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import UNDONE_COLUMNS, Segments, Undone, rolled_back_groups, undone_rows
 from mirrorlake.core.changes.xa import STAYING, XaPlan
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.lake.delta.lake import Lake
 
@@ -70,6 +72,20 @@ def definition_events(events: DataFrame) -> DataFrame:
     log_file = F.shiftright("place", OFFSET_BITS)  # a name may be that of a file of two servers
     firsts = chosen.groupBy(log_file, "event_type", same).agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
     return firsts.select("event.*")
+
+
+def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:
+    """Find what a range's own statements roll back. events: as ``placed_events`` gives them; definitions: those of them
+    that ``definition_events`` chooses, opened."""
+    groups = rolled_back_groups(definitions)
+    if not groups:
+        return Undone()
+    wanted = events.sparkSession.createDataFrame([(group,) for group in groups], "rolled_back BIGINT")
+    kinds = (EventType.QUERY, EventType.QUERY_COMPRESSED, EventType.TRANSACTION_PAYLOAD)
+    queries = events.where(F.col("event_type").isin(*map(int, kinds)))
+    theirs = queries.join(F.broadcast(wanted), F.col("tx_lsn") == F.col("rolled_back"), "left_semi")
+    ordered = theirs.coalesce(1).sortWithinPartitions(*ORDER).select(*BRONZE_COLUMNS)
+    return Undone(Segments(*row) for row in ordered.mapInArrow(undone_rows, UNDONE_COLUMNS).collect())
 
 
 def _moved(lake: Lake, bronze: DataFrame, moves: list) -> DataFrame:

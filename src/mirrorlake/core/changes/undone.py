@@ -1,0 +1,187 @@
+"""Row changes that their own transaction rolled back, although the log has them: which ones are left out.
+
+MariaDB logs a transaction that made or dropped a temporary table even where it is rolled back, and ``ROLLBACK TO``
+where such a table, or one of an engine without transactions, was changed after the savepoint:
+
+    GTID, rows, QUERY "ROLLBACK"
+    GTID, rows, QUERY "SAVEPOINT `a`", rows that do not count, QUERY "ROLLBACK TO `a`", rows, XID
+
+Changes of tables without transactions, which no rollback undoes, are never among them: both servers log these in groups
+of their own (measured on MySQL 9.7, MariaDB 10.11 and 11.8).
+
+A group's events are counted in segments: segment n lies after the nth QUERY event of the group, up to the next one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.rows import UNCLEAR
+from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.constants import EventType, one_of
+
+UNDONE_ROWS = pa.schema([(name, pa.int64()) for name in ("tx_lsn", "first", "stop", "instead")])
+UNDONE_COLUMNS = "tx_lsn BIGINT, first BIGINT, stop BIGINT, instead BIGINT"
+LEFT_OUT = 0
+"""The event type, which is none, that an undone event gets."""
+
+_ALL = sys.maxsize
+_ROWS_AND_NOTES = one_of(23, 24, 25, 29, 30, 31, 32, 39, 160)
+_EQUAL_BESIDES = str.maketrans({"ß": "S", "ẞ": "S", "Ϲ": "Σ"})  # in capitals
+_VERB = re.compile(r"(ROLLBACK TO(?: SAVEPOINT)?|RELEASE SAVEPOINT|SAVEPOINT|ROLLBACK)(?:\s+(.+))?", re.DOTALL)
+
+
+class Segments(NamedTuple):
+    """Segments first..stop-1 of the group at ``tx_lsn``. instead: the event type that their row changes get:
+    ``LEFT_OUT`` of what is undone, ``UNCLEAR`` where it is not known how much of it is."""
+
+    tx_lsn: int
+    first: int
+    stop: int
+    instead: int
+
+
+def rolled_back_groups(events: Iterable[pa.RecordBatch]) -> list[int]:
+    """Return the tx_lsn of each group with a ROLLBACK or ROLLBACK TO. events: at least the QUERY events, opened."""
+    found = set[int]()
+    for batch in events:
+        kinds = batch.column("event_type").to_numpy(zero_copy_only=False)
+        queries = batch.select(["raw", "tx_lsn"]).filter(pa.array(kinds == EventType.QUERY))
+        rolls_back = pc.match_substring(queries.column("raw"), b"\0ROLLBACK")  # behind the database's name
+        found.update(queries.column("tx_lsn").filter(rolls_back).to_pylist())
+    return sorted(found)
+
+
+def undone_segments(events: Iterable[pa.RecordBatch]) -> Iterator[Segments]:
+    """Yield what the groups' own statements undo. events: all QUERY events of whole groups, in log order."""
+    group, savepoints = -1, _Savepoints()
+    for batch in open_events(events):
+        if not batch.num_rows:
+            continue
+        found = BronzeEvents(batch)
+        for i in np.flatnonzero(found.event_type == EventType.QUERY).tolist():
+            if found.tx_lsn[i] != group:
+                group, savepoints = int(found.tx_lsn[i]), _Savepoints()
+            undone = savepoints.after(parse_query(found.body(i)).statement)
+            if undone is not None:
+                yield Segments(group, *undone)
+
+
+class _Savepoints:
+    """Those of one group, up to a statement of it."""
+
+    def __init__(self) -> None:
+        self._segment = 0
+        self._first: dict[str, int] = {}  # by name in capitals, the oldest first: the segment after it
+
+    def after(self, statement: str) -> tuple[int, int, int] | None:
+        """Go on to the group's next statement; (first, stop, instead) of the segments that it undoes."""
+        self._segment += 1
+        match = _VERB.fullmatch(statement)
+        if match is None:
+            return None
+        verb, name = match[1], _capitals(_unquoted(match[2] or ""))
+        if verb == "ROLLBACK":
+            return 0, _ALL, LEFT_OUT
+        if verb == "SAVEPOINT":
+            self._first.pop(name, None)  # it takes the place of an earlier one of the same name
+            self._first[name] = self._segment
+            return None
+        alike = [other for other in self._first if _without_accents(other) == _without_accents(name)]
+        if verb.startswith("RELEASE"):
+            self._keep_up_to(name, with_it=False)
+            return None
+        if not alike or name in alike[:-1]:
+            return 0, self._segment, UNCLEAR
+        self._keep_up_to(alike[-1])
+        return self._first[alike[-1]], self._segment, LEFT_OUT
+
+    def _keep_up_to(self, name: str, *, with_it: bool = True) -> None:
+        names = list(self._first)
+        if name in names:
+            for other in names[names.index(name) + with_it :]:
+                del self._first[other]
+
+
+def undone_rows(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the same as batches of ``UNDONE_ROWS``."""
+    cells = [list(column) for column in zip(*undone_segments(events), strict=True)]
+    if cells:
+        yield pa.RecordBatch.from_arrays([pa.array(column, pa.int64()) for column in cells], schema=UNDONE_ROWS)
+
+
+class Undone:
+    """What is undone in a range of the log, by group."""
+
+    def __init__(self, segments: Iterable[Segments] = ()):
+        self._of: dict[int, list[Segments]] = {}
+        for found in segments:
+            self._of.setdefault(found.tx_lsn, []).append(found)
+
+    @classmethod
+    def of(cls, events: list[pa.RecordBatch]) -> Undone:
+        """Find it in all events of a range, in log order, opened."""
+        groups = rolled_back_groups(events)
+        if not groups:
+            return cls()
+        chosen = pa.array(groups)
+        return cls(undone_segments(batch.filter(pc.is_in(batch.column("tx_lsn"), chosen)) for batch in events))
+
+    def __contains__(self, tx_lsn: int) -> bool:
+        return tx_lsn in self._of
+
+    @property
+    def by_group(self) -> Mapping[int, list[Segments]]:
+        """By tx_lsn."""
+        return self._of
+
+
+class UndoneMask:
+    """Takes undone row changes out of batches of opened events that follow each other, whole groups in all."""
+
+    def __init__(self, undone: Undone):
+        self._of, self._group, self._segment = undone.by_group, -1, 0
+
+    def event_types(self, events: BronzeEvents) -> np.ndarray:
+        """uint8 per event; another one for undone row changes and the texts of their statements."""
+        kinds = events.event_type
+        if not self._of:
+            return kinds
+        kinds = kinds.copy()
+        first, last = int(events.tx_lsn[0]), int(events.tx_lsn[-1])
+        for group in [group for group in self._of if first <= group <= last]:
+            here = slice(*np.searchsorted(events.tx_lsn, [group, group + 1]).tolist())
+            segment = np.cumsum(kinds[here] == EventType.QUERY)
+            segment += self._segment if group == self._group else 0
+            if not len(segment):
+                continue
+            for found in self._of[group]:
+                undone = (found.first <= segment) & (segment < found.stop) & _ROWS_AND_NOTES[events.event_type[here]]
+                kinds[here][undone] = found.instead
+            self._group, self._segment = group, int(segment[-1])
+        return kinds
+
+
+def _capitals(name: str) -> str:
+    """Letter by letter: none becomes two."""
+    return "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in name)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace(name[0] * 2, name[0]) if name[:1] in ("`", '"') else name
+
+
+def _without_accents(name: str) -> str:
+    """For names in capitals. utf8mb3_general_ci, by which the servers compare names, but MariaDB since 11.5, has no
+    accents: names that are the same to it are the same here."""
+    return "".join(unicodedata.normalize("NFD", letter)[0] for letter in name.translate(_EQUAL_BESIDES)).upper()
