@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test test-unit test-lake test-server test-long ddl-histories torture fuzz lint bench \
-	wheel
+	wheel lock
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
 # One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
@@ -40,4 +40,6 @@ bench: setup  ## the published figures (some minutes)
 	test -d .cache/bench-logs/mariadb || $(run)python -m bench.make_logs
 	$(run)python -m bench.hops --logs .cache/bench-logs/mariadb
 wheel: setup  ## dist/*.whl, what a Databricks bundle deploys
-	$(run)python -m pip wheel -q --no-deps --wheel-dir dist .
+	$(run)python -m pip wheel -q --no-index --no-deps --no-build-isolation --wheel-dir dist .
+lock:  ## requirements/*.txt anew: the newest packages within setup.py's bounds, with the hash of each file
+	scripts/lock.sh

@@ -20,15 +20,15 @@ setup(
     entry_points={"console_scripts": ["mirrorlake = mirrorlake.cli:main"]},
     install_requires=[
         "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
-        "pyarrow>=18",
-        "numpy",
+        "pyarrow>=18,<27",
+        "numpy>=1.26,<3",
         "numba>=0.60,<0.69",  # core/compiling.py uses its inner parts; tried with 0.60, 0.64 and 0.68
-        "PyMySQL[rsa]",
-        "typer",
-        "rich",
-        "pydantic>=2",
-        "tenacity",
-        "PyYAML",
+        "PyMySQL[rsa]>=1.1.1,<1.3",  # before 1.1.1: CVE-2024-36039; mysql/connection.py uses its inner parts
+        "typer>=0.12,<1",
+        "rich>=13,<16",
+        "pydantic>=2.7,<3",
+        "tenacity>=8.3,<10",
+        "PyYAML>=6.0.1,<7",
     ],
     # dbx is no extra: it needs pydantic 1, so an environment of its own: dbx==0.8.19 "click<8.2" "setuptools<82".
     extras_require={
@@ -38,15 +38,15 @@ setup(
         "connect": ["pyspark[connect]==4.2.0"],  # for SPARK_REMOTE
         "databricks": ["databricks-sdk==0.156.0"],
         "dev": [
-            "pytest<9.2",  # with 9.2 the groups of pytest-xdist 3.8 have no effect
-            "pytest-timeout",
-            "pytest-xdist",
-            "chispa",
-            "hypothesis",
-            "ruff",
-            "mypy",
-            "matplotlib",
-            "xxhash",
+            "pytest>=8.2,<9.2",  # with 9.2 the groups of pytest-xdist 3.8 have no effect
+            "pytest-timeout>=2.3,<3",
+            "pytest-xdist>=3.6,<4",
+            "chispa>=0.10,<1",
+            "hypothesis>=6.100,<7",
+            "ruff>=0.17,<0.18",
+            "mypy>=2.4,<3",
+            "matplotlib>=3.9,<4",
+            "xxhash>=3.4,<5",
         ],
     },
 )

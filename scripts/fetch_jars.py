@@ -1,14 +1,16 @@
-"""Puts Delta's JARs into DIR/delta-jars, where a local session finds them: python fetch_jars.py DIR
+"""Puts Delta's JARs into DIR/delta-jars, where a local session finds them: python fetch_jars.py DIR [--record]
 
 Spark resolves them itself while a session starts, so this also shows that Java, Spark and Delta fit together. What they
-need, and Spark brings in versions of its own, is left out: 80 of 90 MB.
+need, and Spark brings in versions of its own, is left out: 80 of 90 MB. JARs whose SHA-256 is not the one in
+delta-jars.sha256 (in the format of sha256sum) are refused; --record, for another version of Delta, writes that file.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import shutil
 import ssl
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,11 +20,12 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 OWN = ("io.delta_", "io.unitycatalog_")  # Ivy writes the organisation before the name
+RECORDED = Path(__file__).with_name("delta-jars.sha256")
 PASSWORD = "changeit"  # Java's customary one; the store holds public certificates only
 
 
-def fetch(folder: Path) -> None:
-    """The JARs appear all at once, at the very end: a broken download leaves no half of them."""
+def fetch(folder: Path, record: bool = False) -> None:
+    """The JARs appear all at once, at the very end: neither a broken download nor a refused one leaves any of them."""
     ivy = folder / "ivy"
     ivy.mkdir(exist_ok=True)
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
@@ -33,9 +36,26 @@ def fetch(folder: Path) -> None:
     for jar in (ivy / "jars").glob("*.jar"):
         if not jar.name.startswith(OWN):
             jar.unlink()
+    if record:
+        RECORDED.write_text(digests(ivy / "jars"))
+    refuse_others(ivy / "jars")
     shutil.rmtree(folder / "delta-jars", ignore_errors=True)
     (ivy / "jars").rename(folder / "delta-jars")
     shutil.rmtree(ivy)
+
+
+def digests(folder: Path) -> str:
+    """One line per JAR, by name: SHA-256, two blanks, name."""
+    jars = sorted(folder.glob("*.jar"), key=lambda jar: jar.name)
+    return "".join(f"{hashlib.sha256(jar.read_bytes()).hexdigest()}  {jar.name}\n" for jar in jars)
+
+
+def refuse_others(folder: Path) -> None:
+    """Raises SystemExit unless the folder holds exactly the recorded JARs, byte for byte."""
+    found, recorded = set(digests(folder).splitlines()), set(RECORDED.read_text().splitlines())
+    if found != recorded:
+        names = sorted({line.split()[1] for line in found ^ recorded})
+        raise SystemExit(f"these JARs are not the ones that {RECORDED.name} names, by SHA-256: {', '.join(names)}")
 
 
 def trust_options(store: Path) -> str:
@@ -61,4 +81,8 @@ def trusted_certificates() -> list[x509.Certificate]:
 
 
 if __name__ == "__main__":
-    fetch(Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--record", action="store_true")
+    arguments = parser.parse_args()
+    fetch(arguments.folder.resolve(), arguments.record)

