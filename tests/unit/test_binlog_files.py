@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import socket
 import struct
 from pathlib import Path
 
@@ -291,3 +293,52 @@ def test_offsets_beyond_4_gib_are_resume_positions_like_others(tmp_path, flavor)
     assert chunk.resume.position == BinlogPosition(near.log_file, near.end_pos + far)
     assert unpack_lsn(chunk.resume.lsn)[2] == int(near.start_positions[-1]) + far
     assert chunk.batch["log_pos"].to_pylist() == [int(position) + far for position in near.start_positions]
+
+
+def test_two_files_of_one_number_are_refused(tmp_path):
+    path = write_logs(tmp_path, log("mysql"))[0]
+    (tmp_path / "binlog.0000001").write_bytes(path.read_bytes())
+    refused = refusal_of(lambda: FileSource(tmp_path))
+    assert (refused.code, refused.message) == ("log-event", "binlog.0000001 and binlog.000001 have the same number")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device", "socket"])
+@pytest.mark.parametrize("name", ["binlog.000001", "binlog.000002", "binlog.000004"])
+def test_what_is_named_like_a_file_of_the_log_and_is_none_is_refused_at_once(tmp_path, kind, name):
+    write_logs(tmp_path, log("mysql"))
+    path = tmp_path / name
+    path.unlink(missing_ok=True)
+    make_other_than_file(path, kind)
+    refused = refusal_of(lambda: read_all(tmp_path))
+    assert (refused.code, refused.message) == ("log-event", f"{name} is named like a binlog file, but it is no file")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device", "socket"])
+def test_what_is_named_like_another_log_and_is_no_file_is_left_alone(tmp_path, kind):
+    make_other_than_file(tmp_path / "relay.000001", kind)
+    refused = refusal_of(lambda: FileSource(tmp_path))
+    assert (refused.code, refused.message) == (
+        "log-event",
+        "relay.000001 is named like a binlog file, but it is none",
+    )
+    write_logs(tmp_path, log("mysql"))
+    assert len(read_all(tmp_path)) == 3
+
+
+def make_other_than_file(path: Path, kind: str) -> None:
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as bound:
+                bound.bind(f"/proc/self/fd/{os.open(path.parent, os.O_PATH)}/{path.name}")
+
+
+def test_digits_of_other_scripts_are_no_file_number(tmp_path):
+    path = write_logs(tmp_path, log("mysql"))[0]
+    (tmp_path / "binlog.٠٠٠٠٠٩").write_bytes(path.read_bytes())
+    assert FileSource(tmp_path).heads()[-1].log_file == "binlog.000003"

@@ -56,6 +56,12 @@ def test_rotate_names_the_next_file():
     assert parse_rotate(bodies.rotate("binlog.000004", 2**33)) == Rotate("binlog.000004", 2**33)
 
 
+@pytest.mark.parametrize("name", ["", "binlog", "binlog.1", "binlog.00000x", "binlog.٠٠٠٠٠١", "../binlog.000001"])
+def test_rotate_to_what_is_no_binlog_file_is_refused(name):
+    with pytest.raises(RefusedError, match="^log-event: malformed ROTATE event: it names no binlog file$"):
+        parse_rotate(bodies.rotate(name, 4))
+
+
 def test_query_with_every_status_variable_of_both_servers():
     status = b"\x00\x00\x00\x00\x01" + b"\x01" + struct.pack("<Q", 0x45A00020) + b"\x06\x03std" + b"\x02\x03old\x00"
     status += b"\x03" + bytes(4) + b"\x04" + struct.pack("<3H", 8, 45, 255) + b"\x05\x06+02:00" + b"\x07\x01\x00"

@@ -43,7 +43,20 @@ def test_positions_order_by_number_not_by_spelling():
     assert BinlogPosition.parse(str(low)) == low
 
 
-@pytest.mark.parametrize("text", ["", "binlog.000001", "binlog:4", "binlog.000001:", "binlog.000001:-4", "binlog.x:4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "binlog.000001",
+        "binlog:4",
+        "binlog.000001:",
+        "binlog.000001:-4",
+        "binlog.x:4",
+        "binlog.00000١:4",
+        "binlog.000001:٤",
+        "binlog.000001:" + "9" * 5000,
+    ],
+)
 def test_malformed_position_is_a_usage_error(text):
     with pytest.raises(UsageError):
         BinlogPosition.parse(text)
@@ -154,3 +167,35 @@ def test_start_and_until_are_told_apart_by_their_form():
 def test_until_that_is_nothing_is_a_usage_error(text):
     with pytest.raises(UsageError):
         parse_until(text, "mariadb")
+
+
+@pytest.mark.parametrize(
+    ("flavor", "text"),
+    [
+        ("mysql", f"{A}:{2**63 - 1}"),
+        ("mysql", f"{A}:1-{2**64}"),
+        ("mysql", f"{A}:" + "9" * 5000),
+        ("mysql", f"{A}:١"),
+        ("mariadb", f"{2**32}-1-1"),
+        ("mariadb", f"0-{2**32}-1"),
+        ("mariadb", f"0-1-{2**64}"),
+        ("mariadb", "0-1-١"),
+        ("mariadb", "0-1-" + "9" * 5000),
+    ],
+)
+def test_a_gtid_that_no_server_has_is_a_usage_error(flavor, text):
+    with pytest.raises(UsageError):
+        parse_start(text, flavor)
+
+
+def test_the_largest_gtids_are_read():
+    assert str(parse_start(f"{A}:1-{2**63 - 2}", "mysql")) == f"{A}:1-{2**63 - 2}"
+    assert str(parse_start(f"{2**32 - 1}-{2**32 - 1}-{2**64 - 1}", "mariadb")) == f"{2**32 - 1}-{2**32 - 1}-{2**64 - 1}"
+
+
+@pytest.mark.parametrize("span", [(0, 5), (5, 5), (6, 5), (1, 2**63), (2**63, 2**64 - 1)])
+def test_a_logged_gtid_set_with_numbers_that_no_transaction_has_is_refused(span):
+    raw = bytearray(MysqlGtidSet.parse(f"{A}:1-5").encode())
+    raw[-16:] = b"".join(number.to_bytes(8, "little") for number in span)
+    with pytest.raises(RefusedError, match="^log-event: "):
+        MysqlGtidSet.decode(bytes(raw))

@@ -18,8 +18,11 @@ import numpy as np
 from mirrorlake.errors import RefusedError, UsageError
 
 _MYSQL_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
-_MYSQL_INTERVAL = re.compile(r"(\d+)(?:-(\d+))?")
-_MARIADB_GTID = re.compile(r"(\d+)-(\d+)-(\d+)")
+_MYSQL_INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
+_MARIADB_GTID = re.compile(r"([0-9]{1,10})-([0-9]{1,10})-([0-9]{1,20})")
+_NO_MYSQL_NUMBER = (1 << 63) - 1
+"""The first number that no transaction has (MySQL ``sql/rpl_gtid.h``, GNO_END)."""
+_NO_MARIADB_ID, _NO_MARIADB_SEQUENCE = 1 << 32, 1 << 64
 
 Intervals = list[tuple[int, int]]
 
@@ -174,8 +177,9 @@ class MariadbGtidSet:
         gtids = cls()
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             match = _MARIADB_GTID.fullmatch(part)
-            domain, server, sequence = map(int, match.groups()) if match else (0, 0, -1)
-            if not match or (domain in gtids._domains and not is_state):
+            domain, server, sequence = map(int, match.groups()) if match else (_NO_MARIADB_ID, 0, 0)
+            is_known = domain in gtids._domains and not is_state
+            if is_known or max(domain, server) >= _NO_MARIADB_ID or sequence >= _NO_MARIADB_SEQUENCE:
                 raise UsageError("usage", f"not a MariaDB GTID set (domain-server-sequence,...): {text!r}")
             gtids.add(domain, server, sequence)
         return gtids
@@ -311,7 +315,10 @@ def _decode_sources(raw: bytes) -> Iterator[tuple[str, Intervals]]:
         offset += 8
         if n_spans > (len(raw) - offset) // 16:
             raise struct.error
-        yield source, [struct.unpack_from("<QQ", raw, offset + 16 * k) for k in range(n_spans)]
+        spans = [struct.unpack_from("<QQ", raw, offset + 16 * k) for k in range(n_spans)]
+        if not all(1 <= first < behind <= _NO_MYSQL_NUMBER for first, behind in spans):
+            raise struct.error
+        yield source, spans
         offset += 16 * n_spans
     if offset != len(raw):
         raise struct.error
@@ -327,7 +334,7 @@ def _uuid(text: str, whole: str) -> str:
 def _interval(text: str, whole: str) -> tuple[int, int]:
     match = _MYSQL_INTERVAL.fullmatch(text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= first <= last:
+    if not 1 <= first <= last < _NO_MYSQL_NUMBER:
         raise _not_mysql(whole)
     return first, last + 1
 

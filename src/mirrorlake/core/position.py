@@ -29,9 +29,10 @@ INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
 FIRST_EVENT_OFFSET = 4
 """A file's first event comes behind its magic bytes."""
 
-_FILE_POSITION = re.compile(r"\S+\.\d+:\d+")
-_DATE_ALONE = re.compile(r"\d{4}-\d\d-\d\d")
-_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_FILE_POSITION = re.compile(r"\S+\.[0-9]{1,19}:[0-9]{1,19}")
+_FILE_NUMBER = re.compile(r"[0-9]{1,19}")
+_DATE_ALONE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 
 
 def pack_lsn(incarnation: int, file_number: int, offset: int) -> int:
@@ -78,7 +79,7 @@ class BinlogPosition:
     def file_number(self) -> int:
         """Raises UsageError when the name does not end with a number."""
         number = self.log_file.rpartition(".")[2]
-        if not number.isdecimal():
+        if not _FILE_NUMBER.fullmatch(number):
             raise UsageError("usage", f"a binlog file's name ends with its number: {self.log_file!r}")
         return int(number)
 

@@ -171,6 +171,8 @@ class LogCursor:
 
     def _block(self, buf: np.ndarray, events: EventIndex) -> Iterator[EventBlock]:
         if len(events):
+            if not self._log_file:
+                raise RefusedError("log-event", "the server sends events before it names their file")
             block = EventBlock(self._log_file, self._offset, buf, events, self._has_checksum)
             self._offset = block.end_pos
             yield block

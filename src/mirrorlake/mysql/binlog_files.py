@@ -22,7 +22,7 @@ from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.log_file import LogFile, find_log_files
+from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file
 
 BLOCK_BYTES = 8 << 20
 """Read at once; a longer event makes its block longer."""
@@ -119,10 +119,10 @@ class FileSource:
     def _blocks(self, log_file: LogFile, start: int, limit: int) -> Iterator[EventBlock]:
         """The complete events of one file from ``start`` that end at or before ``limit``."""
         wanted = self._block_bytes
-        with open(log_file.path, "rb", buffering=0) as handle:
+        with open_file(log_file.path) as handle:
             while start < limit:
                 buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))
-                events, stop = index_events(buf, 0, n_bytes)
+                events, stop = index_events(buf, 0, n_bytes, BinlogPosition(log_file.path.name, start))
                 if not len(events) and n_bytes == wanted:
                     wanted = int.from_bytes(buf[9:13].tobytes(), "little") if n_bytes >= HEADER_BYTES else HEADER_BYTES
                     continue

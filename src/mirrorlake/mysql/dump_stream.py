@@ -14,9 +14,11 @@ import numpy as np
 
 from mirrorlake.core.binlog.framing import (
     HEADER_BYTES,
+    MAX_EVENT_BYTES,
     SLACK_BYTES,
     SPECIAL_PACKET,
     EventIndex,
+    impossible_length,
     index_events,
     index_packets,
 )
@@ -102,6 +104,8 @@ class DumpStream:
         """An event whose packets follow; the length of the first one, 0xffffff, has been taken."""
         head = self._received.take(1 + HEADER_BYTES)
         length = int.from_bytes(head[10:14], "little")
+        if length > MAX_EVENT_BYTES:
+            raise impossible_length(length)
         buf = np.empty(length + SLACK_BYTES, np.uint8)
         buf[:HEADER_BYTES] = np.frombuffer(head, np.uint8, offset=1)
         view, filled, part_bytes = buf.data, HEADER_BYTES, _MAX_PACKET

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +16,7 @@ from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, Even
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
 
-_NAME = re.compile(r"(.+)\.(\d{6,})")
+_NAME = re.compile(r"(.+)\.([0-9]{6,})")
 _HEADER = struct.Struct("<IBIIIH")
 _HEAD_BYTES = 1024
 
@@ -30,12 +33,9 @@ class LogFile:
 
     @classmethod
     def open(cls, path: Path) -> LogFile:
-        """Raises RefusedError ``log-missing``, ``log-event`` (not a binlog, encrypted), ``log-truncated``."""
-        try:
-            with open(path, "rb") as handle:
-                head, size = handle.read(_HEAD_BYTES), path.stat().st_size
-        except OSError as error:
-            raise RefusedError("log-missing", f"cannot read {path.name}: {error.strerror}") from None
+        """Raises RefusedError ``log-missing``, ``log-event`` (no file, no binlog, encrypted), ``log-truncated``."""
+        with open_file(path) as handle:
+            head, size = os.pread(handle.fileno(), _HEAD_BYTES, 0), os.fstat(handle.fileno()).st_size
         _check_magic(head, path.name)
         first, where = FIRST_EVENT_OFFSET, f"{path.name}:{FIRST_EVENT_OFFSET}"
         if len(head) < first + HEADER_BYTES:
@@ -71,37 +71,67 @@ class LogFile:
         length = HEADER_BYTES + 8 + len(next_name.encode()) + (4 if self.has_checksum else 0)
         if self.size < FIRST_EVENT_OFFSET + length:
             return False
-        with open(self.path, "rb") as handle:
-            handle.seek(self.size - length)
-            event = handle.read(length)
+        with open_file(self.path) as handle:
+            event = os.pread(handle.fileno(), length, self.size - length)
+        if len(event) < length:
+            return False
         _, event_type, _, event_bytes, log_pos, _ = _HEADER.unpack_from(event)
         return (event_type, event_bytes, log_pos) == (EventType.ROTATE, length, self.size & 0xFFFFFFFF)
+
+
+def open_file(path: Path) -> io.FileIO:
+    """A regular file for reading. A FIFO would wait for its writer, and a device might do something when it is opened.
+
+    Raises RefusedError ``log-missing``; ``log-event`` for what is no file.
+    """
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+        if is_file:
+            handle = io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            if stat.S_ISREG(os.fstat(handle.fileno()).st_mode):  # else another one has taken its name
+                return handle
+            handle.close()
+    except OSError as error:
+        raise RefusedError("log-missing", f"cannot read {path.name}: {error.strerror}") from None
+    raise RefusedError("log-event", f"{path.name} is named like a binlog file, but it is no file")
 
 
 def find_log_files(folder: Path) -> dict[int, Path]:
     """File number -> file, for the one log in a folder; other files, also ``*.index``, are left alone.
 
-    Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (no binlogs despite their names, two logs).
+    Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (no binlogs despite their names, two logs,
+    two files of one number).
     """
     try:
-        named = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+        named = sorted((path.name, match) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
     except OSError as error:
         raise RefusedError("log-missing", f"cannot list the folder {folder}: {error.strerror}") from None
-    bases = {match[1] for match, path in named if _begins_with(path, (BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC))}
+    bases = {match[1] for name, match in named if _is_log(folder / name)}
     if len(bases) > 1:
         raise RefusedError("log-event", f"the folder holds several logs: {', '.join(sorted(bases))}")
     if not bases and named:
-        raise RefusedError("log-event", f"{named[0][1].name} is named like a binlog file, but it is none")
+        raise RefusedError("log-event", f"{named[0][0]} is named like a binlog file, but it is none")
     if not bases:
         raise RefusedError("log-missing", f"no binlog file (<name>.NNNNNN) in the folder {folder}")
-    return {int(match[2]): path for match, path in named if match[1] in bases}
+    return _by_number(folder, [match for _, match in named if match[1] in bases])
 
 
-def _begins_with(path: Path, magics: tuple[bytes, ...]) -> bool:
+def _by_number(folder: Path, names: list[re.Match[str]]) -> dict[int, Path]:
+    found: dict[int, Path] = {}
+    for match in names:
+        number, path = int(match[2]), folder / match[0]
+        if number in found:
+            raise RefusedError("log-event", f"{found[number].name} and {path.name} have the same number")
+        found[number] = path
+    return found
+
+
+def _is_log(path: Path) -> bool:
+    """Does it begin like a binlog file? False for what is no file, or cannot be read."""
     try:
-        with open(path, "rb") as handle:
-            return handle.read(4) in magics
-    except OSError:
+        with open_file(path) as handle:
+            return os.pread(handle.fileno(), len(BINLOG_MAGIC), 0) in (BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC)
+    except RefusedError:
         return False
 
 

@@ -115,8 +115,11 @@ BODY = payload_body(XID)
         (BODY.replace(b"\x03\x01\x1b", b"\x03\x01\x1a"), "its payload has another length than stated"),
         (BODY.replace(b"\x03\x01\x1b", b"\x03\x01\x1c"), "its payload has another length than stated"),
         (payload_body(XID[:-1]), "a compressed transaction is not whole"),
-        (payload_body(LONG), "holds an event longer than 1 GiB"),
-        (payload_body(XID[:9] + bytes(4) + XID[13:]), "an event's length field is shorter than its header"),
+        (payload_body(LONG), "an event is longer than 1 GiB, which no server writes \\(2147483648 bytes\\)"),
+        (
+            payload_body(XID[:9] + bytes(4) + XID[13:]),
+            "by its length field an event is shorter than its header \\(0 bytes\\)",
+        ),
     ],
 )
 def test_a_damaged_payload_is_refused_at_its_place(body, why):

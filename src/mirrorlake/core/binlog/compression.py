@@ -21,12 +21,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
-from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.binlog.framing import HEADER_BYTES, MAX_EVENT_BYTES
 from mirrorlake.core.constants import EventType
 from mirrorlake.errors import RefusedError
-
-MAX_EVENT_BYTES = 1 << 30
-"""The servers' own limit (max_allowed_packet); whoever claims more is not believed."""
 
 _ZSTD, _NONE = 0, 255
 _SIZE, _ALGORITHM, _INFLATED_SIZE = 1, 2, 3

@@ -31,6 +31,7 @@ _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
 _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
 """Event type -> bytes of its fixed part, or 0 where a server never writes the type. Older servers had others."""
+_NUMBERED = re.compile(r"[^/]+\.[0-9]{6,19}")
 _TIMESTAMP_FOLLOWS = 1 << 55
 _COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
 
@@ -47,7 +48,7 @@ class FormatDescription:
     @property
     def version_number(self) -> int | None:
         """90704 for 9.7.4; None when the version does not begin with three numbers."""
-        found = re.match(r"(\d+)\.(\d+)\.(\d+)", self.server_version)
+        found = re.match(r"([0-9]{1,4})\.([0-9]{1,2})\.([0-9]{1,2})(?![0-9])", self.server_version)
         return int(found[1]) * 10000 + int(found[2]) * 100 + int(found[3]) if found else None
 
 
@@ -148,8 +149,10 @@ def parse_format_description(body: bytes) -> FormatDescription:
 def parse_rotate(body: bytes) -> Rotate:
     """u64 offset of the first event in the next file, then the file's name to the end."""
     reader = ByteReader(body, "ROTATE event")
-    offset = reader.uint(8)
-    return Rotate(reader.name(len(body) - 8), offset)
+    offset, name = reader.uint(8), reader.name(len(body) - 8)
+    if not _NUMBERED.fullmatch(name):
+        raise reader.malformed("it names no binlog file")
+    return Rotate(name, offset)
 
 
 def parse_query(body: bytes) -> Query:

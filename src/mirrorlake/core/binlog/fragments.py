@@ -22,8 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
-from mirrorlake.core.binlog.compression import MAX_EVENT_BYTES, plain_event
-from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES
+from mirrorlake.core.binlog.compression import plain_event
+from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, MAX_EVENT_BYTES
 from mirrorlake.core.constants import EventType
 from mirrorlake.errors import RefusedError
 

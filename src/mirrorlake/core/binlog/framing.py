@@ -27,11 +27,16 @@ CHECKSUM_BYTES = 4
 SLACK_BYTES = 64
 """Kernels may read this far behind the last event of a buffer."""
 
+MAX_EVENT_BYTES = 1 << 30
+"""The servers' own limit (max_allowed_packet); whoever claims more is not believed."""
+
 MORE_DATA, SPECIAL_PACKET = 0, 2
 """What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
 _MAX_PLAIN_PACKET = 0xFFFFFF
 _TYPE_AT, _FLAGS_AT = 4, 17
+_MOST_INDEXED = 1 << 20
+"""Events that one call indexes, more than 8 MiB can hold: the index of a buffer of 1 GiB would take 1.7 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ def _scan_events(buf, start, end, offset, event_type, length, flags, timestamp, 
     n = 0
     while p + 19 <= end and n < offset.shape[0]:
         n_bytes = np.int64(load_u32(buf, p + 9))
-        if n_bytes < 19:
+        if n_bytes < 19 or n_bytes > MAX_EVENT_BYTES:
             return n, p, True
         if p + n_bytes > end:
             break
@@ -167,18 +172,23 @@ def _scan_packets(buf, start, end, offset, event_type, length, flags, timestamp,
     return n, p, 0, False
 
 
-def index_events(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, int]:
-    """Index contiguous events in ``buf[start:end]``; return them and the offset of the first incomplete one.
+def index_events(buf: np.ndarray, start: int, end: int, at: BinlogPosition | None = None) -> tuple[EventIndex, int]:
+    """Index contiguous events in ``buf[start:end]``; return them and the offset of the first one not taken.
 
-    Raises RefusedError ``log-event`` when a header gives a length shorter than a header.
+    That one is incomplete, or comes after a million others. at: the position in the log of ``start``. Raises
+    RefusedError ``log-event`` when a header gives a length that no event has.
     """
-    index = EventIndex.allocate(max(16, (end - start) // HEADER_BYTES + 1))
+    index = EventIndex.allocate(min(_MOST_INDEXED, max(16, (end - start) // HEADER_BYTES + 1)))
     n, stop, malformed = _scan_events(buf, start, end, *index.arrays())
     if malformed:
-        raise RefusedError(
-            "log-event", "an event's length field is shorter than its header", position=f"byte {stop} of the block"
-        )
+        where = BinlogPosition(at.log_file, at.offset + stop - start) if at else f"byte {stop} of the block"
+        raise impossible_length(int.from_bytes(buf[stop + 9 : stop + 13].tobytes(), "little"), str(where))
     return index[:n], stop
+
+
+def impossible_length(n_bytes: int, position: str | None = None) -> RefusedError:
+    what = "shorter than its header" if n_bytes < HEADER_BYTES else "longer than 1 GiB, which no server writes"
+    return RefusedError("log-event", f"by its length field an event is {what} ({n_bytes} bytes)", position=position)
 
 
 def index_packets(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, int, int]:
@@ -188,7 +198,7 @@ def index_packets(buf: np.ndarray, start: int, end: int) -> tuple[EventIndex, in
     or the first part of a packet of 16 MiB and more).
     Raises RefusedError ``log-event`` when the first event's length is not its packet's.
     """
-    index = EventIndex.allocate(max(16, (end - start) // (HEADER_BYTES + 5) + 1))
+    index = EventIndex.allocate(min(_MOST_INDEXED, max(16, (end - start) // (HEADER_BYTES + 5) + 1)))
     n, stop, status, malformed = _scan_packets(buf, start, end, *index.arrays())
     if malformed and not n:
         raise RefusedError("log-event", "an event's length field is not the length of its packet")

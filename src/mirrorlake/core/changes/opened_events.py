@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.binlog.compression import MAX_EVENT_BYTES, PACKED_TYPES, Payload, plain_event
+from mirrorlake.core.binlog.compression import PACKED_TYPES, Payload, plain_event
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventIndex, index_events
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, located, refusal
 from mirrorlake.core.changes.joined_fragments import join_fragments
@@ -154,7 +154,7 @@ def _in_payload(rows: _Rows, i: int, piece_bytes: int) -> Iterator[_Plain]:
             yield _inner(batch, i, inflated, events, stop)
             last = int(events.event_type[-1])
         rest = inflated[stop:n_bytes]
-        wanted = max(piece_bytes, _event_bytes(batch, i, rest) - len(rest))
+        wanted = max(piece_bytes, _event_bytes(rest) - len(rest))
     if rest or last not in _LAST_IN_PAYLOAD:
         raise refusal(batch, "a compressed transaction is not whole", i)
 
@@ -176,12 +176,9 @@ def _check_kinds(batch: pa.RecordBatch, i: int, events: EventIndex) -> None:
         raise refusal(batch, f"a compressed transaction holds an event of type {foreign[0]}", i)
 
 
-def _event_bytes(batch: pa.RecordBatch, i: int, rest: bytes) -> int:
-    """Length of the event that begins with ``rest``; 0 when its header is not there yet."""
-    n_bytes = int.from_bytes(rest[9:13], "little") if len(rest) >= HEADER_BYTES else 0
-    if n_bytes > MAX_EVENT_BYTES:
-        raise refusal(batch, "a compressed transaction holds an event longer than 1 GiB", i)
-    return n_bytes
+def _event_bytes(rest: bytes) -> int:
+    """Length of the event that begins with ``rest``, which ``index_events`` has seen; 0 without a whole header."""
+    return int.from_bytes(rest[9:13], "little") if len(rest) >= HEADER_BYTES else 0
 
 
 def _batch_of(batch: pa.RecordBatch, parts: list[_Plain]) -> pa.RecordBatch:
