@@ -45,7 +45,8 @@ def list_refused(lake: Lake) -> list[dict[str, Any]]:
 def list_answers(lake: Lake) -> list[dict[str, Any]]:
     """``{number, database, table, lsn, answer, statement, by, at, state}`` in the order in which they were given.
 
-    answer: skip, replace or copy. by: user of the operating system. state: waiting (for the next run) or done.
+    answer: skip, replace, copy or character set (of a database: table is empty). by: user of the operating system.
+    state: waiting (for the next run) or done.
     """
     n_done = EpochLog(lake).answers
     return [
@@ -62,6 +63,8 @@ def list_answers(lake: Lake) -> list[dict[str, Any]]:
 def _kind(answer: Answer) -> str:
     if answer.copy_id:
         return "copy"
+    if answer.is_of_database:
+        return "character set"
     return "skip" if answer.text is None else "replace"
 
 

@@ -1,5 +1,6 @@
 """Copies of tables that are older than the log, or that are to be copied again, while the source goes on.
 
+0. the character set of each database, which the lake does not know from the log
 1. a consistent read of the source    at a position of its log; DDL on the tables that it reads waits
 2. table by table                     all rows as the server shows them -> a copy in bronze
 3. an answer for each                 there the table is what CREATE TABLE says, and its rows are the copy's
@@ -18,14 +19,13 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
-from mirrorlake.core.position import pack_lsn
 from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
-from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.database_charsets import note_charsets
 from mirrorlake.jobs.open import create_lake, open_source, server_login
 from mirrorlake.jobs.preflight import check_source
 from mirrorlake.lake.bronze.copies import new_copy_id, select_cells, write_copy
@@ -70,6 +70,7 @@ def snapshot(
     Raises RefusedError ``lake-source``; what opening the source, its preflight and ``ConsistentRead`` raise.
     """
     login, lake = server_login(options), _opened(options, spark)
+    note_charsets(lake, login)
     tables = _wanted(login, options)
     if not again:
         followed = _followed(lake)
@@ -136,19 +137,11 @@ def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Ite
             yield from _copy_group(lake, login, [table])
         return
     try:
-        lsn = _place(lake, read)
+        lsn = IngestProgress.read(lake).lsn_before(read.identity, read.position)
         for table in group:
             yield _copied(lake, read, table.name, lsn)
     finally:
         read.close()
-
-
-def _place(lake: Lake, read: ConsistentRead) -> int:
-    """Between the last event that the read sees and the first that it does not."""
-    progress = IngestProgress.read(lake)
-    if progress.server != read.identity:
-        raise RefusedError("lake-source", f"the lake does not follow this server, which is {read.identity}")
-    return pack_lsn(progress.incarnation, read.position.file_number, read.position.offset) - 1
 
 
 def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTable:

@@ -17,6 +17,10 @@ _PARENTS = """
     SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME
     FROM information_schema.REFERENTIAL_CONSTRAINTS
 """
+_CHARSETS = """
+    SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA
+    WHERE SCHEMA_NAME NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') ORDER BY SCHEMA_NAME
+"""
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 Name = tuple[str, str]
 Ask = Callable[[Sql], list[tuple]]
@@ -66,3 +70,8 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
 def create_statement(ask: Ask, name: Name) -> str:
     """The CREATE TABLE as the server would write it now."""
     return ask(f"SHOW CREATE TABLE {quote(*name)}")[0][1]
+
+
+def database_charsets(ask: Ask) -> dict[str, str]:
+    """Database -> the character set that its new tables get."""
+    return dict(ask(_CHARSETS))

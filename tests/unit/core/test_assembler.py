@@ -12,6 +12,7 @@ from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
@@ -170,3 +171,26 @@ def test_rows_in_statement_format_refuse_their_table(tmp_path, flavor):
     assert [row[0] for row in rows] == ["BEGIN", "REFUSED", "COMMIT", "DDL"]
     assert rows[1][1] == ("d", "t")
     assert rows[1][2].startswith("statement-dml: ")
+
+
+def test_a_refusal_holds_after_the_create_table_of_its_own_transaction(tmp_path):
+    """Another table that is changed in the same transaction ends before it."""
+    text = Column("v", ColumnType("varchar", length=9), True)
+    made, other = (TableSchema("d", name, (T.columns[0], text), ("id",)) for name in ("made", "other"))
+    create = Query("CREATE TABLE IF NOT EXISTS `made` (`id` int(11) NOT NULL, `v` varchar(9) DEFAULT NULL)", "d")
+    changes = [create, Insert(other, [{"id": 1, "v": "x"}]), Insert(made, [{"id": 1, "v": "x"}])]
+    events = bronze(tmp_path, Log("mariadb", [Transaction(changes)], metadata="NO_LOG"))
+    known = Timeline()
+    definitions = Definitions()
+    for table in (made, other):
+        change = DefinitionChange("create", "d", table.table, table)
+        definitions.apply([change])
+        known.follow(-1, change, definitions)
+    silver = pa.Table.from_batches(Assembler("mariadb", known).assemble(events)).to_pylist()
+    tx_lsn = silver[0]["tx_lsn"]
+    at = {row["op"]: row["lsn"] for row in silver}
+    assert [(row["op"], row["table"], row["lsn"]) for row in silver] == [
+        ("BEGIN", None, at["BEGIN"]), ("DDL", None, at["DDL"]), ("REFUSED", "other", tx_lsn),
+        ("REFUSED", "made", at["DDL"] + 1), ("COMMIT", None, at["COMMIT"]),
+    ]  # fmt: skip
+    assert {row["refusal"].split(":")[0] for row in silver if row["refusal"]} == {"row-metadata"}

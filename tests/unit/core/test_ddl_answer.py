@@ -7,7 +7,7 @@ import pytest
 
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
-from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.schema.ddl_answer import Answer, set_charset
 from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -124,3 +124,19 @@ def test_a_copy_begins_the_table_anew_at_its_place(tmp_path, is_behind_all, foun
         for change in mine
     ] == found
     assert [lsn for lsn, change in changes if Copied("t_copy") in change.steps] == [place]
+
+
+def test_a_database_has_the_character_set_that_a_snapshot_noted(tmp_path):
+    """From there on, until the log says something else."""
+    creates = [Ddl(f"create table t{n} (id int primary key, v varchar(5))", "d") for n in range(3)]
+    events = bronze(tmp_path, Log("mariadb", [*creates[:2], Ddl("alter database d charset greek"), creates[2]]))
+    lsns = [row["lsn"] for row in pa.Table.from_batches(events).to_pylist() if b"create table" in row["raw"]]
+    answer = set_charset(1, lsns[1] - 1, "d", "latin1")
+    changes = DefinitionReader("mariadb", answers=[answer]).read(events, 2**62)
+    assert answer.text == "ALTER DATABASE `d` CHARACTER SET latin1"
+    assert [(change.action, change.table) for _, change in changes] == [
+        ("create", "t0"), ("alter_database", ""), ("create", "t1"), ("alter_database", ""), ("create", "t2"),
+    ]  # fmt: skip
+    charsets = [change.schema.columns[1].type.charset for _, change in changes if change.schema]
+    assert charsets == [None, "latin1", "greek"]
+    assert changes[1][0] == lsns[1] - 1

@@ -104,6 +104,7 @@ class Assembler:
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline())
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
+        self._created: tuple[int, int, set[tuple[str, str]]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
         self._state = np.zeros(rows.STATE_SIZE, np.int64)
         self._state[rows.NOTE] = rows.NO_NOTE
         self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
@@ -217,7 +218,7 @@ class Assembler:
         """Fill in the few rows that are read one at a time: statements and refusals."""
         n = len(columns["lsn"])
         found = {
-            int(r): self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(out, r)
+            int(r): self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(events, out, r)
             for r in special
         }
         for name in ("op", "database", "table", "statement", "refusal"):
@@ -225,20 +226,30 @@ class Assembler:
             columns[name] = pc.replace_with_mask(
                 columns[name], _marked(n, cells), pa.array(list(cells.values()), pa.string())
             )
-        # a refused table ends before the whole transaction, so that gold cuts none
-        columns["lsn"] = pc.if_else(pc.equal(columns["op"], "REFUSED"), columns["tx_lsn"], columns["lsn"])
+        places = {r: cell["lsn"] for r, cell in found.items() if cell and "lsn" in cell}
+        columns["lsn"] = pc.replace_with_mask(
+            columns["lsn"], _marked(n, places), pa.array(list(places.values()), pa.int64())
+        )
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         dropped = [r for r, cell in found.items() if cell is None]
         return batch.filter(pc.invert(_marked(n, dropped))) if dropped else batch
 
-    def _refusal(self, out: ChangeArrays, r: int) -> dict:
+    def _refusal(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
-        if cause == rows.REFUSED_TABLE:
-            return {"refusal": ": ".join(self._layouts.tables[slot].refusal)}
-        if cause & 0xFF == rows.REFUSED_ROW_IMAGE:
-            column = self._layouts.tables[slot].schema.columns[cause >> 16].name
-            return {"refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
-        return {"refusal": _REFUSALS[cause]}
+        table = self._layouts.tables[slot] if slot >= 0 else None
+        name = (table.map.database, table.map.table) if table else None
+        lsn = self._refused_at(int(events.tx_lsn[out.row_event[r]]), name)
+        if table and cause == rows.REFUSED_TABLE:
+            return {"lsn": lsn, "refusal": ": ".join(table.refusal)}
+        if table and cause & 0xFF == rows.REFUSED_ROW_IMAGE:
+            column = table.schema.columns[cause >> 16].name
+            return {"lsn": lsn, "refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
+        return {"lsn": lsn, "refusal": _REFUSALS[cause]}
+
+    def _refused_at(self, tx_lsn: int, name: tuple[str, str] | None) -> int:
+        """A refused table ends before the whole transaction, so that gold cuts none; but after its own CREATE."""
+        created_in, created_at, names = self._created
+        return created_at + 1 if created_in == tx_lsn and name in names else tx_lsn
 
     def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:
         i = int(out.row_event[r])
@@ -261,10 +272,13 @@ class Assembler:
             default_charset=None, definitions=Definitions(),
         )  # fmt: skip
         refused = next((c for c in changes if c.action == "refuse"), None)
-        if refused is None:  # MariaDB's CREATE TABLE .. SELECT: the CREATE, then its rows
+        if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
+            names = {(change.database, change.table) for change in changes}
+            self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"
-        return {"op": "REFUSED", "database": refused.database, "table": refused.table, "refusal": cause}
+        name = {"database": refused.database, "table": refused.table}
+        return {"op": "REFUSED", "lsn": int(events.tx_lsn[i]), **name, "refusal": cause}
 
 
 def _marked(n: int, chosen: Iterable[int]) -> pa.BooleanArray:

@@ -17,7 +17,7 @@ from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
-from mirrorlake.core.schema.ddl_answer import Answer, copied, put_in_place
+from mirrorlake.core.schema.ddl_answer import Answer, placed, put_in_place
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import TableName, Timeline
@@ -42,9 +42,9 @@ class DefinitionReader:
         answers: Iterable[Answer] = (),
     ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
-        before. answers: to statements that are read from here on, and copies that begin there."""
+        before. answers: to statements that are read from here on, and those that stand there between transactions."""
         self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
-        self._copies = sorted((a for a in self._answers if a.copy_id), key=attrgetter("lsn", "number"))
+        self._between = sorted((a for a in self._answers if a.is_between_transactions), key=attrgetter("lsn", "number"))
         self.refused_maps: dict[TableName, tuple[str, str]] = {}
         self._versions: dict[int, int | None] = {}
         self.definitions, self.ddl_lsn = Definitions(), -1
@@ -60,7 +60,7 @@ class DefinitionReader:
     def read(self, events: Iterable[pa.RecordBatch], lsn_to: int | None = None) -> list[tuple[int, DefinitionChange]]:
         """What is new in the DDL and the table maps of a range (bronze batches in log order), each with its lsn.
 
-        lsn_to: its end; None: copies do not matter.
+        lsn_to: its end; None: answers between transactions do not matter.
         Raises RefusedError for a table map or a statement that cannot be read and names no table.
         """
         new = []
@@ -77,15 +77,15 @@ class DefinitionReader:
     def _in_order(self, batches: list[BronzeEvents], lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
         for batch in batches:
             yield from self._replayed(batch)
-        yield from self._copied(lsn_to)
+        yield from self._placed(lsn_to)
         for batch in batches:
             yield from self._seen(batch)
 
-    def _copied(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
-        """The tables whose copies begin up to there."""
-        while self._copies and self._copies[0].lsn <= lsn_to:
-            answer = self._copies.pop(0)
-            yield from ((answer.lsn, change) for change in copied(answer, self._flavor, self.definitions))
+    def _placed(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
+        """What the answers between transactions up to there say."""
+        while self._between and self._between[0].lsn <= lsn_to:
+            answer = self._between.pop(0)
+            yield from ((answer.lsn, change) for change in placed(answer, self._flavor, self.definitions))
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
         """What decoding the range that was read last needs."""
@@ -107,7 +107,7 @@ class DefinitionReader:
             query = parse_query(events.body(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
-            yield from self._copied(int(events.lsn[i]))
+            yield from self._placed(int(events.lsn[i]))
             charset_id = query.charset[2] if query.charset else None
             read = partial(
                 interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,

@@ -1,4 +1,7 @@
-"""What the operator says of a table: what stands in a refused statement's place, or where a copy of it begins."""
+"""What the operator says of a table: what stands in a refused statement's place, or where a copy of it begins.
+
+A snapshot says the same way what character set a database had.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_name import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,8 @@ class Answer:
     leaves the table's definition and rows as they were.
 
     copy_id: of a copy of the whole table. text is its CREATE TABLE then, and lsn stands between two transactions: the
-    copy has what those before it have done.
+    copy has what those before it have done. table "": of a database, whose ALTER DATABASE is as if logged at such a
+    place.
     """
 
     number: int
@@ -31,13 +36,29 @@ class Answer:
     def name(self) -> tuple[str, str]:
         return self.database, self.table
 
+    @property
+    def is_of_database(self) -> bool:
+        return not self.table
 
-def copied(answer: Answer, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
-    """What becomes of the tables where a copy begins. definitions: what holds there; of the table it does not matter.
+    @property
+    def is_between_transactions(self) -> bool:
+        return self.is_of_database or self.copy_id is not None
+
+
+def set_charset(number: int, lsn: int, database: str, charset: str) -> Answer:
+    """That new tables of a database get this character set from there on."""
+    return Answer(number, lsn, database, "", f"ALTER DATABASE {quote(database)} CHARACTER SET {charset}")
+
+
+def placed(answer: Answer, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
+    """What becomes of the tables where a copy begins, or of a database. definitions: what holds there; of the table it
+    does not matter.
 
     Raises what ``interpret`` raises.
     """
-    assert answer.text and answer.copy_id, "the answer is a copy"
+    assert answer.text and answer.is_between_transactions, "the answer is not to a statement"
+    if answer.is_of_database:
+        return interpret_shown(answer.text, answer.database, flavor, definitions)
     return [
         replace(change, steps=(Copied(answer.copy_id),)) if change.action == "create" else change
         for change in interpret_shown(answer.text, answer.database, flavor, definitions.without(*answer.name))

@@ -248,9 +248,10 @@ def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionC
 
 
 def _alter_database(parsed: AlterDatabase, before: Before) -> list[DefinitionChange]:
-    if parsed.charset is None:
+    charset = before.server_charset if parsed.takes_server_charset else parsed.charset
+    if charset is None and not parsed.takes_server_charset:
         return []
-    return [DefinitionChange("alter_database", parsed.name, "", steps=(("charset", parsed.charset),))]
+    return [DefinitionChange("alter_database", parsed.name, "", steps=(("charset", charset),))]
 
 
 def _drop_database(parsed: DropDatabase, before: Before) -> list[DefinitionChange]:

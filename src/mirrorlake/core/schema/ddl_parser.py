@@ -119,7 +119,9 @@ def _read_alter(tokens: Tokens) -> Statement:
     if tokens.accept_any("DATABASE", "SCHEMA"):
         has_name = tokens.peek().kind is Kind.QUOTED or not sees_database_option(tokens)
         name = tokens.name() if has_name else tokens.database
-        return AlterDatabase(name, *_charset(read_database_options(tokens)))
+        options = read_database_options(tokens)
+        charset, collation = _charset(options)
+        return AlterDatabase(name, charset, collation, takes_server_charset=options.charset == "default")
     return NoEffect() if tokens.accept("SEQUENCE") else _other_object(tokens)
 
 

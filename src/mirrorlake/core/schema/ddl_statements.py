@@ -386,9 +386,12 @@ class CreateDatabase:
 
 @dataclass(frozen=True, slots=True)
 class AlterDatabase:
+    """charset, collation None: not named. takes_server_charset: CHARACTER SET DEFAULT."""
+
     name: str
     charset: str | None
     collation: str | None = None
+    takes_server_charset: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,10 @@ class Definitions:
     def database(self, name: str) -> Database | None:
         return self._databases.get(name)
 
+    def databases(self) -> list[str]:
+        """Of which the log or a snapshot has told something."""
+        return list(self._databases)
+
     def tables_of(self, database: str) -> list[str]:
         """Tables of a database that are known to exist, refused ones included."""
         return [name for (home, name), known in self._tables.items() if home == database and known is not ABSENT]

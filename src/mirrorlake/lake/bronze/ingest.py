@@ -20,6 +20,7 @@ from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
@@ -65,6 +66,15 @@ class IngestProgress:
         position, incarnation = BinlogPosition.parse(payload["resume"]), unpack_lsn(recorded.lsn)[0]
         knows_before = payload.get(KNOWS_BEFORE, False)
         return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last, knows_before)
+
+    def lsn_before(self, server: str, position: BinlogPosition) -> int:
+        """The place between the last event before a position of a server's log and the first after it.
+
+        Raises RefusedError ``lake-source`` when the lake follows another server.
+        """
+        if self.server != server:
+            raise RefusedError("lake-source", f"the lake does not follow this server, which is {server}")
+        return pack_lsn(self.incarnation, position.file_number, position.offset) - 1
 
 
 def server_of(recorded: Progress) -> str:

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
-from mirrorlake.core.schema.ddl_answer import Answer
-from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.ddl_answer import Answer, placed
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -77,6 +77,13 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
         was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan,
         undone(placed_events(lake, lsn_from, lsn_to, plan), events), objection or None,
     )  # fmt: skip
+
+
+def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
+    """answer: that says what character set a database had. Statements between its place and lsn_to are in silver."""
+    changes = [(answer.lsn, change) for change in placed(answer, lake.flavor, Definitions())]
+    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
+    return Amendment(answer, lsn_to, lsn_to, changes, False, timeline, NO_XA, Undone(), None)
 
 
 def without_log(

@@ -1,5 +1,7 @@
 """``control_answers``: what the operator said of refused statements, and which copies begin where.
 
+What a snapshot noted of databases is here, too.
+
 Append only; its progress is their number.
 """
 
@@ -38,14 +40,15 @@ def read_answers(lake: Lake) -> list[Answer]:
     return [given.answer for given in read_given(lake)]
 
 
-def give(lake: Lake, answer: Answer) -> None:
-    """Append an answer, whose number is one above the last. Raises RefusedError ``lake-writer``: another was given."""
+def give(lake: Lake, *answers: Answer) -> None:
+    """Append answers in one commit; the first one's number is one above the last. Raises RefusedError ``lake-writer``:
+    another was given."""
     table, now = lake.names.control_answers, dt.datetime.now(dt.timezone.utc)
     expected = renew(lake.spark, table, read_progress(lake.spark, table))
-    if answer.number != (expected.lsn if expected else 0) + 1:
+    if answers[0].number != (expected.lsn if expected else 0) + 1:
         raise RefusedError("lake-writer", "another answer was given meanwhile")
-    row = (answer.number, answer.lsn, *answer.name, answer.text, answer.copy_id, getpass.getuser(), now)
+    rows = [(a.number, a.lsn, *a.name, a.text, a.copy_id, getpass.getuser(), now) for a in answers]
     append_from(
-        lake.spark, table, lake.spark.createDataFrame([row], ANSWER_COLUMNS), expected=expected,
-        new_lsn=answer.number, payload=lake.payload(HOP),
+        lake.spark, table, lake.spark.createDataFrame(rows, ANSWER_COLUMNS), expected=expected,
+        new_lsn=answers[-1].number, payload=lake.payload(HOP),
     )  # fmt: skip

@@ -36,7 +36,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.delta.table_news import TableNews
-from mirrorlake.lake.silver.amendment import amend, brought
+from mirrorlake.lake.silver.amendment import Amendment, amend, amend_database, brought
 from mirrorlake.lake.silver.answers import read_answers
 from mirrorlake.lake.silver.copy_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.definitions import DefinitionLog
@@ -137,7 +137,7 @@ class AssembleHop:
         """The last of them."""
         lake, answer = self._lake, answers[-1]
         lsn = max(self.lsn, answer.lsn)
-        found = (amend_from_copy if answer.copy_id else amend)(lake, answers, lsn)
+        found = _amended(lake, answers, lsn)
         part, rows = EventRange(found.lsn_from, lsn), lake.spark.createDataFrame([], CHANGE_COLUMNS)
         if found.objection is None:
             found.record(lake)
@@ -280,6 +280,12 @@ class AssembleHop:
             decoded = events.select(*BRONZE_COLUMNS).mapInArrow(decode, CHANGE_COLUMNS)
             parts = decoded if parts is None else parts.unionAll(decoded)
         return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")
+
+
+def _amended(lake: Lake, answers: list[Answer], lsn: int) -> Amendment:
+    if answers[-1].is_of_database:
+        return amend_database(lake, answers[-1], lsn)
+    return (amend_from_copy if answers[-1].copy_id else amend)(lake, answers, lsn)
 
 
 def _evenly(cuts: tuple[int, ...], n: int) -> list[int]:

@@ -1,0 +1,40 @@
+"""What character set new tables of a database get, where the log does not tell: asked of the server.
+
+A table map leaves out character sets unless ``binlog_row_metadata`` is FULL, and CREATE TABLE does where they are the
+database's. A CREATE DATABASE of the log tells; one that is older than the log does not.
+"""
+
+from __future__ import annotations
+
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.schema.ddl_answer import set_charset
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.lake.bronze.ingest import IngestProgress
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.silver.answers import give, read_answers
+from mirrorlake.lake.silver.definitions import recorded
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.source_tables import database_charsets
+
+
+def note_charsets(lake: Lake, login: ServerLogin) -> None:
+    """Answer for every database whose character set the lake does not know, at the end of the source's log.
+
+    An ALTER DATABASE at the same time is left to the log. Raises what ``ServerConnection`` raises; RefusedError
+    ``lake-source``, ``lake-writer``.
+    """
+    answers, definitions = read_answers(lake), Definitions(change for _, change in recorded(lake))
+    told = {answer.database for answer in answers if answer.is_of_database}
+    known = {name for name in definitions.databases() if (home := definitions.database(name)) and home.charset}
+    connection = ServerConnection(login)
+    try:
+        before = database_charsets(connection.query)
+        ((log_file, offset, *_),) = connection.query(connection.log_status_sql)
+        after = database_charsets(connection.query)
+        lsn = IngestProgress.read(lake).lsn_before(connection.identity, BinlogPosition(log_file, int(offset)))
+    finally:
+        connection.close()
+    charsets = {name: charset for name, charset in after.items() if before.get(name) == charset}
+    news = sorted(charsets.keys() - told - known)
+    if news:
+        give(lake, *(set_charset(n, lsn, name, charsets[name]) for n, name in enumerate(news, len(answers) + 1)))

@@ -1,0 +1,89 @@
+"""Tables that are made after a snapshot, on servers whose table maps tell no character sets, as is their default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mirrorlake.config import Options
+from mirrorlake.jobs import hops
+from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.snapshot import snapshot
+from mirrorlake.jobs.verify import EQUAL, verify
+from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.gold.register import TableRegister
+from tests.support.servers import Server
+
+METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}
+OLDER = """
+CREATE DATABASE old_latin CHARACTER SET latin1
+CREATE DATABASE old_utf8 CHARACTER SET utf8mb4
+CREATE DATABASE `old``quoted; x` CHARACTER SET koi8r
+CREATE TABLE old_latin.src (id INT PRIMARY KEY, nm VARCHAR(20), e ENUM('a','é'))
+INSERT INTO old_latin.src VALUES (1, 'é', 'é'), (2, 'y', 'a')
+"""
+NEWER = """
+CREATE TABLE old_latin.a (id INT PRIMARY KEY, nm VARCHAR(20), e ENUM('a','é'), t TEXT CHARACTER SET koi8r)
+INSERT INTO old_latin.a VALUES (1, 'é', 'é', 'Ж')
+CREATE TABLE old_latin.b (PRIMARY KEY (id)) AS SELECT id, nm, e FROM old_latin.src
+INSERT INTO old_latin.b VALUES (3, 'ü', 'a')
+ALTER DATABASE old_latin CHARACTER SET greek
+CREATE TABLE old_latin.c (id INT PRIMARY KEY, nm VARCHAR(20) DEFAULT 'β', e SET('α','β'))
+INSERT INTO old_latin.c VALUES (1, 'αβ', 'α,β')
+CREATE TABLE `old``quoted; x`.d (id INT PRIMARY KEY, nm CHAR(5))
+INSERT INTO `old``quoted; x`.d VALUES (1, 'Жук')
+CREATE TABLE old_utf8.e (PRIMARY KEY (id)) AS SELECT id, nm FROM old_latin.src
+DROP DATABASE old_utf8
+CREATE DATABASE old_utf8 CHARACTER SET cp1251
+CREATE TABLE old_utf8.f (id INT PRIMARY KEY, nm VARCHAR(20))
+INSERT INTO old_utf8.f VALUES (1, 'я')
+SET SESSION collation_server = 'hebrew_general_ci'
+CREATE DATABASE newer
+CREATE TABLE newer.g (id INT PRIMARY KEY, nm VARCHAR(20))
+INSERT INTO newer.g VALUES (1, 'א')
+"""
+
+
+@pytest.fixture
+def plain_server(server) -> Iterator[Server]:
+    """With the metadata that servers log unless they are told otherwise."""
+    server.reset()
+    server.execute(f"SET GLOBAL binlog_row_metadata = '{METADATA[server.flavor]}'")
+    yield server
+    server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
+
+
+def played(server: Server, script: str) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in script.strip().split("\n"):
+            cursor.execute(statement)
+
+
+def test_tables_that_are_newer_than_a_snapshot_are_followed(plain_server, spark, lake_dir):
+    played(plain_server, OLDER)
+    options = Options(source=plain_server.url, lake=str(lake_dir))
+    snapshot(options, lambda table: None, spark=spark)
+    played(plain_server, NEWER)
+    found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
+    assert [(f"{table.database}.{table.table}", table.state, table.rows) for table in found] == [
+        ("newer.g", EQUAL, 1), ("old_latin.a", EQUAL, 1), ("old_latin.b", EQUAL, 3), ("old_latin.c", EQUAL, 1),
+        ("old_latin.src", EQUAL, 2), ("old_utf8.f", EQUAL, 1), ("old`quoted; x.d", EQUAL, 1),
+    ]  # fmt: skip
+    played(plain_server, "CREATE DATABASE later CHARACTER SET latin1\nDROP TABLE old_latin.src")
+    snapshot(options, lambda table: None, spark=spark)  # while silver has gone past what it notes
+    played(plain_server, "CREATE TABLE later.h (id INT PRIMARY KEY, nm CHAR(9))\nINSERT INTO later.h VALUES (1, 'é')")
+    found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
+    assert {table.state for table in found} == {EQUAL}
+    assert len(found) == 7
+
+
+def test_a_table_made_from_a_select_is_refused_where_its_character_sets_are_not_known(plain_server, spark, lake_dir):
+    played(plain_server, OLDER)
+    options = Options(source=plain_server.url, lake=str(lake_dir), start="current")
+    hops.run(options, Watcher(), spark)
+    played(plain_server, "CREATE TABLE old_latin.ct AS SELECT id, nm, e FROM old_latin.src")
+    hops.run(options, Watcher(), spark)
+    lake = open_lake(options, spark)
+    found = {entry.name: (entry.state, entry.code) for entry in TableRegister.read(lake)}
+    assert found == {("old_latin", "ct"): ("refused", "row-metadata")}
