@@ -87,3 +87,47 @@ def test_a_table_made_from_a_select_is_refused_where_its_character_sets_are_not_
     lake = open_lake(options, spark)
     found = {entry.name: (entry.state, entry.code) for entry in TableRegister.read(lake)}
     assert found == {("old_latin", "ct"): ("refused", "row-metadata")}
+
+
+SETTINGS = """
+CREATE DATABASE hidden CHARACTER SET latin1
+SET GLOBAL mysql56_temporal_format = OFF
+CREATE TABLE hidden.oldt (id INT PRIMARY KEY, d DATETIME(6), e DATETIME, t TIME(3), u TIME, s TIMESTAMP(2) NULL,\
+ q TIMESTAMP NULL, z TIME(6), y DATETIME(1), r TIMESTAMP(5) NULL)
+CREATE TABLE hidden.oldk (d DATETIME(3), t TIME(6), s TIMESTAMP(1), PRIMARY KEY (d, t, s))
+SET GLOBAL mysql56_temporal_format = ON
+SET time_zone = '+00:00'
+SET sql_mode = ''
+INSERT INTO hidden.oldt VALUES (1, '2016-12-21 17:57:16.123456', '2016-12-21 17:57:16', '-00:00:01.250', '-838:59:59',\
+ '2016-12-21 17:57:16.12', '2016-12-21 17:57:16', '-838:59:58.999999', '9999-12-31 23:59:59.9', \
+ '2038-01-19 03:14:07.9'), (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),\
+ (3, '1000-01-01', '1000-01-01', '838:59:59', '00:00:00',\
+ '1970-01-01 00:00:01', '2038-01-19 03:14:07', '00:00:00.000001', '2000-02-29 00:00:00', 0)
+UPDATE hidden.oldt SET d = '2016-12-21 17:57:17.5' WHERE id = 1
+INSERT INTO hidden.oldk VALUES ('2020-02-29 12:34:56.789', '-12:34:56.789012', '2020-02-29 12:34:56.7')
+CREATE TABLE hidden.newt LIKE hidden.oldt
+INSERT INTO hidden.newt SELECT * FROM hidden.oldt
+ALTER TABLE hidden.oldt ADD w INT DEFAULT 3
+INSERT INTO hidden.oldt (id, d, t) VALUES (4, '2020-01-01 00:00:00.5', '-1:2:3.4')
+SET SESSION old_mode = ''
+CREATE TABLE hidden.u8 (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8, w TEXT CHARACTER SET utf8,\
+ c CHAR(3) CHARACTER SET utf8)
+INSERT INTO hidden.u8 VALUES (1, '😀', '日😀', '😀é'), (2, 'é', '日', '')
+CREATE TABLE hidden.k (id INT PRIMARY KEY, v TEXT)
+INSERT INTO hidden.k VALUES (1, 'é')
+ALTER TABLE hidden.k ADD x LONGTEXT CHARACTER SET utf8, MODIFY v TEXT CHARACTER SET utf8
+INSERT INTO hidden.k VALUES (2, '😀', '😀😀')
+"""
+
+
+def test_settings_of_mariadb_that_no_log_has(plain_server, spark, lake_dir):
+    if plain_server.flavor != "mariadb":
+        pytest.skip("MySQL has neither of them")
+    played(plain_server, SETTINGS)
+    found = verify(
+        Options(source=plain_server.url, lake=str(lake_dir)), Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10
+    )[1]
+    assert [(table.table, table.state, table.rows, table.difference) for table in found] == [
+        ("k", EQUAL, 2, ""), ("newt", EQUAL, 3, ""), ("oldk", EQUAL, 1, ""),
+        ("oldt", EQUAL, 4, ""), ("u8", EQUAL, 2, ""),
+    ]  # fmt: skip

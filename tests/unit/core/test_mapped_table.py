@@ -80,6 +80,31 @@ def test_a_map_that_contradicts_the_definition_is_refused(metadata, known, diffe
     assert described(T, metadata, known).refusal == ("definition-mismatch", difference)
 
 
+@pytest.mark.parametrize("metadata", ["FULL", "NO_LOG"])
+@pytest.mark.parametrize("name", ["char", "varchar"])
+def test_what_ddl_calls_utf8_may_be_utf8mb4(metadata, name):
+    """MariaDB's old_mode decides, and it is in no log."""
+    logged, known = (changed(1, type=ColumnType(name, length=10, charset=f"utf8mb{n}")) for n in (4, 3))
+    found = described(logged, metadata, known, "mariadb")
+    assert (found.schema, found.refusal) == (logged, None)
+    found = described(known, metadata, known, "mariadb")
+    assert (found.schema, found.refusal) == (known, None)
+    longer = changed(1, type=ColumnType(name, length=11, charset="utf8mb4"))
+    assert described(longer, metadata, known, "mariadb").refusal[0] == "definition-mismatch"
+
+
+@pytest.mark.parametrize(("wire_type", "name"), [(7, "timestamp"), (11, "time"), (12, "datetime")])
+def test_fraction_digits_of_mariadbs_older_storage_come_from_the_definition(wire_type, name):
+    known = changed(0, type=ColumnType(name, fraction_digits=3))
+    body = table_map_body(changed(0, type=ColumnType("int")), 7, "mariadb", "NO_LOG")
+    seen = replace(parse_table_map(body, "mariadb"), metadata=(0, 10, 1))
+    seen = replace(seen, wire_types=(wire_type, *seen.wire_types[1:]))
+    assert describe(seen, known, "mariadb").schema == known
+    assert describe(seen, known, "mysql").refusal[0] == "definition-mismatch"
+    whole = changed(0, type=ColumnType(name, fraction_digits=0))
+    assert describe(seen, whole, "mariadb").schema == whole
+
+
 @pytest.mark.parametrize(("name", "length"), [("uuid", 16), ("inet6", 16), ("inet4", 4)])
 def test_types_that_the_log_has_no_word_for_come_from_the_definition(name, length):
     logged = changed(1, type=ColumnType("binary", length=length))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from random import Random
 
 import pytest
@@ -12,6 +13,9 @@ from mirrorlake.core.values.kinds import (
     DATETIME,
     DECIMAL_TEXT,
     OLD_DATETIME,
+    OLD_FINE_DATETIME,
+    OLD_FINE_TIME,
+    OLD_FINE_TIMESTAMP,
     OLD_TIME,
     OLD_TIMESTAMP,
     TIME,
@@ -100,3 +104,46 @@ def test_zero_dates_as_they_were_stored_before_5_6():
     assert decoded((OLD_DATETIME, 8, 0, 0, 0), (20200200101112).to_bytes(8, "little")) == "2020-02-00 10:11:12"
     assert decoded((OLD_DATETIME, 8, 0, 0, 0), b"\xff" * 8) == MALFORMED
     assert decoded((OLD_TIMESTAMP, 4, 0, 0, 0), bytes(4)) == "0000-00-00 00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "digits", "value"),
+    [
+        (OLD_FINE_DATETIME, "00a8ca5937d9", 1, "2016-12-21 17:57:16.1"),
+        (OLD_FINE_DATETIME, "0697e77c2e7c", 2, "2016-12-21 17:57:16.12"),
+        (OLD_FINE_DATETIME, "0041ef0ad9d0db", 3, "2016-12-21 17:57:16.123"),
+        (OLD_FINE_DATETIME, "0293566c822892", 4, "2016-12-21 17:57:16.1234"),
+        (OLD_FINE_DATETIME, "19c1603d1595b9", 5, "2016-12-21 17:57:16.12345"),
+        (OLD_FINE_DATETIME, "01018dc262d7d940", 6, "2016-12-21 17:57:16.123456"),
+        (OLD_FINE_TIMESTAMP, "585ac27c01", 1, "2016-12-21 17:57:16.1"),
+        (OLD_FINE_TIMESTAMP, "585ac27c0c", 2, "2016-12-21 17:57:16.12"),
+        (OLD_FINE_TIMESTAMP, "585ac27c007b", 3, "2016-12-21 17:57:16.123"),
+        (OLD_FINE_TIMESTAMP, "585ac27c01e240", 6, "2016-12-21 17:57:16.123456"),
+    ],
+)
+def test_dates_with_a_fraction_as_mariadb_stored_them_before_10_1(kind, data, digits, value):
+    """The bytes are MariaDB 10.11's with mysql56_temporal_format=OFF."""
+    data = bytes.fromhex(data)
+    found = decoded((kind, len(data), digits, 10 ** (6 - digits), 0), data)
+    since_1970 = datetime.fromisoformat(value.ljust(26, "0")) - datetime(1970, 1, 1)
+    assert found == since_1970 // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "digits", "text"),
+    [
+        ("01cce054", 1, "-00:00:01.2"), ("1200c345", 2, "-00:00:01.23"), ("00b407a0ae", 3, "-00:00:01.234"),
+        ("07084c46c7", 4, "-00:00:01.2345"), ("4652fac3c0", 5, "-00:00:01.23456"),
+        ("02bf3dcba579", 6, "-00:00:01.234567"), ("00b407a580", 3, "00:00:00.000"), ("00b407a581", 3, "00:00:00.001"),
+        ("057e7bbcf7ff", 6, "838:59:59.999999"), ("000000000001", 6, "-838:59:59.999999"), ("ffffffffff", 3, MALFORMED),
+    ],
+)  # fmt: skip
+def test_times_with_a_fraction_as_mariadb_stored_them_before_10_1(data, digits, text):
+    data = bytes.fromhex(data)
+    assert decoded((OLD_FINE_TIME, len(data), digits, 10 ** (6 - digits), 0), data) == text
+
+
+def test_zero_dates_with_a_fraction_as_mariadb_stored_them_before_10_1():
+    assert decoded((OLD_FINE_DATETIME, 7, 3, 1000, 0), bytes(7)) == "0000-00-00 00:00:00.000"
+    assert decoded((OLD_FINE_DATETIME, 8, 6, 1, 0), b"\xff" * 8) == MALFORMED
+    assert decoded((OLD_FINE_TIMESTAMP, 5, 2, 10000, 0), bytes(5)) == "0000-00-00 00:00:00.00"

@@ -16,7 +16,7 @@ TABLES = "7b2a20aee74e80ae8ba2d9fa0f75e7f0ddef188977b597bcbd7f01cb03cb3718"
 
 VALID = [
     ("utf8mb4", "aé€😀\ud7ff\ue000\U0010ffff".encode(), "aé€😀\ud7ff\ue000\U0010ffff"),
-    ("utf8mb3", "é€\uffff".encode(), "é€\uffff"),
+    ("utf8mb3", "é€\uffff😀".encode(), "é€\uffff😀"),
     ("ascii", b"plain\x7f", "plain\x7f"),
     ("latin1", b"\x80\x81\xe9" + b"sixteen letters:" * 5, "€\x81é" + "sixteen letters:" * 5),
     ("swe7", b"sm|rg}sbord \\l", "smörgåsbord Öl"),
@@ -42,7 +42,7 @@ INVALID = [
         b"\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xf0\x8f\xbf\xbf",
         b"\xf4\x90\x80\x80", b"\xf5\x80\x80",
         b"\xc3", b"ok \xe2\x82", b"\xf0\x9f\x98", b"\xe2\x82a", b"a" * 100 + b"\xff", b"\xff" + b"a" * 100)),
-    ("utf8mb3", "😀".encode()), ("ascii", b"\x80"), ("cp1256", b"a\x8a"), ("tis620", b"\xff"), ("swe7", b"\x80"),
+    ("utf8mb3", b"\xf5\x80\x80"), ("ascii", b"\x80"), ("cp1256", b"a\x8a"), ("tis620", b"\xff"), ("swe7", b"\x80"),
     ("sjis", b"\x95"), ("sjis", b"\x80"), ("big5", b"\xa1\x5a"), ("gbk", b"\x80"), ("gbk", b"\xfe\xfe"),
     ("ujis", b"\x8f\xa1"), ("ujis", b"\x8e\xe0"), ("gb18030", b"\x81\x30\x81"), ("gb18030", b"\x81\x30\x81\x40"),
     ("gb18030", b"\xe3\x32\x9a\x36"), ("gb18030", b"\xfe\x39\xfe\x39"), ("ucs2", b"\x00"),

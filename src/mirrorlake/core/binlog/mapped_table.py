@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mirrorlake.core.binlog.table_map import TableMap, column_type, decode_labels
+from mirrorlake.core.binlog.table_map import BEFORE_5_6, TableMap, column_type, decode_labels
 from mirrorlake.core.binlog.table_map_fields import ENUM, SET
 from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id
-from mirrorlake.core.schema.tables import Column, TableSchema, same_definition, why_not_mirrored
+from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4, same_definition, why_not_mirrored
 from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
 from mirrorlake.core.schema.types import ColumnType, label_bytes
 
@@ -89,9 +89,14 @@ def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
     kind = column_type(
         seen.wire_types[i], seen.metadata[i], unsigned, OTHER if labels is None else charset, labels or ()
     )
-    if _LOGGED_AS.get(known.type.name) == kind:
+    if _LOGGED_AS.get(known.type.name) == kind or _is_old_with_fraction(seen.wire_types[i], known.type, flavor):
         kind = known.type
     return replace(known, name=name, type=kind, nullable=seen.nullable[i])
+
+
+def _is_old_with_fraction(wire_type: int, known: ColumnType, flavor: str) -> bool:
+    """MariaDB's storage before 10.1 has a fraction that no table map tells."""
+    return flavor == "mariadb" and bool(known.fraction_digits) and BEFORE_5_6.get(wire_type) == known.name
 
 
 def _charset(seen: TableMap, i: int, known: Column, flavor: str) -> str:
@@ -99,6 +104,8 @@ def _charset(seen: TableMap, i: int, known: Column, flavor: str) -> str:
         return charset_of_collation_id(seen.fields.collations[i], flavor)
     if known.type.has_charset and known.type.charset is None:
         raise _Unknown(f"neither the table map nor a definition tells the character set of column {known.name}")
+    if may_be_utf8mb4(known.type) and known.type.length and seen.metadata[i] == 4 * known.type.length:
+        return "utf8mb4"
     return known.type.charset or BINARY
 
 

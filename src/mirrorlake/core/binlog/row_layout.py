@@ -35,6 +35,9 @@ from mirrorlake.core.values.kinds import (
     INTEGER,
     JSON,
     OLD_DATETIME,
+    OLD_FINE_DATETIME,
+    OLD_FINE_TIME,
+    OLD_FINE_TIMESTAMP,
     OLD_TIME,
     OLD_TIMESTAMP,
     SET,
@@ -52,6 +55,12 @@ from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE, UTF8
 from mirrorlake.core.values.uuid_inet import INET4, INET6, UUID
 
 _OLD_STORAGE = {7: (OLD_TIMESTAMP, 4), 11: (OLD_TIME, 3), 12: (OLD_DATETIME, 8)}  # wire type: (kind, bytes)
+_OLD_FINE_STORAGE = {
+    7: (OLD_FINE_TIMESTAMP, (5, 5, 6, 6, 7, 7)),
+    11: (OLD_FINE_TIME, (4, 4, 5, 5, 5, 6)),
+    12: (OLD_FINE_DATETIME, (6, 6, 7, 7, 7, 8)),
+}
+"""MariaDB before 10.1, wire type: (kind, bytes with 1 to 6 fractional digits)."""
 _TEMPORALS = {
     "timestamp": (TIMESTAMP, 4),
     "datetime": (DATETIME, 5),
@@ -106,6 +115,10 @@ def _kind_of(
     if name == "bit":
         n_bytes = (kind.length + 7) // 8
         return BIT, n_bytes, n_bytes, int(kind.length == 64), 0
+    if wire_type in _OLD_FINE_STORAGE and kind.fraction_digits:
+        digits = kind.fraction_digits
+        kind_number, sizes = _OLD_FINE_STORAGE[wire_type]
+        return kind_number, sizes[digits - 1], digits, 10 ** (6 - digits), 0
     if wire_type in _OLD_STORAGE:
         return *_OLD_STORAGE[wire_type], 0, 0, 0
     if name in _TEMPORALS:

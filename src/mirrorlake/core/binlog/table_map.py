@@ -35,7 +35,8 @@ _BIG_ENDIAN_METADATA = (_STRING, _DECIMAL)
 
 _NUMBERS = {1: "tinyint", 2: "smallint", 9: "mediumint", 3: "int", 8: "bigint", 4: "float", 5: "double"}
 _WITH_FRACTION = {17: "timestamp", 18: "datetime", 19: "time"}
-_BEFORE_5_6 = {7: "timestamp", 12: "datetime", 11: "time"}  # older storage, whole seconds
+BEFORE_5_6 = {7: "timestamp", 12: "datetime", 11: "time"}
+"""Older storage: whole seconds, but of MariaDB before 10.1, whose maps tell no fraction digits."""
 _PLAIN = {10: "date", 14: "date", 13: "year", 245: "json", 255: "geometry", 242: "vector"}
 COMPRESSED = {140: 252, 141: 15}  # MariaDB's compressed columns: the type without compression
 _MAX_SIZE = {ENUM: 2, SET: 8} | dict.fromkeys((_BLOB, 140, 242, 245, 255), 4)
@@ -134,8 +135,8 @@ def column_type(kind: int, number: int, unsigned: bool, charset: str, labels: tu
         return ColumnType("bit", length=(number >> 8) * 8 + (number & 0xFF))
     if kind in _WITH_FRACTION:
         return ColumnType(_WITH_FRACTION[kind], fraction_digits=number)
-    if kind in _BEFORE_5_6:
-        return ColumnType(_BEFORE_5_6[kind], fraction_digits=0)
+    if kind in BEFORE_5_6:
+        return ColumnType(BEFORE_5_6[kind], fraction_digits=0)
     if kind == 141:
         number -= 1  # the byte that says how the value is compressed
     kind = COMPRESSED.get(kind, kind)

@@ -89,7 +89,7 @@ _LAST_OF_BMP = "\uffff"
 def decode_text(data: bytes, charset: str) -> str | None:
     """Bytes in a character set of ``SUPPORTED`` -> text; None when they have no meaning in it.
 
-    binary is shown as UTF-8.
+    binary is shown as UTF-8; utf8mb3 may be utf8mb4, see ``values.text``.
     """
     if charset not in SUPPORTED:
         return None
@@ -100,7 +100,7 @@ def decode_text(data: bytes, charset: str) -> str | None:
         text = data.decode(_UNICODE[charset])
     except UnicodeDecodeError:
         return None
-    return None if charset in ("ucs2", "utf8mb3") and max(text, default="") > _LAST_OF_BMP else text
+    return None if charset == "ucs2" and max(text, default="") > _LAST_OF_BMP else text
 
 
 def decode_loosely(data: bytes, charset: str) -> str:

@@ -211,7 +211,8 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
 def same_definition(from_map: TableSchema, from_ddl: TableSchema) -> str | None:
     """None when the table map and the definition agree, else the first difference in words.
 
-    A character set the DDL left open is taken from the map. Nullability of a TIMESTAMP is not compared: it hangs on
+    A character set the DDL left open is taken from the map, and so is utf8mb4 for utf8mb3: MariaDB's ``utf8`` is one or
+    the other by ``old_mode``, which no log has. Nullability of a TIMESTAMP is not compared: it hangs on
     explicit_defaults_for_timestamp, which a MySQL before 8.0 does not log.
     """
     if len(from_map.columns) != len(from_ddl.columns):
@@ -228,12 +229,19 @@ def same_definition(from_map: TableSchema, from_ddl: TableSchema) -> str | None:
 def _column_difference(seen: Column, known: Column) -> tuple[str, str] | None:
     if seen.name != known.name:
         return seen.name, known.name
-    charset_is_open = known.type.has_charset and known.type.charset is None
+    charset_is_open = known.type.has_charset and (
+        known.type.charset is None or may_be_utf8mb4(known.type) and seen.type.charset == "utf8mb4"
+    )
     if seen.type != known.type and not (charset_is_open and _without_charset(seen) == _without_charset(known)):
         return _describe(seen), _describe(known)
     if seen.nullable != known.nullable and known.type.name != "timestamp":
         return _describe_nullability(seen), _describe_nullability(known)
     return None
+
+
+def may_be_utf8mb4(kind: ColumnType) -> bool:
+    """Of a column's type as DDL gives it."""
+    return kind.charset == "utf8mb3"
 
 
 def _without_charset(column: Column) -> dict:

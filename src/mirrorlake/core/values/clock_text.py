@@ -8,6 +8,8 @@ from mirrorlake.core.memory import kernel, poke_u8
 from mirrorlake.core.values.digits import write_byte, write_padded
 from mirrorlake.core.values.numeric import load_big_endian, peek_u24
 
+_OLD_FINE_ZERO_US = np.int64(839 * 3600 * 1_000_000)
+
 
 @kernel
 def write_date(o, year, month, day):
@@ -68,6 +70,17 @@ def put_time(p, digits, o):
     fraction = magnitude & ((np.int64(1) << n_bits) - 1)
     packed = magnitude >> n_bits << 24 | fraction * unit
     return _put_time(p + width, packed if stored >= 0 else -packed, digits, o)
+
+
+@kernel
+def put_old_fine_time(p, n_bytes, digits, unit_us, o):
+    """MariaDB before 10.1: big-endian, the number of units of its last digit, with that of one second more than the
+    longest time added (``Field_time_hires`` in MariaDB's ``sql/field.cc``); -1 as above."""
+    stored = load_big_endian(p, n_bytes) * unit_us - _OLD_FINE_ZERO_US
+    magnitude = abs(stored)
+    seconds = magnitude // 1000000
+    packed = (seconds // 3600 << 12 | seconds // 60 % 60 << 6 | seconds % 60) << 24 | magnitude % 1000000
+    return _put_time(p + n_bytes, packed if stored >= 0 else -packed, digits, o)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from mirrorlake.core.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values import kinds
 from mirrorlake.core.values.binary import put_binary
-from mirrorlake.core.values.clock_text import put_old_time, put_time
+from mirrorlake.core.values.clock_text import put_old_fine_time, put_old_time, put_time
 from mirrorlake.core.values.compressed import plain_value
 from mirrorlake.core.values.decimal_text import put_decimal_text
 from mirrorlake.core.values.double_text import POWERS_128
@@ -33,7 +33,15 @@ from mirrorlake.core.values.numeric import (
     put_unsigned_long,
     put_year,
 )  # fmt: skip
-from mirrorlake.core.values.temporal import put_date, put_datetime, put_old_datetime, put_old_timestamp, put_timestamp
+from mirrorlake.core.values.temporal import (
+    put_date,
+    put_datetime,
+    put_old_datetime,
+    put_old_fine_datetime,
+    put_old_fine_timestamp,
+    put_old_timestamp,
+    put_timestamp,
+)
 from mirrorlake.core.values.text import put_text, put_utf8
 from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
@@ -113,6 +121,18 @@ def _old_datetime(p, end, column, tables, o, room_until):
 
 
 @kernel
+def _old_fine_datetime(p, end, column, tables, o, room_until):
+    n_bytes, digits, unit_us = item_i64(column, STORED_BYTES), item_i64(column, _A), item_i64(column, _B)
+    return put_old_fine_datetime(p, n_bytes, digits, unit_us, o)
+
+
+@kernel
+def _old_fine_timestamp(p, end, column, tables, o, room_until):
+    n_bytes, digits, unit_us = item_i64(column, STORED_BYTES), item_i64(column, _A), item_i64(column, _B)
+    return put_old_fine_timestamp(p, n_bytes, digits, unit_us, o)
+
+
+@kernel
 def _timestamp(p, end, column, tables, o, room_until):
     return put_timestamp(p, item_i64(column, _A), o)
 
@@ -137,6 +157,12 @@ def _set(p, end, column, tables, o, room_until):
 @kernel
 def _time(p, end, column, tables, o, room_until):
     return put_time(p, item_i64(column, _A), o)
+
+
+@kernel
+def _old_fine_time(p, end, column, tables, o, room_until):
+    n_bytes, digits, unit_us = item_i64(column, STORED_BYTES), item_i64(column, _A), item_i64(column, _B)
+    return put_old_fine_time(p, n_bytes, digits, unit_us, o)
 
 
 @kernel
@@ -255,12 +281,15 @@ KERNELS = {
     kinds.DATE: _date,
     kinds.DATETIME: _datetime,
     kinds.OLD_DATETIME: _old_datetime,
+    kinds.OLD_FINE_DATETIME: _old_fine_datetime,
     kinds.TIMESTAMP: _timestamp,
+    kinds.OLD_FINE_TIMESTAMP: _old_fine_timestamp,
     kinds.OLD_TIMESTAMP: _old_timestamp,
     kinds.ENUM: _enum,
     kinds.SET: _set,
     kinds.TIME: _time,
     kinds.OLD_TIME: _old_time,
+    kinds.OLD_FINE_TIME: _old_fine_time,
     kinds.DECIMAL_TEXT: _decimal_text,
     kinds.UTF8_TEXT: _utf8_text,
     kinds.TEXT: _text,

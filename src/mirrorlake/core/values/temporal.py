@@ -146,6 +146,32 @@ def put_old_datetime(p, o):
 
 
 @kernel
+def put_old_fine_datetime(p, n_bytes, digits, unit_us, o):
+    """MariaDB before 10.1: big-endian, the number of units of its last digit: ((((year * 13 + month) * 32 + day) * 24 +
+    hour) * 60 + minute) * 60 + second, and the fraction (``Field_datetime_hires`` in MariaDB's ``sql/field.cc``)."""
+    value = load_big_endian(p, n_bytes)
+    units = 1000000 // unit_us
+    seconds = value // units
+    minutes, day = seconds // 60, seconds // 86400
+    month = day >> 5
+    if value < 0:
+        return np.int64(-1), o
+    return _put_datetime_parts(
+        p + n_bytes, month // 13, month % 13, day & 31, minutes // 60 % 24, minutes % 60, seconds % 60,
+        (value - seconds * units) * unit_us, digits, o,
+    )  # fmt: skip
+
+
+@kernel
+def put_old_fine_timestamp(p, n_bytes, digits, unit_us, o):
+    """MariaDB before 10.1: 4 bytes, big-endian, seconds in UTC, and a fraction in units of its last digit."""
+    seconds, fraction_us = load_big_endian(p, 4), load_big_endian(p + 4, n_bytes - 4) * unit_us
+    if seconds == 0 and fraction_us == 0:
+        return p + n_bytes, _put_zero_timestamp(o, digits)
+    return p + n_bytes, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
+
+
+@kernel
 def put_timestamp(p, digits, o):
     """4 bytes, big-endian, seconds in UTC and a fraction; all zero = the zero date."""
     seconds = load_big_endian(p, 4)

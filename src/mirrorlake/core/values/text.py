@@ -19,10 +19,11 @@ from mirrorlake.core.values.variant import put_string_header
 
 UTF8, TABLE, ASCII_TABLE, UCS2, UTF16, UTF16LE, UTF32 = range(7)
 FORMS = {
-    "utf8mb4": (UTF8, 4), "utf8mb3": (UTF8, 3), "ascii": (UTF8, 1), "ucs2": (UCS2, 0), "utf16": (UTF16, 0),
+    "utf8mb4": (UTF8, 4), "utf8mb3": (UTF8, 4), "ascii": (UTF8, 1), "ucs2": (UCS2, 0), "utf16": (UTF16, 0),
     "utf16le": (UTF16LE, 0), "utf32": (UTF32, 0), "swe7": (TABLE, 0),
 }  # fmt: skip
-"""The others are ASCII_TABLE."""
+"""The others are ASCII_TABLE. utf8mb3 may be utf8mb4: MariaDB's ``utf8`` is one or the other by ``old_mode``, which no
+log has."""
 
 
 @kernel
