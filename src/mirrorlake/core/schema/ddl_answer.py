@@ -12,7 +12,7 @@ from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.sql_name import quote
+from mirrorlake.core.sql_text import quote
 
 
 @dataclass(frozen=True, slots=True)
