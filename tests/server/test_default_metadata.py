@@ -44,6 +44,17 @@ CREATE TABLE newer.g (id INT PRIMARY KEY, nm VARCHAR(20))
 INSERT INTO newer.g VALUES (1, 'א')
 """
 
+INSTALLER = """
+CREATE TABLE old_latin.ct AS SELECT id, nm, e FROM old_latin.src
+CREATE DATABASE IF NOT EXISTS old_latin
+CREATE TABLE IF NOT EXISTS old_latin.src (id INT PRIMARY KEY, nm VARCHAR(20))
+CREATE TABLE IF NOT EXISTS old_latin.made (id INT PRIMARY KEY, nm VARCHAR(9) CHARACTER SET koi8r)
+CREATE TABLE IF NOT EXISTS old_latin.made (id INT PRIMARY KEY)
+CREATE TABLE IF NOT EXISTS old_latin.made_alike LIKE old_latin.made
+INSERT INTO old_latin.made VALUES (1, 'Ж')
+INSERT INTO old_latin.made_alike VALUES (1, 'Ж')
+"""
+
 
 @pytest.fixture
 def plain_server(server) -> Iterator[Server]:
@@ -78,15 +89,21 @@ def test_tables_that_are_newer_than_a_snapshot_are_followed(plain_server, spark,
     assert len(found) == 7
 
 
-def test_a_table_made_from_a_select_is_refused_where_its_character_sets_are_not_known(plain_server, spark, lake_dir):
+def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(plain_server, spark, lake_dir):
+    """Where character sets are not known, a table that is made from a SELECT is refused, and not empty. MariaDB logs a
+    CREATE TABLE IF NOT EXISTS only where it makes the table; MySQL says whether it did."""
     played(plain_server, OLDER)
     options = Options(source=plain_server.url, lake=str(lake_dir), start="current")
     hops.run(options, Watcher(), spark)
-    played(plain_server, "CREATE TABLE old_latin.ct AS SELECT id, nm, e FROM old_latin.src")
+    played(plain_server, INSTALLER)
     hops.run(options, Watcher(), spark)
     lake = open_lake(options, spark)
     found = {entry.name: (entry.state, entry.code) for entry in TableRegister.read(lake)}
-    assert found == {("old_latin", "ct"): ("refused", "row-metadata")}
+    older = {("old_latin", "src"): ("refused", "ddl-ambiguous")} if plain_server.flavor == "mysql" else {}
+    assert found == older | {
+        ("old_latin", "ct"): ("refused", "row-metadata"), ("old_latin", "made"): ("streaming", None),
+        ("old_latin", "made_alike"): ("streaming", None),
+    }  # fmt: skip
 
 
 SETTINGS = """

@@ -73,12 +73,15 @@ def test_query_with_every_status_variable_of_both_servers():
     assert (found.sql_mode, found.charset, found.default_charset_id, found.time_zone) == (
         0x45A00020, (8, 45, 255), 45, "+02:00",
     )  # fmt: skip
+    assert found.has_ddl_xid and found.has_made_table("mysql", None)
     assert found.statement == "DROP TABLE `caf\u00e9`" and found.statement_bytes.endswith(b"caf\xe9`")
 
 
 def test_query_without_status_variables_knows_nothing_of_its_session():
     found = parse_query(query(b"BEGIN", database=b""))
     assert (found.sql_mode, found.charset, found.default_charset_id, found.time_zone) == (None, None, None, None)
+    servers = [("mysql", 90704), ("mariadb", None), ("mariadb", 100633), ("mariadb", 101119)]
+    assert [found.has_made_table(*server) for server in servers] == [False, False, False, True]
     assert (found.database, found.statement) == ("", "BEGIN")
 
 

@@ -469,6 +469,22 @@ def test_tables_of_the_log_are_followed_to_the_end():
     assert definitions.get("e", "t") is None
 
 
+def test_a_create_table_if_not_exists_that_has_made_its_table():
+    known, made = after(*SHOP), "create table if not exists {} (id int primary key)"
+    assert [brief(change) for change in run(made.format("e.n"), known, has_made_table=True)] == [
+        ("create", "e.n", "id int", [])
+    ]
+    assert [brief(change) for change in run(made.format("t"), known, has_made_table=True)] == [
+        refused("t", "CREATE TABLE of a table that exists already", "definition-mismatch")
+    ]
+
+
+def test_a_database_gets_the_servers_character_set_by_default():
+    databases = after("create database d charset latin1", "alter database d charset default").database("d")
+    assert (databases.charset, databases.exists) == ("utf8mb4", True)
+    assert run("alter database d comment 'x'", after("create database d"), flavor="mariadb") == []
+
+
 def test_a_refused_table_comes_back_by_drop_and_create():
     definitions = after(*SHOP, "alter table t import tablespace", "alter table t add c int")
     assert definitions.get("d", "t") == Refused("ddl-unsupported", "IMPORT TABLESPACE")

@@ -33,6 +33,7 @@ _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
 """Event type -> bytes of its fixed part, or 0 where a server never writes the type. Older servers had others."""
 _NUMBERED = re.compile(r"[^/]+\.[0-9]{6,19}")
 _TIMESTAMP_FOLLOWS = 1 << 55
+_MARIADB_LOGS_NO_VAIN_CREATE = 101100
 _COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
 
 
@@ -65,7 +66,8 @@ class Query:
     charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
     collation of ``database``. microseconds: to add to the time in the event's header; 0 when the statement did not ask.
     alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only then does
-    it hold. statement: decoded; characters that the client's charset does not have become U+FFFD.
+    it hold. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded; characters that the
+    client's charset does not have become U+FFFD.
     """
 
     thread_id: int
@@ -79,12 +81,23 @@ class Query:
     flags2: int | None
     explicit_timestamps_var: int | None
     alter_phase: AlterPhase
+    has_ddl_xid: bool
     statement_bytes: bytes
     statement: str
 
     @property
     def is_in_force(self) -> bool:
         return self.alter_phase in (AlterPhase.WHOLE, AlterPhase.COMMIT)
+
+    def has_made_table(self, flavor: str, server_version: int | None) -> bool:
+        """Tell whether a CREATE TABLE IF NOT EXISTS found no table, for certain.
+
+        MySQL 9.7 logs it in any case, with a DDL_XID where it made the table. MariaDB 10.11 and 11.8 do not log it
+        where the table existed (both measured). server_version: None: not known.
+        """
+        if flavor == "mysql":
+            return self.has_ddl_xid
+        return server_version is not None and server_version >= _MARIADB_LOGS_NO_VAIN_CREATE
 
     def explicit_timestamps(self, flavor: str) -> bool | None:
         """explicit_defaults_for_timestamp of the session."""
@@ -182,6 +195,7 @@ def parse_query(body: bytes) -> Query:
         flags2=_integer(found.get(StatusVar.FLAGS2)),
         explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
         alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),
+        has_ddl_xid=StatusVar.DDL_XID in found,
         statement_bytes=statement,
         statement=decode_statement(statement, charset[0] if charset else None),
     )

@@ -108,14 +108,15 @@ class DefinitionReader:
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
             yield from self._placed(int(events.lsn[i]))
+            version = self._version(int(events.lsn[i]))
             charset_id = query.charset[2] if query.charset else None
             read = partial(
                 interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
                 default_charset=charset_of_collation_id(charset_id, self._flavor) if charset_id else None,
-                definitions=self.definitions, server_version=self._version(int(events.lsn[i])),
+                definitions=self.definitions, server_version=version,
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
-                has_failed=query.error_code != 0,
+                has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = partial(read, has_failed=False)

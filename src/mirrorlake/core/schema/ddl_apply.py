@@ -69,14 +69,15 @@ def interpret(
     now: str | None = None,
     time_zone: str | None = None,
     has_failed: bool = False,
+    has_made_table: bool = False,
 ) -> list[DefinitionChange]:
     """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
 
     database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
     None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
-    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. ``definitions`` is not
-    changed: apply the result to it.
+    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. has_made_table: a
+    CREATE TABLE IF NOT EXISTS found no table. ``definitions`` is not changed: apply the result to it.
 
     Whatever is wrong with the statement, or with what follows from it, refuses the tables that it names; where none can
     be told, the tables that are followed and whose names are words of it.
@@ -87,7 +88,7 @@ def interpret(
     if explicit_timestamps is None:
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
     row_end = row_end_of_server(flavor, server_version)
-    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end)
+    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, has_made_table)
     changes = _without_failing(tokens, before, has_failed)
     return [change for change in changes if change.database not in _SYSTEM_DATABASES]
 
@@ -163,10 +164,11 @@ def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionC
 
 def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     name, known = parsed.name, before.known(parsed.name)
-    if parsed.if_not_exists and known is None:
+    is_certain = before.has_made_table or not parsed.if_not_exists
+    if not is_certain and known is None:
         return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
     if known is not None and known is not ABSENT and not parsed.or_replace:
-        return [] if parsed.if_not_exists else _create_again(parsed, known)
+        return _create_again(parsed, known) if is_certain else []
     model = before.known(parsed.like) if parsed.like else None
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]

@@ -13,7 +13,8 @@ from mirrorlake.core.schema.tables import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """server_charset: what a database gets when its CREATE names none. row_end: ``row_end_of_server``."""
+    """server_charset: what a database gets when its CREATE names none. row_end: ``row_end_of_server``. has_made_table:
+    the log says that a CREATE TABLE IF NOT EXISTS found no table."""
 
     definitions: Definitions
     flavor: str
@@ -22,6 +23,7 @@ class Before:
     explicit_timestamps: bool
     moment: Moment
     row_end: int | None = None
+    has_made_table: bool = False
 
     def dialect(self, database: str) -> Dialect:
         home = self.definitions.database(database)
