@@ -95,7 +95,8 @@ def utf8_like_codes() -> Iterator[bytes]:
 
 def convert(server: Server, charset: str, codes: list[bytes]) -> dict[bytes, str | bytes]:
     """What a column of the character set shows in utf8mb4; the code itself when it cannot be stored, or when the server
-    shows something that stands for no character."""
+    shows something that stands for no character. A utf8mb3 column may be utf8mb4, and is read as such."""
+    charset_of_column = "utf8mb4" if charset == "utf8mb3" else charset
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in (
             "SET sql_mode = '', sql_log_bin = 0",
@@ -103,7 +104,7 @@ def convert(server: Server, charset: str, codes: list[bytes]) -> dict[bytes, str
             "USE codes",
             "DROP TABLE IF EXISTS b, t",
             "CREATE TABLE b (id INT PRIMARY KEY, b VARBINARY(4))",
-            f"CREATE TABLE t (id INT PRIMARY KEY, t VARCHAR(4) CHARACTER SET {charset})",
+            f"CREATE TABLE t (id INT PRIMARY KEY, t VARCHAR(4) CHARACTER SET {charset_of_column})",
             "INSERT INTO b VALUES " + ",".join(f"({n},0x{code.hex()})" for n, code in enumerate(codes)),
             "INSERT IGNORE INTO t SELECT id, b FROM b",
         ):
