@@ -261,7 +261,7 @@ class Assembler:
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         text = query.statement.lstrip().upper()
         if text.startswith("ROLLBACK"):
-            if int(events.tx_lsn[i]) not in self._undone:
+            if out.ordinals[r] > 0 and int(events.tx_lsn[i]) not in self._undone:
                 message = "row changes that a ROLLBACK undoes were not found"
                 raise RefusedError("log-event", message, position=events.position(i))
             return {"op": "ROLLBACK", "statement": query.statement}
