@@ -6,7 +6,6 @@ Everything heavy is imported inside the verbs, so that ``mirrorlake --help`` ans
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from typer.core import TyperGroup
 
 from mirrorlake import __version__
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
+from mirrorlake.shown import json_text, say
 
 exit_code_if_stopped: int | None = None
 """What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
@@ -47,14 +47,14 @@ class Guarded(TyperGroup):
 def tell(error: Exception, verbose: bool) -> int:
     """Print what happened and what to do about it; the exit code."""
     if verbose:
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)), sys.stderr)
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
         error = UsageError("usage", _one_line(error.format_message()))
     if not isinstance(error, MirrorlakeError):
         from mirrorlake.jobs.failures import as_ours
 
         error = as_ours(error)
-    print(f"{_one_line(str(error))}\n{error.hint}", file=sys.stderr)
+    say(f"{_one_line(str(error))}\n{error.hint}", sys.stderr)
     return error.exit_code
 
 
@@ -159,7 +159,7 @@ def move(
 
     with open_view(sys.stderr, HOPS if verb == "run" else (verb,)) as view:
         getattr(hops, verb)(options, view)
-    print(f"done: {view.summary()}", file=sys.stderr)
+    say(f"done: {view.summary()}", sys.stderr)
     return 0
 
 
@@ -186,7 +186,7 @@ def status(
 
     found = read_status(open_lake(options, brief=True), options)
     if as_json:
-        print(json.dumps(found.to_json(), indent=1))
+        print(json_text(found.to_json()))
     else:
         show_status(found, sys.stdout)
 
@@ -229,7 +229,7 @@ def sql(
     opened = open_lake(options, brief=True)
     point = find(opened, at) if at else None
     if point:
-        print(f"at {point.name}, committed {point.commit_ts}", file=sys.stderr)
+        say(f"at {point.name}, committed {point.commit_ts}", sys.stderr)
     write_rows(run_sql(opened, users_sql(statement), point), form.value, sys.stdout)
 
 
@@ -251,7 +251,7 @@ def trace(
     opened = open_lake(options, brief=True)
     found = trace_gtid(opened, gtid) if gtid else trace_row(opened, table or "", key or [])
     if as_json:
-        print(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+        print(json_text(found.to_json()))
     else:
         show_trace(found, sys.stdout)
 
@@ -272,7 +272,7 @@ def syncpoint(
     from mirrorlake.jobs.syncpoints import make_syncpoint
 
     made = make_syncpoint(open_lake(options, brief=True), name, at)
-    print(f"{made.phase} {made.name}  {made.gtids}")
+    say(f"{made.phase} {made.name}  {made.gtids}", sys.stdout)
 
 
 @app.command()
@@ -303,7 +303,7 @@ def ddl_list(
     opened = open_lake(options, brief=True)
     found = {"refused": list_refused(opened), "answers": list_answers(opened)}
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
+        print(json_text(found))
         return
     for title, columns in (
         ("refused", ("database", "table", "lsn", "position", "at", "code", "reason", "statement")),
@@ -318,7 +318,8 @@ def _answer(ctx: typer.Context, table: str, at: int | None, statement: str | Non
     from mirrorlake.jobs.open import open_lake
 
     refused = give_answer(open_lake(options, brief=True), table, at, statement)
-    print(f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run goes on with the table")
+    what = f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run goes on with the table"
+    say(what, sys.stdout)
 
 
 @ddl.command("skip")
@@ -371,7 +372,7 @@ def _copy(ctx: typer.Context, again: bool) -> int:
     def told(table: job.CopiedTable) -> None:
         found.append(table)
         rows = table.reason or f"{table.rows:,} rows"
-        print(f"{table.state} {table.database}.{table.table}: {rows}", file=sys.stderr)
+        say(f"{table.state} {table.database}.{table.table}: {rows}", sys.stderr)
 
     job.snapshot(options, told, again=again)
     rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.reason or "") for table in found]
@@ -422,7 +423,7 @@ def verify(
 
     with open_view(sys.stderr) as view:
         point, found = job.verify(options, view, moves=moves, wait_s=wait, n_keys=keys)
-    print(f"at syncpoint {point.name}  {point.gtids}", file=sys.stderr)
+    say(f"at syncpoint {point.name}  {point.gtids}", sys.stderr)
     rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.difference) for table in found]
     described = [asdict(table) for table in found]
     show_list(described, ("table", "state", "rows", "difference"), rows, as_json, sys.stdout)

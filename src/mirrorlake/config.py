@@ -106,6 +106,22 @@ def _fits(pattern: str, database: str, table: str) -> bool:
     return fnmatch.fnmatchcase(f"{database}.{table}", pattern)
 
 
+def _read_yaml(config: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(config.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError("usage", f"cannot read {config}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError("usage", f"cannot read {config}: not UTF-8") from None
+    except Exception:  # beside YAMLError whatever its constructors raise: ValueError, RecursionError, ...
+        raise UsageError("usage", f"cannot read {config}: not valid YAML") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise UsageError("usage", f"{config} is not a mapping of option names to values")
+    return values
+
+
 def load_options(config: Path | None, given: dict[str, Any]) -> Options:
     """Options of a YAML file, overruled by those given (None: not given).
 
@@ -113,14 +129,7 @@ def load_options(config: Path | None, given: dict[str, Any]) -> Options:
     """
     values: dict[str, Any] = {}
     if config is not None:
-        try:
-            values = yaml.safe_load(config.read_text()) or {}
-        except (OSError, yaml.YAMLError) as error:
-            raise UsageError(
-                "usage", f"cannot read {config}: {getattr(error, 'strerror', None) or 'not valid YAML'}"
-            ) from None
-        if not isinstance(values, dict):
-            raise UsageError("usage", f"{config} is not a mapping of option names to values")
+        values = _read_yaml(config)
     values |= {name: value for name, value in given.items() if value is not None}
     try:
         return Options(**values)

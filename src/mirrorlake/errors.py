@@ -12,6 +12,8 @@ No message ever holds a row's value or a password.
 
 from __future__ import annotations
 
+from mirrorlake.shown import shown
+
 REFUSALS: dict[str, str] = {
     # --- the log
     "log-missing": "Point --source at the folder or server that still has this file; bronze keeps what was read so far.",
@@ -110,9 +112,9 @@ class MirrorlakeError(Exception):
         return REFUSALS[self.code]
 
     def __str__(self) -> str:
-        where = [f"table {self.table}"] if self.table else []
-        where += [f"at {self.position}"] if self.position else []
-        return f"{self.code}: {self.message}" + (f" ({', '.join(where)})" if where else "")
+        where = [f"table {shown(self.table)}"] if self.table else []
+        where += [f"at {shown(self.position)}"] if self.position else []
+        return f"{self.code}: {shown(self.message)}" + (f" ({', '.join(where)})" if where else "")
 
 
 def _rebuild(kind, code, message, position, table):

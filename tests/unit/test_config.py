@@ -6,6 +6,7 @@ import pytest
 
 from mirrorlake.config import Options, load_options
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.open import server_login
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,42 @@ def test_what_may_take_a_wanted_tables_place_is_wanted(table, is_wanted):
     assert Options(lake="l", tables="shop.orders").wants("shop", table) is is_wanted
     assert Options(lake="l").wants("shop", table) is (table != "_orders_ghc")
     assert not Options(lake="l", tables="shop.orders").wants("crm", table)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff\xfelake: x", "not UTF-8"),
+        (b"lake: \x80", "not UTF-8"),
+        (b"[" * 20_000, "not valid YAML"),
+        (b"{a: " * 20_000, "not valid YAML"),
+        (b"- " * 20_000 + b"x", "not valid YAML"),
+        (b"lake: \x00", "not valid YAML"),
+        (b"until: 2026-99-99", "not valid YAML"),
+        (b"lake: !!int ''", "not valid YAML"),
+        (b"lake: !!python/object/apply:os.getcwd []", "not valid YAML"),
+        (b"? [1]\n: 2", "not valid YAML"),
+        (b"1: x", "is not a mapping of option names to values"),
+        (b"true: x", "is not a mapping"),
+        (b"- lake", "is not a mapping"),
+        (b"0", "is not a mapping"),
+        (b"''", "is not a mapping"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_usage_error_that_names_it(tmp_path, content, why):
+    path = tmp_path / "config.yml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        load_options(path, {"lake": "l"})
+    assert refused.value.code == "usage" and str(path) in refused.value.message and why in refused.value.message
+
+
+def test_an_empty_file_gives_no_option(tmp_path):
+    (tmp_path / "config.yml").write_text("# nothing\n")
+    assert load_options(tmp_path / "config.yml", {"lake": "l"}) == Options(lake="l")
+
+
+def test_a_password_file_that_is_not_utf_8_is_a_usage_error(tmp_path):
+    (tmp_path / "password").write_bytes(b"secret\xff")
+    with pytest.raises(UsageError, match="^usage: cannot read the password file: not UTF-8$"):
+        server_login(Options(lake="l", source="mysql://u@h", password_file=tmp_path / "password"))

@@ -45,7 +45,9 @@ def _password(options: Options) -> str:
     if options.password_file is None:
         return os.environ.get(PASSWORD_VARIABLE, "")
     try:
-        return options.password_file.read_text().rstrip("\r\n")
+        return options.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise UsageError("usage", "cannot read the password file: not UTF-8") from None
     except OSError as error:
         raise UsageError("usage", f"cannot read the password file: {error.strerror}") from None
 

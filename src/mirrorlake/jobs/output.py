@@ -2,6 +2,9 @@
 
 The text of a value: dates and times as in ISO 8601 with a space (TIMESTAMP in UTC), DECIMAL with all its digits, binary
 as lower-case hex. JSON keeps integers, floats, strings, booleans and null as its own; infinities and NaN are strings.
+
+Control characters are escaped in a table, in JSON by JSON's own means. CSV has them as they are, because programs read
+it; on a terminal they are escaped. A table shows the first 500 characters of a value, the others all of it.
 """
 
 from __future__ import annotations
@@ -20,21 +23,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mirrorlake.shown import json_text, shown
+
 FORMATS = ("table", "json", "csv")
 
 
 def write_rows(rows: pa.Table, form: str, stream: TextIO) -> None:
     """form: one of ``FORMATS``. CSV writes NULL as nothing."""
     if form == "json":
-        json.dump([_plain_row(row) for row in rows.to_pylist()], stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
+        print(json_text([_plain_row(row) for row in rows.to_pylist()]), file=stream)
     elif form == "csv":
-        csv.writer(stream, lineterminator="\n").writerow(rows.column_names)
-        writer = csv.writer(stream, lineterminator="\n")
-        for row in rows.to_pylist():
-            writer.writerow([_text(value, null="") for value in row.values()])
+        _write_csv([rows.column_names, *(list(row.values()) for row in rows.to_pylist())], stream)
     else:
         show_table(rows.column_names, ([_text(value) for value in row.values()] for row in rows.to_pylist()), stream)
+
+
+def _write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
+    plain_writer = csv.writer(stream, lineterminator="\n")
+    quoting_writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:
+        texts = [_text(value, null="") for value in row]
+        if stream.isatty():
+            texts = [shown(text, None) for text in texts]
+        needs_quotes = any("\r" in text for text in texts)  # which ends a line for many readers, not for this writer
+        (quoting_writer if needs_quotes else plain_writer).writerow(texts)
 
 
 def show_list(
@@ -42,7 +54,7 @@ def show_list(
 ) -> None:
     """All of what was found as JSON, or the rows that are shown of it as a table."""
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1), file=stream)
+        print(json_text(found), file=stream)
     else:
         show_table(columns, rows, stream)
 
@@ -52,11 +64,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: Te
     console = Console(file=stream, highlight=False)
     if not console.is_terminal:
         console = Console(file=stream, highlight=False, width=10_000)
-    table = Table(box=box.SIMPLE_HEAD, title=title and Text(title), title_justify="left", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, title=title and Text(shown(title, None)), title_justify="left", pad_edge=False)
     for column in columns:
-        table.add_column(Text(column), overflow="fold")
+        table.add_column(Text(shown(column)), overflow="fold")
     for row in rows:
-        table.add_row(*[Text(_text(value)) for value in row])
+        table.add_row(*[Text(shown(_text(value))) for value in row])
     console.print(table)
 
 

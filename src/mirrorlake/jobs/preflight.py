@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TextIO
 
@@ -13,6 +12,7 @@ from mirrorlake.jobs.open import server_login
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.preflight import Check, refuse_failed, run_preflight
+from mirrorlake.shown import json_text, say, shown
 
 
 def preflight(options: Options) -> list[Check]:
@@ -33,9 +33,9 @@ def check_source(source: BinlogSource) -> None:
 def show_checks(checks: list[Check], as_json: bool, stream: TextIO) -> int:
     """Print every check, a failed one with its fix; the exit code."""
     if as_json:
-        print(json.dumps([asdict(check) for check in checks], indent=1), file=stream)
+        print(json_text([asdict(check) for check in checks]), file=stream)
     for check in checks if not as_json else ():
-        print(f"{'ok    ' if check.ok else 'FAILED'}  {check.name}: {check.found}", file=stream)
+        say(f"{'ok    ' if check.ok else 'FAILED'}  {check.name}: {shown(check.found)}", stream)
         if not check.ok:
             print(f"        {check.fix}", file=stream)
     return 0 if all(check.ok for check in checks) else RefusedError.exit_code

@@ -7,25 +7,24 @@ from typing import TextIO
 from mirrorlake.errors import REFUSALS
 from mirrorlake.jobs.output import show_table
 from mirrorlake.jobs.status import HopStatus, Status
+from mirrorlake.shown import say, shown
 
 
 def show_status(status: Status, stream: TextIO) -> None:
     followed = f"   now {status.server}" if status.server != status.source else ""
-    print(f"{status.source}{followed}", file=stream)
+    say(f"{status.source}{followed}", stream)
     hops = (("bronze", status.bronze), ("silver", status.silver), ("gold", status.gold))
     columns = ("hop", "lsn", "position", "last event (UTC)", "lag", "log waiting", "rows waiting")
     show_table(columns, [(name, *_cells(hop)) for name, hop in hops], stream)
-    print(f"events: {status.n_events:,}   GTIDs: {status.gtids or 'none'}", file=stream)
+    say(f"events: {status.n_events:,}   GTIDs: {status.gtids or 'none'}", stream)
     states = ", ".join(f"{n} {state}" for state, n in sorted(status.tables.items()))
     epoch = f"epoch {status.epoch}{' (open)' if status.open_epoch else ''}" if status.epoch else "no epoch yet"
-    print(f"tables: {states or 'none'}   {epoch}", file=stream)
+    say(f"tables: {states or 'none'}   {epoch}", stream)
     if status.to_do:
-        print(f"the open epoch waits for the mirrors of {', '.join(status.to_do)}", file=stream)
+        say(f"the open epoch waits for the mirrors of {', '.join(status.to_do)}", stream)
     for entry in status.refused:
-        print(
-            f"refused {entry.database}.{entry.table}: {entry.code}: {entry.reason}\n        {REFUSALS[entry.code]}",
-            file=stream,
-        )
+        what = f"{entry.database}.{entry.table}: {entry.code}: {shown(entry.reason)}"
+        say(f"refused {what}\n        {REFUSALS[entry.code]}", stream)
 
 
 def _cells(hop: HopStatus) -> tuple[object, ...]:

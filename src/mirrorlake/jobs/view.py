@@ -19,6 +19,7 @@ from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.silver.assemble import AssembledBatch
+from mirrorlake.shown import shown
 
 HOPS = ("ingest", "assemble", "apply")
 LAST_EVENT_BYTES = 64
@@ -78,7 +79,7 @@ class View(Watcher):
         self.say(f"again in {wait_s:.0f} s: {error}")
 
     def say(self, text: str) -> None:
-        self._console.print(text, markup=False)
+        self._console.print(shown(text, None), markup=False)
 
     def summary(self) -> str:
         """What was committed since the view began."""
@@ -157,7 +158,8 @@ class BarView(View):
 
 def refusal_lines(entry: TableEntry) -> str:
     """What became of a table that is not mirrored any more, and what to do."""
-    return f"refused   {entry.database}.{entry.table}: {entry.code}: {entry.reason}\n          {REFUSALS[entry.code]}"
+    table, reason = f"{entry.database}.{entry.table}", shown(entry.reason)
+    return f"refused   {table}: {entry.code}: {reason}\n          {REFUSALS[entry.code]}"
 
 
 def _range(lsn_from: int, lsn_to: int) -> str:

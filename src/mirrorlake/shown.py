@@ -1,0 +1,39 @@
+"""Text of others as a person or a program may see it: no character of it steers a terminal.
+
+A server's message, a name, a value or a statement may hold escape sequences, characters that turn the direction of
+writing, or ends of lines that no editor shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TextIO
+
+MOST = 500
+"""Characters of one text."""
+_LINES = "\n\t"
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""C0, C1, signs of direction, separators of lines, and halves of characters, which no output can encode."""
+
+
+def shown(text: str, most: int | None = MOST) -> str:
+    """The text with ``\\x1b`` for such a character, but for ends of lines and tabs; cut after ``most`` characters."""
+    if most is not None and len(text) > most:
+        text = text[:most] + "..."
+    return _STEERING.sub(lambda found: found[0] if found[0] in _LINES else _escaped(found[0]), text)
+
+
+def say(text: str, stream: TextIO) -> None:
+    """Print lines of ours that hold text of others, which was cut before."""
+    print(shown(text, None), file=stream)
+
+
+def json_text(found: Any) -> str:
+    """JSON with the same values, in which no such character stands as itself."""
+    text = json.dumps(found, ensure_ascii=False, indent=1)
+    return _STEERING.sub(lambda sign: sign[0] if sign[0] in _LINES else f"\\u{ord(sign[0]):04x}", text)
+
+
+def _escaped(sign: str) -> str:
+    return f"\\x{ord(sign):02x}" if ord(sign) < 256 else f"\\u{ord(sign):04x}"
