@@ -3,7 +3,7 @@
 Numba alone optimises a kernel together with all kernels that it calls, and then again in each kernel that calls it.
 Here a kernel that another one calls stays as it is, and is optimised with the one that Python calls, as one piece. What
 few logs need is called by its address (``address_of``, ``call_at``): a piece of its own, compiled when asked for. The
-pieces are cached on disk, where a folder can be written.
+pieces are cached on disk (``kernel_cache``), where a folder can be written.
 
 Numba documents ``pipeline_class`` and the passes (developer manual, "Customizing the Compiler"); the libraries are its
 inner part, so setup.py names the versions that were tried.
@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import functools
 import gc
-import hashlib
-import os
-import pickle
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import numba
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import registry, typed_passes, types, untyped_passes
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.extending import intrinsic
+
+from mirrorlake.core.kernel_cache import AddressCache, KernelCache, cache_of
 
 _CONFIG: Any = numba.config
 JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
@@ -167,79 +164,9 @@ class _PieceDispatcher(registry.CPUDispatcher):
             return super().compile(sig)
 
 
-class _Files(IndexDataCacheFile):
-    """One for each type of arguments, and no index of them: two processes that write one at the same time would leave
-    types that go with the other's machine code."""
-
-    def save(self, key: tuple, data: Any) -> None:
-        self._save_data(self._name(key), data)
-
-    def load(self, key: tuple) -> Any:
-        return self._load_data(self._name(key))
-
-    def _name(self, key: tuple) -> str:
-        digest = hashlib.sha256(repr((self._version, self._source_stamp, key)).encode()).hexdigest()
-        return f"{self._index_name.removesuffix('.nbi')}.{digest[:16]}.nbc"
-
-
-class _Cache(FunctionCache):
-    """A folder or file that cannot be read or written is as good as none."""
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        locator = self._impl.locator
-        self._cache_file = _Files(locator.get_cache_path(), self._impl.filename_base, locator.get_source_stamp())
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
-            return super().load_overload(sig, target_context)
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):
-            super().save_overload(sig, data)
-
-
-class _AddressCache(_Cache):
-    """Of pieces that Python cannot call."""
-
-    def _index_key(self, *args: Any) -> tuple:
-        return "by address", *super()._index_key(*args)
-
-
-def _cache_folder() -> str:
-    """One folder for each state of the package's sources.
-
-    Numba notices a change of a kernel's own file only, not of the kernels it calls.
-    """
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return str(Path(base) / "mirrorlake" / f"kernels-{digest.hexdigest()[:16]}")
-
-
-_CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
-
-
-def _cache(function: Any, kind: type[_Cache]) -> _Cache | None:
-    """None: the folder cannot be written, or is not for this function, which is none of the package's; then kernels are
-    compiled in memory. Numba would take another folder, where it cannot know what is out of date."""
-    if not Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent):
-        return None
-    _CONFIG.CACHE_DIR, others = _CACHE_FOLDER, _CONFIG.CACHE_DIR
-    try:
-        found = kind(function)
-    except (RuntimeError, OSError):
-        return None
-    finally:
-        _CONFIG.CACHE_DIR = others
-    return found if Path(found.cache_path).is_relative_to(_CACHE_FOLDER) else None
-
-
-def _piece(function: Any, options: dict[str, Any], cache_kind: type[_Cache]) -> Any:
+def _piece(function: Any, options: dict[str, Any], cache_kind: type[KernelCache]) -> Any:
     piece: Any = _PieceDispatcher(function, targetoptions=options, pipeline_class=_PieceCompiler)
-    cache = _cache(function, cache_kind)
+    cache = cache_of(function, cache_kind)
     if cache is not None:
         piece._cache = cache
     return piece
@@ -259,11 +186,11 @@ class Kernel:
 
     @functools.cached_property
     def _piece(self) -> Any:
-        return _piece(self._function, _OPTIONS, _Cache)
+        return _piece(self._function, _OPTIONS, KernelCache)
 
     @functools.cached_property
     def _piece_by_address(self) -> Any:
-        return _piece(self._function, _OPTIONS | _NOT_FOR_PYTHON, _AddressCache)
+        return _piece(self._function, _OPTIONS | _NOT_FOR_PYTHON, AddressCache)
 
     @functools.cached_property
     def address(self) -> int:
