@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from functools import total_ordering
 
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
 from mirrorlake.errors import RefusedError, UsageError
 
@@ -30,7 +31,6 @@ FIRST_EVENT_OFFSET = 4
 """A file's first event comes behind its magic bytes."""
 
 _FILE_POSITION = re.compile(r"\S+\.[0-9]{1,19}:[0-9]{1,19}")
-_FILE_NUMBER = re.compile(r"[0-9]{1,19}")
 _DATE_ALONE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 
@@ -79,7 +79,7 @@ class BinlogPosition:
     def file_number(self) -> int:
         """Raises UsageError when the name does not end with a number."""
         number = self.log_file.rpartition(".")[2]
-        if not _FILE_NUMBER.fullmatch(number):
+        if not is_number(number):
             raise UsageError("usage", f"a binlog file's name ends with its number: {self.log_file!r}")
         return int(number)
 

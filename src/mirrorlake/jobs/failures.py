@@ -73,9 +73,9 @@ def as_ours(error: BaseException) -> MirrorlakeError:
 def first_line(error: BaseException) -> str:
     """Spark's own message, without plan, stack and place in the statement; without values when rows were at work."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line \d+, pos \d+\))?(; line \d+ pos \d+)?;?\s*$", "", text)
+    text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line [0-9]+, pos [0-9]+\))?(; line [0-9]+ pos [0-9]+)?;?\s*$", "", text)
     is_analysis = any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)
-    return text if is_analysis else re.sub(r"'[^']*'|\b\d[\d.,]*\b", "...", text)
+    return text if is_analysis else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
 
 
 def keep_spark_quiet() -> None:

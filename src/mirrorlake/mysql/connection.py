@@ -126,7 +126,7 @@ class ServerConnection:
     @cached_property
     def version_numbers(self) -> tuple[int, ...]:
         """(major, minor, patch)"""
-        found = re.match(r"(\d+)\.(\d+)\.(\d+)", self.server_version.removeprefix("5.5.5-"))
+        found = re.match(r"([0-9]+)\.([0-9]+)\.([0-9]+)", self.server_version.removeprefix("5.5.5-"))
         return tuple(map(int, found.groups())) if found else (0, 0, 0)
 
     @cached_property

@@ -11,7 +11,7 @@ import pyarrow as pa
 from mirrorlake.core.binlog.framing import EventBlock, without_in_use_flag
 from mirrorlake.core.position import BinlogPosition
 
-_TEXT = re.compile(r"(\S+:\d+)-(\d+) ([0-9a-f]{16})")
+_TEXT = re.compile(r"(\S+:[0-9]+)-([0-9]+) ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from mirrorlake.core.schema.types import BLOBS, INTEGER_BYTES, INTEGERS, TEXTS
 from mirrorlake.core.values.numeric import DIGIT_BYTES
 
 _ASCII_TWINS = ("utf8mb4", "utf8mb3", "ascii", "latin1")  # character sets in which ASCII text has ASCII's bytes
-_INTEGER = re.compile(r"[+-]?\d+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_FLOAT = re.compile(_NUMBER.pattern + r"(e[+-]?\d+)?", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+_FLOAT = re.compile(_NUMBER.pattern + r"(e[+-]?[0-9]+)?", re.IGNORECASE)
 _BITS = re.compile(r"(?:b'([01]+)'|0b([01]+))|(?:x'([0-9a-f]+)'|0x([0-9a-f]+))", re.IGNORECASE)
-_DATETIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?")
+_DATETIME = re.compile(
+    r"([0-9]{4})-([0-9][0-9])-([0-9][0-9])(?: ([0-9][0-9]):([0-9][0-9]):([0-9][0-9])(?:\.([0-9]{1,6}))?)?"
+)
 
 
 class NotKnown(Exception):

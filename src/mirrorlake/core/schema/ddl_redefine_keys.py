@@ -20,7 +20,7 @@ from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.tables import TableSchema
 
-_WORD = re.compile(r"""'[^']*'|"[^"]*"|`(?:[^`]|``)*`|[^\W\d][\w$]*(?!\s*\()(?![\w$])""")
+_WORD = re.compile(r"""'[^']*'|"[^"]*"|`(?:[^`]|``)*`|[^\W0-9][\w$]*(?!\s*\()(?![\w$])""")
 """In a partition function: a text, a quoted name, or a word that is no function's."""
 
 

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
 
 T = TypeVar("T")
 
 MAX_TOKENS = 1_000_000
 """Of one statement, as far as it is read. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
-_MOST_DIGITS = 20
-"""Of a number in DDL, leading zeros aside: those of 2**64."""
 _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
 """The servers' names are utf8mb3: they make a question mark of such a character."""
 
@@ -142,7 +141,7 @@ class Tokens:
 
     def number(self) -> int:
         digits = self.peek().text.lstrip("0") or "0"
-        if self.peek().kind is not Kind.NUMBER or not self.peek().text.isdecimal() or len(digits) > _MOST_DIGITS:
+        if self.peek().kind is not Kind.NUMBER or not is_number(digits):
             raise self.unexpected()
         self.next()
         return int(digits)

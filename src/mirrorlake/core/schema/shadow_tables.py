@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _LOG = re.compile("_.+_ghc")
-_SHADOW = re.compile(r"_(.+?)(?:_\d{14})?_(?:gho|del|new|old)")
+_SHADOW = re.compile(r"_(.+?)(?:_[0-9]{14})?_(?:gho|del|new|old)")
 
 
 def is_tool_log(table: str) -> bool:

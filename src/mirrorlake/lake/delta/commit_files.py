@@ -23,7 +23,7 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.session import is_connect
 
-_COMMIT_FILE = re.compile(r"(\d{20})\.json")
+_COMMIT_FILE = re.compile(r"([0-9]{20})\.json")
 _has_local_files: WeakKeyDictionary[SparkContext, bool] = WeakKeyDictionary()
 
 

@@ -22,7 +22,7 @@ from mirrorlake.lake.delta.session import session_settings
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
 _SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for name in ("min", "max"))
-_DAYS = re.compile(r"interval (\d+) days")
+_DAYS = re.compile(r"interval ([0-9]+) days")
 
 
 def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_entries
@@ -104,7 +105,7 @@ def _describe_history(spark: SparkSession, table: Sql, window: Sql) -> list[Row]
 
 def _restored_version(entry: Row | HistoryEntry, table: Sql) -> int:
     version = str((entry.operationParameters or {}).get("version"))
-    if not version.isdigit():
+    if not is_number(version):
         raise RefusedError("lake-restored", "a RESTORE to a timestamp does not say which version it took", table=table)
     return int(version)
 

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mirrorlake.core.digits import is_number
 from mirrorlake.errors import RetryableError, UsageError
 
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.2, 2.0
@@ -32,7 +33,7 @@ class ApplyGroup:
     def parse(cls, text: str) -> ApplyGroup:
         """Of ``2/4``. Raises UsageError."""
         number, slash, count = text.partition("/")
-        if not slash or not (number.isdecimal() and count.isdecimal()) or not 1 <= int(number) <= int(count):
+        if not slash or not (is_number(number) and is_number(count)) or not 1 <= int(number) <= int(count):
             raise UsageError("usage", f"a group is written 2/4, the second of four, not {text}")
         return cls(int(number), int(count))
 

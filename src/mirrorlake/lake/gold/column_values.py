@@ -15,13 +15,13 @@ from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
-_NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?")
-_INTEGER = re.compile(r"[+-]?\d{1,20}")
-_YEAR = re.compile(r"\d{4}")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.]\d{1,6})?")
+_NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_YEAR = re.compile(r"[0-9]{4}")
+_DATE = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]([.][0-9]{1,6})?")
 _BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
-_NO_DATE = re.compile(r"\d{4}-00-\d\d.*|\d{4}-\d\d-00.*")
+_NO_DATE = re.compile(r"[0-9]{4}-00-[0-9][0-9].*|[0-9]{4}-[0-9][0-9]-00.*")
 
 
 def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:

@@ -8,7 +8,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.types import spark_type
 
-_LITERAL = re.compile(r"(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:[.](\d{1,6}))?)?")
+_LITERAL = re.compile(r"([0-9]{4}-[0-9][0-9]-[0-9][0-9])(?: ([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.]([0-9]{1,6}))?)?")
 
 
 def shown(sql: Sql, kind: ColumnType) -> Sql:

@@ -6,7 +6,7 @@ import re
 
 from mirrorlake.core.sql_text import Sql, literal
 
-_TIME = re.compile(r"(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:[.](\d{1,6}))?")
+_TIME = re.compile(r"(-?)([0-9]{2,3}):([0-5][0-9]):([0-5][0-9])(?:[.]([0-9]{1,6}))?")
 _END_H = 839  # a TIME is below 839 hours
 
 

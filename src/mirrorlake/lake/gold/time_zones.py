@@ -6,7 +6,7 @@ import re
 
 from mirrorlake.core.sql_text import Sql, literal
 
-_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
+_OFFSET = re.compile(r"([+-])([0-9]{1,2}):([0-9][0-9])")
 
 
 def from_utc(sql: Sql, time_zone: str | None) -> Sql | None:

@@ -9,7 +9,7 @@ import re
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _MIN_DIGITS = {"tinyint": 10, "smallint": 10, "int": 10, "bigint": 20}  # of a decimal that takes them
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
 def widens_in_place(old: str, new: str) -> bool:
