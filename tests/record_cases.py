@@ -61,19 +61,24 @@ def refused_tables(name: str) -> dict[str, str]:
 
 def record(server: Server) -> dict[str, dict]:
     """Runs the cases on an empty server; what each holds at its end. The log is copied to ``logs/``."""
+    target = LOGS / server.flavor
+    shutil.rmtree(target, ignore_errors=True)
+    return play(server, case_names(server.flavor), target)
+
+
+def play(server: Server, names: Iterable[str], logs: Path) -> dict[str, dict]:
+    """Runs cases on an empty server; what each holds at its end. logs: a new folder for the log."""
     server.reset()
     with ExitStack() as stack:
-        sessions = {name: stack.enter_context(_Session(server, name)) for name in case_names(server.flavor)}
+        sessions = {name: stack.enter_context(_Session(server, name)) for name in names}
         for turn in zip_longest(*(session.turns() for session in sessions.values())):
             for session, texts in zip(sessions.values(), turn, strict=True):
                 session.run(texts or ())
         found = {name: session.tables() for name, session in sessions.items()}
     server.execute("FLUSH BINARY LOGS")
-    target = LOGS / server.flavor
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    logs.mkdir(parents=True)
     for path in server.log_files()[:-1]:
-        shutil.copyfile(path, target / path.name)
+        shutil.copyfile(path, logs / path.name)
     return found
 
 

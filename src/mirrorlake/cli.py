@@ -85,6 +85,14 @@ Ignored = Annotated[
     str | None,
     typer.Option("--ignore-ddl", metavar="KINDS", help="that leave mirrors alone: truncate,drop-partition,drop-table"),
 ]
+GeneratedColumns = Annotated[
+    str | None,
+    typer.Option("--generated", metavar="POLICY", help="columns MariaDB does not log: refuse or leave-out"),
+]
+PartialImages = Annotated[
+    str | None,
+    typer.Option("--partial-images", metavar="POLICY", help="what may be a REPLACE of MariaDB: refuse or replica"),
+]
 Every = Annotated[
     float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
 ]
@@ -142,6 +150,8 @@ def move(
     failover: Failover = None,
     invalid_values: Invalid = None,
     ignore_ddl: Ignored = None,
+    generated: GeneratedColumns = None,
+    partial_images: PartialImages = None,
     syncpoint_every: Every = None,
     group: Group = None,
     config: Config = None,
@@ -346,6 +356,7 @@ def replay(
     ctx: typer.Context,
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
     lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
+    generated: GeneratedColumns = None, partial_images: PartialImages = None,
     config: Config = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""

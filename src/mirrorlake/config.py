@@ -22,6 +22,10 @@ IgnoredDdl = Annotated[
 ]
 
 
+Generated = Literal["refuse", "leave-out"]
+PartialImages = Literal["refuse", "replica"]
+
+
 class Options(BaseModel):
     """Options of the hops; the command line has the same names, with dashes.
 
@@ -32,6 +36,9 @@ class Options(BaseModel):
     invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
     failover: what to do with another server than the one before: refuse it, or follow it where GTIDs prove that it took
     over. ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
+    generated: of MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
+    refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its
+    table, or columns without a value keep theirs, as on a replica. generated_of, partial_images_of: by pattern.
     password_secret: ``scope/key`` of a Databricks secret scope.
     """
 
@@ -49,6 +56,10 @@ class Options(BaseModel):
     invalid_values_of: dict[str, InvalidValues] = {}
     ignore_ddl: IgnoredDdl = ()
     ignore_ddl_of: dict[str, IgnoredDdl] = {}
+    generated: Generated = "refuse"
+    generated_of: dict[str, Generated] = {}
+    partial_images: PartialImages = "refuse"
+    partial_images_of: dict[str, PartialImages] = {}
     password_file: Path | None = None
     password_secret: str | None = None
     tls: bool = False
@@ -87,6 +98,14 @@ class Options(BaseModel):
     def policy_for_invalid(self, database: str, table: str) -> str:
         """What becomes of this table's values that no mirror can hold as they are."""
         return _of(self.invalid_values_of, self.invalid_values, database, table)
+
+    def policy_for_generated(self, database: str, table: str) -> str:
+        """What becomes of this table's generated columns that the log leaves out and that are not computed."""
+        return _of(self.generated_of, self.generated, database, table)
+
+    def policy_for_partial_images(self, database: str, table: str) -> str:
+        """What becomes of this table at an UPDATE that may be a REPLACE."""
+        return _of(self.partial_images_of, self.partial_images, database, table)
 
     def ignores(self, database: str, table: str, kind: str) -> bool:
         """Does this kind of DDL leave the mirror of the table as it is?"""

@@ -164,7 +164,11 @@ def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyH
 
 
 def _rules(lake: Lake, options: Options) -> TableRules:
-    return TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
+    """MySQL logs the values of generated columns, and all that an UPDATE changes."""
+    rules = TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
+    if lake.flavor == "mysql":
+        return rules
+    return replace(rules, generated=options.policy_for_generated, partial_images=options.policy_for_partial_images)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:

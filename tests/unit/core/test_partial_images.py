@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
+from mirrorlake.core.changes.conditions import read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
 from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
 from mirrorlake.core.changes.reduce import DELETED, Patch, reduce
@@ -148,8 +149,6 @@ def test_silver_has_what_the_log_tells(tmp_path, flavor):
     [
         (Delete(T, [{"a": 1}]), "mysql", "a row event does not log column id, which names the row"),
         (Update(T, [({"b": 1}, {"b": 2})]), "mysql", "a row event does not log column id, which names the row"),
-        (Update(T, [({"id": 1}, {"id": 1, "b": 2})]), "mariadb",
-         "an UPDATE with some of the columns may be a REPLACE, of which MariaDB does not log all"),
         (Insert(T, [{"a": 1}]), "mysql",
          "an INSERT does not log column id, and what it stored there is not known"),
     ],
@@ -158,6 +157,49 @@ def test_what_the_log_does_not_tell_is_refused(tmp_path, change, flavor, reason)
     text = "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, b INT, a INT DEFAULT 7)"
     found = silver(tmp_path, Log(flavor, [*created(text), Transaction([change])]))
     assert found.filter(pc.equal(found["op"], "REFUSED"))["refusal"].to_pylist() == [f"row-image: {reason}"]
+
+
+GENERATED = TableSchema("d", "t", (*T.columns, Column("v", ColumnType("int"))), ("id",))
+KEYLESS = TableSchema("d", "t", GENERATED.columns, ())
+LACKS_V = "generated-column: the log leaves out values of generated columns: v"
+MAYBE_REPLACE = (
+    "row-image: an UPDATE with some of the columns may be a REPLACE, of which MariaDB does not log all; "
+    "--partial-images replica trusts that columns without a value keep theirs, as a replica does"
+)
+BASE = {"id": 1, "b": 2, "a": 3}
+BY_KEY, BY_ROW = (
+    f"create table d.t (id int{key}, b int, a int, v int as (a + b))" for key in (" primary key", " not null")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "fields_before", "fields_after", "partial", "refusal"),
+    [
+        # MariaDB 11.8, FULL images
+        (BY_KEY, Insert(GENERATED, [BASE | {"v": 5}]), None, ["a", "b", "id", "v"], False, None),
+        (BY_KEY, Update(GENERATED, [(BASE, BASE | {"a": 4})]), ["a", "b", "id"], ["a", "b", "id"], False, LACKS_V),
+        (BY_KEY, Delete(GENERATED, [BASE]), ["a", "b", "id"], None, False, None),
+        (BY_ROW, Update(KEYLESS, [(BASE, BASE | {"a": 4})]), ["a", "b", "id"], ["a", "b", "id"], False, LACKS_V),
+        (BY_ROW, Delete(KEYLESS, [BASE]), ["a", "b", "id"], None, False, LACKS_V),
+        # FULL_NODUP and MINIMAL
+        (BY_KEY, Update(GENERATED, [(BASE, {"a": 4})]), ["a", "b", "id"], ["a", "b", "id"], False, LACKS_V),
+        (BY_KEY, Update(GENERATED, [({"id": 1}, {"a": 4})]), ["id"], ["a", "id"], True, LACKS_V),
+        (BY_KEY, Update(GENERATED, [({"id": 1}, {"id": 1, "a": 4})]), ["id"], ["a", "id"], True,
+         f"{LACKS_V}\n{MAYBE_REPLACE}"),
+        (BY_KEY, Insert(GENERATED, [{"id": 1}]), None, ["a", "b", "id"], False, LACKS_V),
+        (BY_KEY, Update(GENERATED, [({"id": 1}, {"id": 1, "v": 2})]), ["id"], ["id", "v"], True, MAYBE_REPLACE),
+    ],
+)  # fmt: skip
+def test_what_mariadb_does_not_log_is_a_condition_of_the_change(
+    tmp_path, text, change, fields_before, fields_after, partial, refusal
+):
+    found = silver(tmp_path, Log("mariadb", [*created(text), Transaction([change])]))
+    rows = found.filter(pc.is_in(found["op"], pa.array(["INSERT", "UPDATE", "DELETE", "REFUSED"])))
+    assert (fields(rows["before"]), fields(rows["after"])) == ([fields_before], [fields_after])
+    assert (rows["partial"].to_pylist(), rows["refusal"].to_pylist()) == ([partial], [refusal])
+    assert read_conditions(refusal) == {
+        line.split(": ", 1)[0]: line.split(": ", 1)[1] for line in (refusal or "").splitlines()
+    }
 
 
 @FLAVORS

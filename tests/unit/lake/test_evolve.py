@@ -148,7 +148,7 @@ OUTCOMES = {
     "alter table g modify a bigint": [
         ("compared", f"g streaming {G}", "ALTER COLUMN `a` TYPE bigint", "unless true")
     ],
-    "alter table g modify b varchar(5) collate utf8mb4_bin": [("definition", None, "unless true")],
+    "alter table g modify b varchar(5) collate utf8mb4_bin": [("definition", f"g streaming {G}", "unless true")],
     "alter table g drop a, add a int": [
         ("compared", f"g streaming {G}", "DROP COLUMNS (`a`)", "ADD COLUMNS (`a` int AFTER `d`)", "unless true")
     ],

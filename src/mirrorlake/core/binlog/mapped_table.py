@@ -26,7 +26,7 @@ _LOGGED_AS = {
     "inet6": ColumnType("binary", length=16),
     "inet4": ColumnType("binary", length=4),
 }
-"""MariaDB's types that the log shows as another type."""
+"""MariaDB's types that the log shows as another type. So it does VECTOR, as VARBINARY of 4 bytes a dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,9 @@ def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
     kind = column_type(
         seen.wire_types[i], seen.metadata[i], unsigned, OTHER if labels is None else charset, labels or ()
     )
-    if _LOGGED_AS.get(known.type.name) == kind or _is_old_with_fraction(seen.wire_types[i], known.type, flavor):
+    is_vector = flavor == "mariadb" and known.type.name == "vector" and kind.name == "varbinary"
+    is_old = _is_old_with_fraction(seen.wire_types[i], known.type, flavor)
+    if is_vector or is_old or _LOGGED_AS.get(known.type.name) == kind:
         kind = known.type
     return replace(known, name=name, type=kind, nullable=seen.nullable[i])
 

@@ -10,9 +10,9 @@ from mirrorlake.core.binlog.mapped_table import MappedTable
 from mirrorlake.core.binlog.stored_default import NotKnown, stored_default
 from mirrorlake.core.schema.tables import Column, TableSchema
 
-IS_KEY, NO_DEFAULT, UNTOLD = 1, 2, 4
-"""Bits of ``Partial.role``: the column names the row; what an INSERT without it stores is not known; its new value is
-not always logged when it changes: MariaDB leaves virtual columns out."""
+IS_KEY, NO_DEFAULT, UNTOLD, IS_GENERATED = 1, 2, 4, 8
+"""Bits of ``Partial.role``: the column names the row; what an INSERT without it stores is not known; its new value may
+not be logged when it changes, as no definition tells whether MariaDB generates it; MariaDB generates it."""
 
 
 class Partial(NamedTuple):
@@ -46,8 +46,8 @@ class PartialLayouts:
         for column, wire_type, metadata in zip(schema.columns, table.map.wire_types, table.map.metadata, strict=True):
             role = IS_KEY if column.name in schema.primary_key or not schema.primary_key else 0
             start, stop = len(self._defaults), -1
-            if table.flavor == "mariadb" and (_is_virtual(column) or not table.is_defined):
-                role |= UNTOLD
+            if table.flavor == "mariadb":
+                role |= (IS_GENERATED if column.generated is not None else 0) if table.is_defined else UNTOLD
             try:
                 stored = _stored(table, column, wire_type, metadata)
             except NotKnown:
@@ -70,10 +70,6 @@ class PartialLayouts:
         place, start, stop = (np.empty(n, np.int64) for _ in range(3))
         by_rank = np.array(self._by_rank, np.int64)
         return Partial(by_rank, role, default_start, default_stop, place, start, stop, defaults)
-
-
-def _is_virtual(column: Column) -> bool:
-    return column.generated is not None and not column.is_stored
 
 
 def _stored(table: MappedTable, column: Column, wire_type: int, metadata: int) -> bytes | None:

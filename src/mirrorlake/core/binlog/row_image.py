@@ -10,22 +10,25 @@ each column of which the log tells the value:
     DELETE, before       what names the row      no field
 
 MINIMAL images log that much, NOBLOB ones all but BLOB and TEXT columns that were not given, FULL ones everything
-(binlog_row_image; measured on MySQL 9.7 and MariaDB 10.11).
+(binlog_row_image; measured on MySQL 9.7 and MariaDB 10.11). MariaDB leaves generated columns out: 10.11 virtual ones of
+MINIMAL images, 11.8 every one of UPDATE and DELETE, of FULL images too. Such a column has no field.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.binlog.partial_layout import IS_KEY, NO_DEFAULT, UNTOLD
+from mirrorlake.core.binlog.partial_layout import IS_GENERATED, IS_KEY, NO_DEFAULT, UNTOLD
 from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import is_invalid, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.values.variant import LARGE_OBJECT, SMALL_OBJECT, put_null
 
-COMPLETE, INCOMPLETE, NO_KEY, NO_INSERTED_VALUE, NO_NEW_VALUE, MAYBE_REPLACE = range(6)
-"""What ``completeness`` finds in a rows event. All columns are told; an UPDATE leaves some as they were. The others are
-refused, the last two for a flaw of MariaDB's log."""
+COMPLETE, INCOMPLETE, LACKS_GENERATED, MAYBE_REPLACE = 0, 1, 2, 4
+"""Bits of what ``completeness`` finds in a rows event: an UPDATE leaves some columns as they were; generated columns
+are not told; the UPDATE may be a REPLACE. The last two occur in MariaDB's log only."""
+NO_KEY, NO_INSERTED_VALUE, NO_NEW_VALUE = 8, 9, 10
+"""Or why the event is refused, the last for a flaw of MariaDB's log."""
 
 
 @kernel
@@ -95,7 +98,9 @@ def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
     n_fields = np.int64(0)
     for rank in range(n_columns):
         c = item_i64(partial.by_rank, first + rank)
-        has_field = takes_defaults or is_set(logged, c) or known != 0 and is_set(known, c)
+        has_field = is_set(logged, c)
+        if not has_field and item_i64(partial.role, first + c) & IS_GENERATED == 0:
+            has_field = takes_defaults or known != 0 and is_set(known, c)
         poke_u64(partial.place + 8 * (first + c), n_fields if has_field else -1)
         if not has_field:
             continue
@@ -181,17 +186,21 @@ def _put_copy(column, partial, o, room_until):
 
 @kernel
 def completeness(slot, slots, partial, before, after):
-    """(COMPLETE .. MAYBE_REPLACE, the column in question) of an event's row changes.
+    """(bits up to MAYBE_REPLACE, or a reason from NO_KEY on; the column in question) of an event's row changes.
 
     before, after: the event's bitmaps, 0 where it has none. A REPLACE that updates a row names its key, or leaves it to
     the default; MariaDB leaves out the columns that it sets to their defaults.
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
-    names_key, is_partial = True, False
+    names_key, is_partial, lacks_generated = True, False, False
     if before == 0 and n_set(after, n_columns) == 0:  # rows without a byte cannot be counted
         return NO_INSERTED_VALUE, np.int64(0)
     for c in range(n_columns):
         role = item_i64(partial.role, first + c)
+        if role & IS_GENERATED:
+            lacks_generated |= after != 0 and not is_set(after, c)
+            lacks_generated |= before != 0 and role & IS_KEY != 0 and not is_set(before, c)
+            continue
         if before != 0 and role & IS_KEY and not is_set(before, c):
             return NO_KEY, c
         if after == 0 or is_set(after, c):
@@ -202,6 +211,7 @@ def completeness(slot, slots, partial, before, after):
             return NO_INSERTED_VALUE, c
         names_key &= role & IS_KEY == 0
         is_partial |= before != 0 and not is_set(before, c)
+    found = INCOMPLETE if is_partial else COMPLETE
     if is_partial and (names_key or item_i64(slots.key_has_default, slot)) and item_i64(slots.hides_replace, slot):
-        return MAYBE_REPLACE, np.int64(0)
-    return INCOMPLETE if is_partial else COMPLETE, np.int64(0)
+        found |= MAYBE_REPLACE
+    return found | LACKS_GENERATED if lacks_generated else found, np.int64(0)

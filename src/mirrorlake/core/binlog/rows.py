@@ -15,7 +15,7 @@ import numpy as np
 from mirrorlake.core.binlog.partial_update import NO_OLD_VALUE, plain_image_at
 from mirrorlake.core.binlog.row_image import (
     COMPLETE,
-    INCOMPLETE,
+    NO_KEY,
     all_set,
     completeness,
     put_partial_image,
@@ -84,8 +84,8 @@ class EventArrays(NamedTuple):
 class ChangeArrays(NamedTuple):
     """One entry per output row r, in order: row_event (its event), notes (the event with its statement's text), ops,
     slots (table, -1 none), ordinals, commit_us, amounts and checksums (COMMIT: number and checksum of the transaction's
-    encoded images), partial (the after image of an UPDATE lacks columns, which keep their values), invalid (values of
-    the after image that have no meaning), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+    encoded images), partial (bits, see ``row_image.completeness``), invalid (values of the after image that have no
+    meaning), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
 
     before: np.ndarray
     after: np.ndarray
@@ -115,7 +115,7 @@ class ChangeArrays(NamedTuple):
             commit_us=np.empty(n_rows, np.int64),
             amounts=np.empty(n_rows, np.int64),
             checksums=np.empty(n_rows, np.int64),
-            partial=np.empty(n_rows, np.bool_),
+            partial=np.empty(n_rows, np.uint8),
             invalid=np.empty(n_rows, np.int32),
             before_ends=np.zeros(n_rows + 1, np.int32),
             after_ends=np.zeros(n_rows + 1, np.int32),
@@ -180,14 +180,14 @@ def _emit_begin(state, rows, i):
     state[IN_TRANSACTION] = 1
     state[ORDINAL] = 0
     state[CHECKSUM] = 0
-    _emit(state, rows, i, BEGIN, -1, 0, 0, False, 0)
+    _emit(state, rows, i, BEGIN, -1, 0, 0, COMPLETE, 0)
 
 
 @kernel
 def _emit_commit(state, rows, i):
     changes = state[ORDINAL]
     state[ORDINAL] += 1
-    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], False, 0)
+    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], COMPLETE, 0)
     state[IN_TRANSACTION] = 0
     state[COMMIT_US] = 0
 
@@ -236,14 +236,14 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if slot >= 0 and item_i64(slots.is_left_out, slot):
         return True
     if slot < 0 or item_i64(slots.is_refused, slot):
-        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, False, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, COMPLETE, 0)
         return True
     is_delete = event_type == 25 or event_type == 32
     op = INSERT if event_type == 23 or event_type == 30 else DELETE if is_delete else UPDATE
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
     if before < 0:
-        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, False, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, COMPLETE, 0)
         return True
     bitmap_bytes = (n_columns + 7) >> 3
     p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
@@ -253,8 +253,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     found = np.int64(COMPLETE)
     if not is_whole:
         found, column = completeness(slot, slots, partial, before, after)
-        if found > INCOMPLETE:
-            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, False, 0)
+        if found >= NO_KEY:
+            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, COMPLETE, 0)
             return True
     n_rows, n_before, n_after, checksum, ordinal, note = (
         state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
@@ -268,7 +268,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
             )
         if p >= 0:
             state[ORDINAL] += 1
-            _emit(state, rows, i, op, slot, 0, 0, found == INCOMPLETE, n_invalid)
+            _emit(state, rows, i, op, slot, 0, 0, found, n_invalid)
     if p >= 0:
         return True
     state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
@@ -277,7 +277,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if p == NO_ROOM:
         return False
     other = REFUSED_NO_OLD_VALUE if p == NO_OLD_VALUE else REFUSED_MAYBE_BY_TRIGGER
-    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, False, 0)
+    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, COMPLETE, 0)
     return True
 
 
@@ -339,7 +339,7 @@ def _put_query(start, end, i, timestamp, state, rows):
             _emit(state, rows, i, STATEMENT, -1, 1, 0, False, 0)
         _emit_commit(state, rows, i)
     elif what == 0:
-        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, False, 0)
+        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, COMPLETE, 0)
         if state[IN_TRANSACTION] == 0:
             state[COMMIT_US] = 0
     return DONE

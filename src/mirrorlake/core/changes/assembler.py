@@ -21,6 +21,7 @@ from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.table_slots import TableSlots
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.conditions import conditions_of
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone, UndoneMask
 from mirrorlake.core.compiling import address_of
@@ -56,9 +57,10 @@ CHANGE_SCHEMA = pa.schema(
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
 XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
-as a signed number. refusal: ``code: reason`` on REFUSED rows. partial: an UPDATE whose ``after`` lacks columns, which
-keep their values. invalid: how many values of ``after`` have no meaning: a mirror holds NULL for them.
-may_cascade: foreign keys may have changed rows of other tables with it that the log does not have."""
+as a signed number. refusal: ``code: reason`` on REFUSED rows; on row changes, their ``conditions``. partial: an UPDATE
+whose ``after`` lacks columns, which keep their values, but for generated ones. invalid: how many values of ``after``
+have no meaning: a mirror holds NULL for them. may_cascade: foreign keys may have changed rows of other tables with it
+that the log does not have."""
 
 IMAGE_BYTES = 32 << 20
 """Room for the images of a batch, before and after each, of which what is not used takes no memory."""
@@ -80,7 +82,6 @@ _INCOMPLETE = {
     row_image.NO_KEY: "a row event does not log column {}, which names the row",
     row_image.NO_INSERTED_VALUE: "an INSERT does not log column {}, and what it stored there is not known",
     row_image.NO_NEW_VALUE: "a row event does not log column {}, which MariaDB may have changed",
-    row_image.MAYBE_REPLACE: "an UPDATE with some of the columns may be a REPLACE, of which MariaDB does not log all",
 }
 _SAVEPOINT_WORDS = ("SAVEPOINT", "RELEASE", "XA END")
 
@@ -179,8 +180,8 @@ class Assembler:
             "statement": self._statements(events, out.notes[:n]),
             "changes": pa.array(out.amounts[:n], mask=~is_commit),
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
-            "refusal": pa.nulls(n, pa.string()),
-            "partial": pa.array(out.partial[:n]),
+            "refusal": self._conditions(slot, out.partial[:n]),
+            "partial": pa.array(out.partial[:n] & row_image.INCOMPLETE != 0),
             "invalid": pa.array(out.invalid[:n]),
             "may_cascade": pa.array(_may_cascade(events, event, ops)),
         }
@@ -188,6 +189,17 @@ class Assembler:
         if not len(special):
             return pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         return self._with_statements(columns, events, out, special)
+
+    def _conditions(self, slot: np.ndarray, bits: np.ndarray) -> pa.Array:
+        """Of each row change of which the log does not tell all."""
+        has_some = bits > row_image.INCOMPLETE
+        if not has_some.any():
+            return pa.nulls(len(slot), pa.string())
+        pairs, places = np.unique(slot[has_some].astype(np.int64) << 8 | bits[has_some], return_inverse=True)
+        texts = [conditions_of(int(pair) & 0xFF, self._layouts.tables[int(pair) >> 8].schema) for pair in pairs]
+        by_row = np.zeros(len(slot), np.int64)
+        by_row[has_some] = places
+        return pa.array(texts, pa.string()).take(pa.array(by_row, mask=~has_some))
 
     def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
         """The logged text of each statement, at its first row."""

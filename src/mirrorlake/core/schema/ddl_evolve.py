@@ -12,6 +12,7 @@ from mirrorlake.core.schema import ddl_statements as ddl
 from mirrorlake.core.schema.ddl_constants import constant
 from mirrorlake.core.schema.ddl_copies import MEASURED_SINCE, copies_rows
 from mirrorlake.core.schema.ddl_definition import Dialect
+from mirrorlake.core.schema.ddl_generated import with_renamed
 from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
 from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.name_case import folded
@@ -134,7 +135,7 @@ _OF_COLUMNS = (
 
 
 def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Column]:
-    """New name, case folded -> the old column it is."""
+    """New name, case folded -> the old column it is, with other columns' new names in its expression."""
     names: dict[str, str | None] = {}
     for clause in clauses:
         if isinstance(clause, ddl.DropColumn):
@@ -143,7 +144,7 @@ def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Colum
             names[folded(clause.name)] = clause.column.name
         elif isinstance(clause, ddl.RenameColumn):
             names[folded(clause.name)] = clause.new_name
-    kept = ((names.get(folded(column.name), column.name), column) for column in old.columns)
+    kept = ((names.get(folded(column.name), column.name), with_renamed(column, names)) for column in old.columns)
     return {folded(name): column for name, column in kept if name is not None}
 
 

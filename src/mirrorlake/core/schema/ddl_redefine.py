@@ -17,6 +17,7 @@ from mirrorlake.core.schema.ddl_definition import (
     settle,
     table_charset,
 )
+from mirrorlake.core.schema.ddl_generated import with_renamed
 from mirrorlake.core.schema.ddl_redefine_keys import Contradiction, redefine_keys, rename_parts
 from mirrorlake.core.schema.ddl_repartition import misplaces_rows, repartition
 from mirrorlake.core.schema.ddl_statements import (
@@ -101,6 +102,8 @@ def _columns(
         else:
             column = _altered(column, clauses)
         columns.append(column)
+    written = {id(column) for column in moved.values()}
+    columns = [column if id(column) in written else with_renamed(column, renamed) for column in columns]
     _place_all(columns, schema, clauses, moved, dialect)
     return columns if dialect.explicit_timestamps else promote_first_timestamp(columns), renamed
 

@@ -103,8 +103,9 @@ class TableSchema:
     where only the whole row tells it from others, if anything does.
 
     default_charset and what follows: what only DDL tells and later DDL needs, and triggers. They say nothing about how
-    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. as_text: of a
-    mirror's definition: it holds values that may be invalid as text.
+    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. Of a mirror's
+    definition, as_text: it holds values that may be invalid as text; left_out: the source's generated columns that it
+    does not have.
     """
 
     database: str
@@ -122,6 +123,7 @@ class TableSchema:
     periods: tuple[Period, ...] = field(default=(), compare=False)
     update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
     as_text: bool = field(default=False, compare=False)
+    left_out: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def row_changing_keys(self) -> tuple[ForeignKey, ...]:

@@ -107,11 +107,13 @@ def end_column(mirrored: TableSchema) -> str | None:
 def as_mirrored(seen: TableSchema, mirrored: TableSchema) -> TableSchema:
     """seen: a definition of whole rows, as a table map gives it, which need not say what a period is."""
     period = system_period(mirrored)
-    if period is None:
+    if period is None and not mirrored.left_out:
         return seen
-    hidden = {name for name in (period.start, period.end) if mirrored.position(name) is None}
+    ends = (period.start, period.end) if period else ()
+    hidden = {*mirrored.left_out, *(name for name in ends if mirrored.position(name) is None)}
     columns = tuple(column for column in seen.columns if column.name not in hidden)
-    return replace(seen, columns=columns, primary_key=_without(seen.primary_key, period.end))
+    key = _without(seen.primary_key, period.end) if period else seen.primary_key
+    return replace(seen, columns=columns, primary_key=key)
 
 
 def _without(key: tuple[str, ...], column: str) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.mapped_table import UNDEFINED
+from mirrorlake.core.changes.conditions import GENERATED, read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -26,7 +28,8 @@ NO_IMAGE = "parse_json('{}')"
 class TableChanges:
     """One table's changes in a range of lsn. n_changes: of rows. refused: (lsn, code and reason) of the first refusal.
     has_partial: there are row images that lack columns. first_invalid: lsn of the first change, before any refusal,
-    with a value that has no meaning; n_invalid: how many such values there are, 0 where the table is refused."""
+    with a value that has no meaning; n_invalid: how many such values there are, 0 where the table is refused.
+    conditions: code -> reason of what the mirror must bear to take the changes."""
 
     database: str
     table: str
@@ -39,6 +42,7 @@ class TableChanges:
     has_partial: bool = False
     n_invalid: int = 0
     first_invalid: int | None = None
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def none(cls, name: tuple[str, str], lsn: int) -> TableChanges:
@@ -47,6 +51,11 @@ class TableChanges:
     @property
     def name(self) -> tuple[str, str]:
         return self.database, self.table
+
+    @property
+    def lacks_generated(self) -> bool:
+        """Some row image lacks values of generated columns."""
+        return GENERATED in self.conditions
 
     @property
     def only_inserts(self) -> bool:
@@ -178,7 +187,7 @@ class ChangeReader:
 
 def _stops(counts: _Counts) -> bool:
     """A refusal ends a mirror, except where the table was not known: a copy that begins before that has told it."""
-    return counts.refusal is not None and not counts.refusal.startswith(f"{UNDEFINED}:")
+    return counts.op == "REFUSED" and not (counts.refusal or "").startswith(f"{UNDEFINED}:")
 
 
 def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:
@@ -197,4 +206,5 @@ def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges
         has_partial=any(each.partial for each in changes),
         n_invalid=0 if refused else sum(each.n_invalid for each in changes),
         first_invalid=min((lsn for lsn in invalid if refused is None or lsn < refused[0]), default=None),
+        conditions={code: reason for each in changes for code, reason in read_conditions(each.refusal).items()},
     )

@@ -12,9 +12,11 @@ from mirrorlake.lake.gold.mirror_steps import Check, TakeCopy
 from mirrorlake.lake.gold.register import INVALID_KEY, INVALID_VALUE
 
 
-def take_copy(copy_id: str, schema: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
-    """schema: of the mirror. refuses_invalid: a value without meaning stops the table; else one in its key does."""
-    cells = [(cell_name(number), column) for number, column in enumerate(schema.columns)]
+def take_copy(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
+    """schema: of the mirror. shown: of all columns that the copy has. refuses_invalid: a value without meaning stops
+    the table; else one in its key does."""
+    held = {column.name for column in schema.columns}
+    cells = [(cell_name(number), column) for number, column in enumerate(shown.columns) if column.name in held]
     columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
     checks = []
     if not schema.as_text:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.evolve import left_out
+from mirrorlake.lake.gold.generated_columns import why_not_computed
 from mirrorlake.lake.gold.register import (
     DROPPED,
     INVALID_VALUE,
@@ -68,7 +70,10 @@ class Decisions:
         if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name, mirrored):
             place = show_lsn(changes.first_invalid)
             return INVALID_VALUE, f"a row at {place} has a value that its mirror cannot hold"
-        return None
+        if not is_planned and MAYBE_REPLACED in changes.conditions and not self.rules.keeps_as_replica(*changes.name):
+            return MAYBE_REPLACED, changes.conditions[MAYBE_REPLACED]
+        reason = why_not_computed(mirrored, changes) if changes.lacks_generated else None
+        return (GENERATED, reason) if reason else None
 
     def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
         """What of the changes' table maps the mirror does not match."""

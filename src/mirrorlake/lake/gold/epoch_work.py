@@ -56,7 +56,7 @@ class EpochWork:
             if child.name in stopped and child.name not in work:
                 continue
             ways = above(child.name, along)
-            reason = _why_lost(ways, (stopped | lost.keys()) - {child.name})
+            reason = _why_lost(ways, (stopped | lost.keys()) - {child.name}) or _why_untold(ways, changes)
             if reason:
                 lost.setdefault(child.name, (child, reason))
             first = min(changes[r.parent.name].first_lsn for r in ways if r.parent.name in changes)
@@ -74,6 +74,16 @@ class EpochWork:
             leaving = [r for r in first if rows.changes[r.parent.name].refused or leaves_keys(session, rows, r)]
             self._along = {span: reached(found, leaving)}
         return self._along[span]
+
+
+def _why_untold(ways: list[Reference], changes: Mapping[TableName, TableChanges]) -> str | None:
+    """Row images that lack values of generated columns do not tell where a foreign key of such columns leads."""
+    for reference in ways:
+        for entry, names in ((reference.parent, reference.parent_columns), (reference.child, reference.columns)):
+            lacks = entry.name in changes and changes[entry.name].lacks_generated
+            if lacks and any(c.generated is not None for c in entry.schema.columns if c.name in names):
+                return f"the log leaves out generated columns of {'.'.join(entry.name)} that a foreign key is about"
+    return None
 
 
 def _why_lost(ways: list[Reference], refused: Collection[TableName]) -> str | None:

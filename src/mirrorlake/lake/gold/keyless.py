@@ -27,6 +27,7 @@ from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
 from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.generated_columns import computed_sql, without_generated
 from mirrorlake.lake.gold.merge import literal_range
 from mirrorlake.lake.gold.net_effect import Sizes, asked_types
 from mirrorlake.lake.gold.table import LSN_COLUMN, mirror_types
@@ -38,7 +39,8 @@ _EACH_COPY = f"explode(array_repeat(0, CAST({COPIES} AS INT)))"  # none for a nu
 
 @dataclass(frozen=True, slots=True)
 class NetCopies:
-    """rows: columns of ``copies_schema``, each row once. local: the same in memory, when it was made in the driver."""
+    """rows: columns of ``copies_schema``, each row once. local: the same in memory, when it was made in the driver and
+    nothing was computed."""
 
     rows: DataFrame
     local: pa.Table | None
@@ -50,6 +52,23 @@ def net_copies_of(
     schema: TableSchema, sizes: Sizes,
 ) -> NetCopies:  # fmt: skip
     """schema: of the mirror."""
+    if not changes.lacks_generated:
+        return _told_copies_of(session, reader, changes, lsn_from, lsn_to, schema, sizes)
+    told = without_generated(schema)
+    net = _told_copies_of(session, reader, changes, lsn_from, lsn_to, told, sizes)
+    places = {column.name: place(i) for i, column in enumerate(told.columns)}
+    columns = [
+        f"{places.get(column.name) or computed_sql(column, schema, places.__getitem__)} AS {place(i)}"
+        for i, column in enumerate(schema.columns)
+    ]
+    return NetCopies(net.rows.selectExpr(*columns, LSN_COLUMN, COPIES), None, net.only_come)
+
+
+def _told_copies_of(
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
+    schema: TableSchema, sizes: Sizes,
+) -> NetCopies:  # fmt: skip
+    """schema: of columns that the changes tell."""
     types, asked, end = mirror_types(schema), asked_types(schema), end_column(schema)
     ddl = ", ".join([*(f"{place(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)

@@ -6,13 +6,15 @@ only inserts                               nothing to reduce: workers decode as 
 up to ``per_task`` changes                 one worker, without a shuffle
 more                                       several workers, changes of one key in the same one
 row images that lack columns               the driver or one worker; the mirror's rows give the columns (``completed``)
+
+Values of generated columns that row images lack are computed from the reduced rows, see ``generated_columns``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +32,7 @@ from mirrorlake.lake.delta.spill import SpilledBatches
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.changes import NO_IMAGE, ChangeReader, TableChanges
 from mirrorlake.lake.gold.complete import completed
+from mirrorlake.lake.gold.generated_columns import with_generated, without_generated
 from mirrorlake.lake.gold.table import mirror_types
 
 _FLOATING = (pa.float32(), pa.float64())
@@ -59,6 +62,18 @@ def net_effect_of(
     schema: TableSchema, sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
     """schema: of the mirror, a table, that the net effect is for."""
+    if changes.lacks_generated:
+        told = without_generated(schema)
+        net = _told_effect_of(session, reader, changes, lsn_from, lsn_to, told, sizes, mirror)
+        return replace(net, rows=with_generated(net.rows, schema))
+    return _told_effect_of(session, reader, changes, lsn_from, lsn_to, schema, sizes, mirror)
+
+
+def _told_effect_of(
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
+    schema: TableSchema, sizes: Sizes, mirror: str,
+) -> NetEffect:  # fmt: skip
+    """schema: of columns that the changes, or the mirror, tell."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
     ddl = _ddl(types)
     partial_ddl = _partial_ddl(ddl, types, key)

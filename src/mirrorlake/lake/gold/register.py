@@ -131,5 +131,10 @@ class TableRegister:
 
 def mirror_id(schema: TableSchema, lsn: int) -> str:
     """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE. So is one
-    that holds text: a CREATE that was not recorded may be repeated with other options."""
-    return f"{legible(schema.database, schema.table)}__{lsn:x}" + ("__text" if schema.as_text else "")
+    that is made with other options: a CREATE that was not recorded may be repeated with others."""
+    return f"{legible(schema.database, schema.table)}__{lsn:x}" + form_of(schema)
+
+
+def form_of(schema: TableSchema) -> str:
+    """What the name of a mirror says of the options that it was made with."""
+    return ("__text" if schema.as_text else "") + ("__less" if schema.left_out else "")

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.changes.conditions import GENERATED
 from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
@@ -35,6 +36,7 @@ from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch import Epoch, EpochTable
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
+from mirrorlake.lake.gold.generated_columns import NOT_COMPUTED
 from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
 from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.mirror_files import prepare_files
@@ -47,9 +49,9 @@ from mirrorlake.lake.gold.versions import held_lsn
 MAX_THREADS = 4
 _REASONS = (
     "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, DEPENDENT, TOO_DEEP,
-    LACKS_COLUMNS, LACKS_REFERENCED,
+    LACKS_COLUMNS, LACKS_REFERENCED, NOT_COMPUTED,
 )  # fmt: skip
-_REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}): ({'|'.join(_REASONS)})")
+_REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}|{GENERATED}): ({'|'.join(_REASONS)})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ NULL, TEXT, REFUSE = "null", "text", "refuse"
 """What becomes of values that have no meaning: NULL in the mirror, a text, or the table is refused."""
 TRUNCATE, DROP_PARTITION, DROP_TABLE = "truncate", "drop-partition", "drop-table"
 """Kinds of DDL that can be ignored: they take rows from a mirror, or a mirror away."""
+LEAVE_OUT, REPLICA = "leave-out", "replica"
+"""Of generated columns whose values the log leaves out and that cannot be computed: the mirror is made without them. Of
+an UPDATE that may be a REPLACE: columns that its image does not have keep their values. Else the table is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class TableRules:
     """is_wanted(database, table): the table filter. invalid_values(database, table): ``NULL``, ``TEXT`` or ``REFUSE``.
     ignores(database, table, kind): a DDL of this kind leaves the mirror as it is.
     replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and nobody may choose otherwise.
+    generated(database, table): ``LEAVE_OUT`` or ``REFUSE``. partial_images(database, table): ``REPLICA`` or ``REFUSE``.
 
     A mirror holds texts or does not from its creation on: what was ``TEXT`` then stays so, and to another mirror
     ``TEXT`` is ``NULL``.
@@ -28,6 +32,8 @@ class TableRules:
     invalid_values: Callable[[str, str], str] = lambda *_: NULL
     ignores: Callable[[str, str, str], bool] = lambda *_: False
     replaces_variables: bool = False
+    generated: Callable[[str, str], str] = lambda *_: REFUSE
+    partial_images: Callable[[str, str], str] = lambda *_: REFUSE
 
     def why_not_mirrored(self, schema: TableSchema) -> tuple[str, str] | None:
         """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None."""
@@ -38,6 +44,12 @@ class TableRules:
 
     def creates_as_text(self, database: str, table: str) -> bool:
         return self.invalid_values(database, table) == TEXT
+
+    def leaves_out_generated(self, database: str, table: str) -> bool:
+        return self.generated(database, table) == LEAVE_OUT
+
+    def keeps_as_replica(self, database: str, table: str) -> bool:
+        return self.partial_images(database, table) == REPLICA
 
     def refuses_invalid(self, database: str, table: str, mirrored: TableSchema) -> bool:
         return not mirrored.as_text and self.invalid_values(database, table) == REFUSE

@@ -1,0 +1,220 @@
+"""Values of a generated column's expression in Spark SQL, with what is known of them before any row is read.
+
+A number has bounds and a scale, so that no sum or product leaves what Spark computes exactly. A text has its longest
+length and the character sets that it comes from.
+
+A mirror holds NULL for a date that no calendar has and for bytes that are no text. ``carried`` are the columns with
+such types whose NULL makes the value NULL, as the server's own value has no meaning then either; ``doubtful`` those by
+which the server may come to another value than this expression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from mirrorlake.core.schema.types import LARGEST_BYTES, MAX_DECIMAL_DIGITS, TEXTS, ColumnType
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.gold.conversion import NotDerivable, family
+
+INT64 = (-(2**63), 2**63 - 1)
+_INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+_NUMBER_CHARACTERS = 21
+UTF8 = frozenset(("utf8mb4", "utf8mb3", "ascii"))
+"""Character sets whose bytes are those of a mirror's text."""
+
+
+class Kind(Enum):
+    NULL = "NULL"
+    NUMBER = "number"
+    TEXT = "text"
+    DATE = "date"
+    DATETIME = "datetime"
+    OTHER = "value of another type"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """sql: of a number BIGINT where its bounds and scale 0 allow it, else DECIMAL. low, high: bounds of a number, in
+    units of its last digit. condition: the same as a BOOLEAN, where the number is 0 or 1. as_text: of a number, whether
+    it is shown without padding. length: of a text in characters. digits: fraction digits of a DATETIME. fails: true for
+    a row that is not computed.
+    """
+
+    sql: Sql
+    kind: Kind
+    low: int = 0
+    high: int = 0
+    scale: int = 0
+    unsigned: bool = False
+    condition: Sql | None = None
+    as_text: bool = False
+    length: int = 0
+    charsets: frozenset[str] = frozenset()
+    digits: int = 0
+    carried: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
+    fails: tuple[Sql, ...] = field(default=())
+
+    @property
+    def precision(self) -> int:
+        """Digits of the number, at least as many as its scale."""
+        return max(len(str(max(abs(self.low), abs(self.high)))), self.scale, 1)
+
+    @property
+    def is_bigint(self) -> bool:
+        return self.scale == 0 and INT64[0] <= self.low and self.high <= INT64[1]
+
+    @property
+    def doubts(self) -> frozenset[str]:
+        """The doubtful columns of what does more with the value than hand it on."""
+        return self.carried | self.doubtful
+
+    def decimal(self) -> Sql:
+        return f"CAST({self.sql} AS DECIMAL({self.precision},{self.scale}))"
+
+    def truth(self) -> Sql:
+        """As a condition: a number that is not 0."""
+        if self.kind is Kind.NULL:
+            return "CAST(NULL AS BOOLEAN)"
+        if self.kind is not Kind.NUMBER:
+            raise NotDerivable(f"a condition that is a {self.kind.value}")
+        return self.condition or f"({self.sql} <> 0)"
+
+
+NULL = Value("NULL", Kind.NULL)
+
+
+def number(
+    sql: Sql, low: int, high: int, scale: int = 0, *, unsigned: bool = False, of: tuple[Value, ...] = ()
+) -> Value:
+    """A number that Spark computes exactly. of: the values that it comes from. Raises NotDerivable."""
+    found = Value(sql, Kind.NUMBER, low, high, scale, unsigned, as_text=scale == 0, **mixed(of))
+    if found.precision > MAX_DECIMAL_DIGITS:
+        raise NotDerivable("a number of more than 38 digits")
+    if unsigned and low < 0:
+        raise NotDerivable("an unsigned number that may be below 0")
+    return replace(found, sql=f"CAST({sql} AS BIGINT)") if found.is_bigint else replace(found, sql=found.decimal())
+
+
+def condition(sql: Sql, *of: Value) -> Value:
+    """0 or 1."""
+    return replace(number(f"({sql})", 0, 1, of=of), condition=f"({sql})")
+
+
+def text(sql: Sql, length: int, charsets: frozenset[str], of: tuple[Value, ...] = ()) -> Value:
+    return Value(sql, Kind.TEXT, length=length, charsets=charsets, **mixed(of))
+
+
+def mixed(values: tuple[Value, ...]) -> dict:
+    """What a value has from those that it is computed from."""
+    return {
+        "doubtful": frozenset().union(*(value.doubts for value in values)),
+        "fails": tuple(dict.fromkeys(condition for value in values for condition in value.fails)),
+    }
+
+
+def integer_bounds(kind: ColumnType) -> tuple[int, int]:
+    bits = _INTEGER_BITS[kind.name]
+    return (0, 2**bits - 1) if kind.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def decimal_bounds(kind: ColumnType) -> tuple[int, int]:
+    largest = 10 ** (kind.precision or 10) - 1
+    return (0 if kind.unsigned else -largest), largest
+
+
+def as_text(value: Value) -> Value:
+    """What the server shows of it. Raises NotDerivable."""
+    if value.kind is Kind.TEXT:
+        return value
+    if value.kind is Kind.NULL:
+        return text("CAST(NULL AS STRING)", 0, frozenset())
+    if value.kind is Kind.NUMBER and value.as_text:
+        return text(f"CAST({value.sql} AS STRING)", _NUMBER_CHARACTERS, frozenset(), (value,))
+    raise NotDerivable(f"the text of a {value.kind.value}")
+
+
+def stored(value: Value, kind: ColumnType) -> Value:
+    """As a column of this type stores it: a number that does not fit is the nearest that does. Raises NotDerivable."""
+    group = family(kind)
+    if value.kind is Kind.NULL:
+        return value
+    if group == "integer" and value.kind is Kind.NUMBER:
+        found = _clamped(_rounded(value, 0), *integer_bounds(kind))
+        return replace(found, unsigned=kind.unsigned, as_text=True)
+    if group == "decimal" and value.kind is Kind.NUMBER and (kind.precision or 10) <= MAX_DECIMAL_DIGITS:
+        found = _clamped(_rounded(value, kind.scale or 0), *decimal_bounds(kind))
+        return replace(found, unsigned=False, as_text=not kind.scale)
+    if kind.name == "double" and value.kind is Kind.NUMBER and value.is_bigint:
+        return replace(value, sql=f"CAST({value.sql} AS DOUBLE)", kind=Kind.OTHER)
+    if group == "text":
+        return _stored_text(as_text(value), kind)
+    if kind.name == "date" and value.kind is Kind.DATE:
+        return value
+    if (
+        kind.name == "datetime"
+        and value.kind in (Kind.DATE, Kind.DATETIME)
+        and value.digits <= (kind.fraction_digits or 0)
+    ):
+        return replace(value, sql=f"CAST({value.sql} AS TIMESTAMP_NTZ)", kind=Kind.DATETIME)
+    raise NotDerivable(f"a {value.kind.value} in a column of type {kind.sql()}")
+
+
+def _rounded(value: Value, scale: int) -> Value:
+    """To so many digits after the point, halves away from zero, or with zeros to so many."""
+    more = scale - value.scale
+    low, high = (_scaled(bound, more) for bound in (value.low, value.high))
+    if more == 0:
+        return value
+    made = replace(value, low=low, high=high, scale=scale, condition=None)
+    if made.precision > MAX_DECIMAL_DIGITS:
+        raise NotDerivable("a number of more than 38 digits")
+    return replace(made, sql=f"CAST({made.decimal()} AS BIGINT)" if made.is_bigint else made.decimal())
+
+
+def _scaled(bound: int, more: int) -> int:
+    if more >= 0:
+        return bound * 10**more
+    unit = 10**-more
+    nearest = (2 * abs(bound) + unit) // (2 * unit)
+    return nearest if bound >= 0 else -nearest
+
+
+def _clamped(value: Value, low: int, high: int) -> Value:
+    sql, shown = value.sql, tuple(_literal(bound, value.scale) for bound in (low, high))
+    if value.high > high:
+        sql = f"IF({value.sql} > {shown[1]}, {shown[1]}, {sql})"
+    if value.low < low:
+        sql = f"IF({value.sql} < {shown[0]}, {shown[0]}, {sql})"
+    if sql == value.sql:
+        return value
+    made = replace(value, sql=sql, low=max(low, min(value.low, high)), high=min(high, max(value.high, low)))
+    return replace(made, sql=f"CAST({sql} AS BIGINT)" if made.is_bigint else made.decimal(), condition=None)
+
+
+def _literal(units: int, scale: int) -> Sql:
+    """A number as Spark reads it: BIGINT or DECIMAL."""
+    if not scale:
+        return f"({units})" if INT64[0] < units <= INT64[1] else f"CAST('{units}' AS DECIMAL(38,0))"
+    digits = str(abs(units)).rjust(scale + 1, "0")
+    return f"({'-' if units < 0 else ''}{digits[:-scale]}.{digits[-scale:]}BD)"
+
+
+def _stored_text(value: Value, kind: ColumnType) -> Value:
+    charset = kind.charset or ""
+    if charset != "utf8mb4" and not value.charsets <= {charset, *(("ascii",) if charset == "utf8mb3" else ())}:
+        raise NotDerivable(f"text of {' and '.join(sorted(value.charsets))} in {charset}")
+    if kind.name in TEXTS:
+        largest = LARGEST_BYTES[kind.name]
+        if 4 * value.length <= largest:
+            return value
+        if kind.charset not in UTF8:
+            raise NotDerivable(f"text that may be longer than a {kind.name}")
+        return replace(value, fails=(*value.fails, f"octet_length({value.sql}) > {largest}"))
+    sql, length = value.sql, kind.length or 0
+    if value.length > length:
+        sql = f"substring({sql}, 1, {length})"
+    if kind.name == "char":
+        sql = f"rtrim({sql})"
+    return replace(value, sql=sql, length=min(value.length, length))
