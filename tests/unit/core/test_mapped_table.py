@@ -111,4 +111,6 @@ def test_types_that_the_log_has_no_word_for_come_from_the_definition(name, lengt
     known = changed(1, type=ColumnType(name))
     for metadata in ("FULL", "NO_LOG"):
         assert described(logged, metadata, known, "mariadb").schema == known
+    vector = changed(1, type=ColumnType("vector"))
+    assert described(changed(1, type=ColumnType("varbinary", length=12)), "FULL", vector, "mariadb").schema == vector
     assert described(changed(1, type=ColumnType("binary", length=5)), "FULL", known, "mariadb").refusal
