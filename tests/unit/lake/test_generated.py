@@ -36,10 +36,10 @@ class Replay:
         for sql in ("create database d charset utf8mb4", *statements):
             self.run(sql)
 
-    def run(self, sql: str) -> None:
+    def run(self, sql: str, sql_mode: int = 1 << 21) -> None:
         self.lsn += 1
         changes = interpret(
-            sql, database="d", sql_mode=1 << 21, flavor="mariadb", default_charset="utf8mb4",
+            sql, database="d", sql_mode=sql_mode, flavor="mariadb", default_charset="utf8mb4",
             definitions=self.definitions, server_version=110809, now="2026-01-02 03:04:05", time_zone="+00:00",
         )  # fmt: skip
         self.definitions.apply(changes)
@@ -117,6 +117,13 @@ def test_an_expression_is_written_for_spark(definition, sql):
 )
 def test_what_is_not_exact_is_not_computed(definition, reason):
     assert not_computed(table(f"v {definition}")) == {"v": reason}
+
+
+@pytest.mark.parametrize("sql_mode", [1 << 9, 1 << 32])
+def test_functions_of_another_sql_mode_are_not_computed(sql_mode):
+    replay = Replay()
+    replay.run("create table t (id int primary key, w varchar(9), v varchar(9) as (concat(w, '')))", sql_mode)
+    assert not_computed(replay.entry().schema) == {"v": "functions as the sql_mode of its statement has them"}
 
 
 def test_dates_and_texts_that_are_held_as_text_are_not_computed():

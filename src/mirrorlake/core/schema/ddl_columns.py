@@ -73,12 +73,18 @@ def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:
     column.updates_to_now = True
 
 
+_OTHER_FUNCTIONS = 1 << 9 | 1 << 32
+"""MariaDB's sql_modes ORACLE and EMPTY_STRING_IS_NULL: CONCAT(NULL, 'a') is 'a' there, and '' is NULL."""
+
+
 def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
     if tokens.accept("ROW"):
         column.row_period = (tokens.accept_any("START", "END") or tokens.name()).lower()
         column.nullable = False
     else:
         column.generated = tokens.parenthesised()
+        if tokens.flavor == "mariadb" and tokens.sql_mode & _OTHER_FUNCTIONS:
+            column.generated = f"oracle_schema.({column.generated})"
 
 
 _INLINE_REFERENCES_SINCE = {"mysql": 90000, "mariadb": 100500}

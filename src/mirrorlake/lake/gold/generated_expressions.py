@@ -217,6 +217,8 @@ class _Reader:
 
     def _named(self) -> Value:
         tokens = self._tokens
+        if tokens.sees("ORACLE_SCHEMA", "."):
+            raise NotDerivable("functions as the sql_mode of its statement has them")
         if not tokens.peek(1).is_symbol("("):
             return self._column(tokens.name())
         name = tokens.peek().text.upper()
