@@ -8,7 +8,7 @@ from mirrorlake.lake.gold.register import REFUSED, STREAMING
 from tests.record_cases import case_database, case_names, holds_text, play, refused_tables
 from tests.support.lake_runs import LakeRun
 
-KINDS = ("types-", "ddl-", "columns-", "refuse-row-image")
+KINDS = ("types-", "ddl-", "columns-", "refuse-row-image", "refuse-resync")
 NOT_ITS_SQL = "types-compressed"
 SHORT = 2
 """The short form has every second case."""
@@ -17,7 +17,11 @@ SHORT = 2
 @pytest.mark.xdist_group("cases118")
 def test_cases_on_mariadb_118_are_what_select_shows(mariadb118, spark, tmp_path, is_long):
     names = [name for name in case_names("mariadb") if (name.startswith(KINDS) or is_long) and name != NOT_ITS_SQL]
-    names = names if is_long else sorted({*names[::SHORT], "columns-generated", "refuse-row-image-replace"})
+    names = (
+        names
+        if is_long
+        else sorted({*names[::SHORT], "columns-generated", "refuse-row-image-replace", "refuse-resync"})
+    )
     mariadb118.execute("SET GLOBAL binlog_row_metadata = 'NO_LOG'")
     try:
         expected = play(mariadb118, names, tmp_path / "log")

@@ -15,8 +15,9 @@ from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.changes import TableChanges
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.evolve import ACTIONS, outcomes
+from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.generated_columns import computed_sql, not_computed
+from mirrorlake.lake.gold.mirror_steps import Overwrite
 from mirrorlake.lake.gold.register import STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.table_rules import TableRules
 
@@ -36,7 +37,7 @@ class Replay:
         for sql in ("create database d charset utf8mb4", *statements):
             self.run(sql)
 
-    def run(self, sql: str, sql_mode: int = 1 << 21) -> None:
+    def run(self, sql: str, sql_mode: int = 1 << 21) -> list[Outcome]:
         self.lsn += 1
         changes = interpret(
             sql, database="d", sql_mode=sql_mode, flavor="mariadb", default_charset="utf8mb4",
@@ -46,6 +47,7 @@ class Replay:
         known = [change for change in changes if change.action in ACTIONS]
         found = outcomes(self.lsn, known, self.register, self.rules)
         self.register.put(outcome.entry for outcome in found if outcome.entry)
+        return found
 
     def entry(self, table: str = "t") -> TableEntry:
         found = self.register.get(("d", table))
@@ -144,6 +146,30 @@ def test_mariadb_writes_new_names_of_columns_into_expressions(alter, generated):
     columns = "v int as (i * 10 + `u`), c varchar(99) as (concat(w, '`i`', i(1)))"
     schema = Replay(f"create table t ({COLUMNS}, {columns})", alter).entry().schema
     assert tuple(column.generated for column in schema.columns if column.generated) == generated
+
+
+UNKNOWN = "column v: rows that exist get what an expression gives"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "sql", "stops"),
+    [
+        ("add v varchar(9) as (concat(w, '!'))", "CAST(substring(concat(`w`, '!'), 1, 9) AS string)", None),
+        ("change w x varchar(10), add v char(32) as (md5(x))",
+         "CAST(rtrim(md5(CAST(`w` AS BINARY))) AS string)", ("(`w` IS NULL)", UNKNOWN)),
+        ("add v int as (month(da))", "CAST(CAST(month(CAST(`da` AS DATE)) AS BIGINT) AS int)",
+         ("(`da` IS NULL)", UNKNOWN)),
+        ("modify w varchar(20), add v varchar(40) as (concat(w, '!'))", None, ("true", UNKNOWN)),
+        ("add y int, add v int as (mod(y, 2))", None, ("true", UNKNOWN)),
+        ("add v varchar(9) as (hex(w))", None, ("true", UNKNOWN)),
+    ],
+)  # fmt: skip
+def test_rows_that_exist_get_the_value_of_a_new_column_s_expression(clauses, sql, stops):
+    (outcome,) = Replay(f"create table t ({COLUMNS})").run(f"alter table t {clauses}")
+    given = [dict(step.columns).get("v") for step in outcome.work.steps if isinstance(step, Overwrite)]
+    assert given == ([f"CAST({sql} AS {'int' if 'int as' in clauses else 'string'})"] if sql else [])
+    stopped = [(check.where, check.reason) for check in outcome.work.checks]
+    assert stops is None and not stopped or stops in stopped
 
 
 def changes(schema: TableSchema, *codes: str, has_partial: bool = False, n_invalid: int = 0) -> TableChanges:

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.sql_text import Sql
+from mirrorlake.core.schema.types import DATED
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of
 from mirrorlake.lake.gold.conversions import conversion
+from mirrorlake.lake.gold.generated_expressions import computed_column
 from mirrorlake.lake.gold.partition_expressions import spark_expression
 
 
-def computed_value(column: Column, old: TableSchema, mode: ServerMode) -> Sql:
-    """Of sums and products of integers and decimals. old: the table before it.
+def computed_value(column: Column, sources: Mapping[str, Column], old: TableSchema, mode: ServerMode) -> Conversion:
+    """Compute it from the columns that the statement leaves as they are. sources: by name after the statement, these
+    columns as they were before. old: the table before it.
 
     Raises NotDerivable.
     """
+    same = tuple(
+        source
+        for name, source in sources.items()
+        if name == source.name and (old.as_text or source.type.name not in DATED)
+    )
+    try:
+        return Conversion(_sum_or_product(column, replace(old, columns=same), mode))
+    except NotDerivable as unknown:
+        try:
+            return _computed(column, sources, old)
+        except NotDerivable:
+            raise unknown from None
+
+
+def _computed(column: Column, sources: Mapping[str, Column], old: TableSchema) -> Conversion:
+    """A source that is NULL, and may be so without meaning, stops it."""
+    seen = replace(old, columns=(*(replace(source, name=name) for name, source in sources.items()), column))
+    found = computed_column(column, seen, lambda name: quote(sources[name].name))
+    doubts = [f"{quote(sources[name].name)} IS NULL" for name in sorted(found.doubtful)]
+    reason = "rows that exist get what an expression gives"
+    return Conversion(f"CAST({found.sql} AS {spark_type(column.type)})", any_of(*found.fails, *doubts), reason)
+
+
+def _sum_or_product(column: Column, old: TableSchema, mode: ServerMode) -> Sql:
+    """Of integers and decimals."""
     text, unknown = column.generated or "", f"column {column.name}: rows that exist get what an expression gives"
     if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
         raise NotDerivable(unknown)

@@ -50,6 +50,11 @@ def computed_column(column: Column, schema: TableSchema, spelled: Callable[[str]
     return _Definitions(schema, spelled).value(column)
 
 
+def _is_turkish(collation: str) -> bool:
+    """Where the capital of i is another letter."""
+    return any(part in collation.lower() for part in ("turkish", "_tr_", "latin5"))
+
+
 class _Definitions:
     """A table's columns as values; each generated one is read once."""
 
@@ -94,7 +99,7 @@ class _Definitions:
             return replace(number(name, 0, 2155), as_text=False)
         if group == "decimal" and (kind.precision or 10) <= MAX_DECIMAL_DIGITS:
             return number(name, *decimal_bounds(kind), kind.scale or 0)
-        if group == "text" and kind.charset and "turkish" not in (column.collation or ""):
+        if group == "text" and kind.charset and not _is_turkish(column.collation or f"{kind.charset}_"):
             return replace(text(name, longest(kind), frozenset({kind.charset})), carried=carried)
         if kind.name in ("date", "datetime"):
             return Value(name, Kind(kind.name), digits=kind.fraction_digits or 0, carried=carried)
@@ -177,7 +182,7 @@ class _Reader:
     def _collated(self) -> Value:
         found = self._factor()
         while self._tokens.accept("COLLATE"):
-            if found.kind is not Kind.TEXT or "turkish" in self._tokens.name().lower():
+            if found.kind is not Kind.TEXT or _is_turkish(self._tokens.name()):
                 raise self._tokens.unexpected()
         return found
 

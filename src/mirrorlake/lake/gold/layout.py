@@ -6,7 +6,7 @@ Where no value changes the mirror is altered in place, else it is overwritten in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.name_case import folded
@@ -57,7 +57,13 @@ def new_layout(
     """
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
-    places = [_place(column, step, mode, old) for column, step in zip(new.columns, columns, strict=bool(columns))]
+    pairs = list(zip(new.columns, columns, strict=bool(columns)))
+    sources = {
+        after.name: step.old
+        for after, step in pairs
+        if isinstance(step, Keep) and not _changed_names(after, step, mode)
+    }
+    places = [_place(column, step, mode, old, sources) for column, step in pairs]
     checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
     if refuses_invalid:
         reason = "rows that exist get a date that no calendar has in column"
@@ -93,7 +99,10 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
     return () if is_same and not replaces_nulls(step.old, after, mode) else (step.old.name, after.name)
 
 
-def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema) -> _Place:
+def _place(
+    column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _Place:
+    """sources: see ``computed_value``."""
     place = _Place(column.name, spark_type(column.type, as_text=old.as_text), None, None, "NULL")
     if isinstance(step, Keep):
         place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
@@ -101,7 +110,7 @@ def _place(column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema)
         return (
             _kept(place, column, step.old, mode, old)
             if isinstance(step, Keep)
-            else _added(place, column, step, mode, old)
+            else _added(place, column, step, mode, old, sources)
         )
     except NotDerivable as stop:
         return replace(place, checks=(Check("true", str(stop)),))
@@ -113,9 +122,13 @@ def _kept(place: _Place, column: Column, before: Column, mode: ServerMode, old: 
     return replace(place, sql=found.sql, checks=checks, invalid=found.invalid)
 
 
-def _added(place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema) -> _Place:
+def _added(
+    place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _Place:
     if column.generated is not None:
-        return replace(place, sql=computed_value(column, old, mode))
+        found = computed_value(column, sources, old, mode)
+        checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+        return replace(place, sql=found.sql, checks=checks)
     if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
     if step.value is None:
