@@ -70,10 +70,10 @@ def computed_sql(column: Column, schema: TableSchema, spelled: Callable[[str], S
     """The value in Spark SQL, over the other columns of a mirror. spelled: their names. Raises NotDerivable."""
     value = computed_column(column, schema, spelled)
     sql = f"CAST({value.sql} AS {spark_type(column.type)})"
-    return f"IF({fails_of(value)}, {_failing(column)}, {sql})" if value.fails else sql
+    return f"IF({_fails(value)}, {_failing(column)}, {sql})" if value.fails else sql
 
 
-def fails_of(value: Value) -> Sql:
+def _fails(value: Value) -> Sql:
     """True for a row whose value is not computed."""
     return f"coalesce({' OR '.join(f'({each})' for each in value.fails)}, false)"
 

@@ -125,7 +125,7 @@ class _Reader:
     def _and(self) -> Value:
         return self._joined(("AND", "&&"), "AND", self._not)
 
-    def _joined(self, words: tuple[str, ...], operator: str, operand: Callable[[], Value]) -> Value:
+    def _joined(self, words: tuple[str, ...], operator: Sql, operand: Callable[[], Value]) -> Value:
         found = operand()
         while any(self._tokens.accept(word) for word in words):
             other = operand()
@@ -194,7 +194,7 @@ class _Reader:
             found = self._factor()
             return condition(f"NOT {found.truth()}", found)
         if tokens.accept("("):
-            return self._closed(self._or())
+            return self._close(self._or())
         if tokens.accept("CASE"):
             return self._case()
         if tokens.accept_any("CAST", "CONVERT"):
@@ -206,7 +206,8 @@ class _Reader:
         if token.kind is Token.NUMBER and "e" not in token.text.lower():
             whole, _, fraction = tokens.next().text.partition(".")
             units = int(whole + fraction)
-            return number(f"{whole or 0}.{fraction}BD" if fraction else f"{units}BD", units, units, len(fraction))
+            shown = f"CAST({literal(token.text)} AS DECIMAL(38,{len(fraction)}))" if fraction else f"{units}BD"
+            return number(shown, units, units, len(fraction))
         if token.kind is Token.WORD and token.text.startswith("_") and tokens.peek(1).kind is Token.STRING:
             tokens.next()
             token = tokens.peek()
@@ -217,7 +218,7 @@ class _Reader:
             return text(literal(tokens.string()), len(token.text), charsets)
         if token.kind is Token.WORD and token.text.upper() in ("TRUE", "FALSE", "NULL"):
             word = tokens.next().text.upper()
-            return NULL if word == "NULL" else condition(word.lower())
+            return NULL if word == "NULL" else condition("true" if word == "TRUE" else "false")
         return None
 
     def _named(self) -> Value:
@@ -264,20 +265,20 @@ class _Reader:
         tokens.expect("(")
         found = self._or()
         if tokens.accept("USING"):
-            return self._closed(in_charset(found, tokens.name()))
+            return self._close(in_charset(found, tokens.name()))
         if not (tokens.accept("AS") or tokens.accept(",")):
             raise tokens.unexpected()
         word = tokens.name().upper()
         if word == "CHAR" and not tokens.sees("("):
             named = tokens.accept("CHARSET") or tokens.accept("CHARACTER", "SET")
-            return self._closed(in_charset(found, tokens.name() if named else None))
+            return self._close(in_charset(found, tokens.name() if named else None))
         sizes = tokens.enclosed(tokens.number) if tokens.sees("(") else ()
         if word in ("SIGNED", "UNSIGNED"):
             tokens.accept("INTEGER")
         if f"CAST {word}" not in FUNCTIONS:
             raise NotDerivable(f"CAST to {word.lower()}")
-        return self._closed(FUNCTIONS[f"CAST {word}"](found, *sizes))
+        return self._close(FUNCTIONS[f"CAST {word}"](found, *sizes))
 
-    def _closed(self, value: Value) -> Value:
+    def _close(self, value: Value) -> Value:
         self._tokens.expect(")")
         return value

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mirrorlake.core.schema.types import LARGEST_BYTES, ColumnType
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.generated_numbers import OPERATORS, absolute, compared, numbers
 from mirrorlake.lake.gold.generated_values import (
@@ -18,7 +19,8 @@ from mirrorlake.lake.gold.generated_values import (
     Value,
     as_text,
     decimal_bounds,
-    mixed,
+    doubts_of,
+    fails_of,
     number,
     stored,
     text,
@@ -44,20 +46,17 @@ def one_of(conditions: list[Value], values: list[Value]) -> Value:
     return _chosen(f"CASE {' '.join(branches)} ELSE {common[-1].sql} END", common, tuple(conditions))
 
 
-def _chosen(sql: str, common: list[Value], of: tuple[Value, ...]) -> Value:
+def _chosen(sql: Sql, common: list[Value], of: tuple[Value, ...]) -> Value:
     """One of several values of a kind. A NULL without meaning is handed on."""
-    first, kept = common[0], mixed(of)
-    found = replace(
-        first, sql=f"({sql})", condition=None,
+    return replace(
+        common[0], sql=f"({sql})", condition=None,
         low=min(value.low for value in common), high=max(value.high for value in common),
         length=max(value.length for value in common), digits=max(value.digits for value in common),
         charsets=frozenset().union(*(value.charsets for value in common)),
         as_text=all(value.as_text for value in common) and not any(value.unsigned for value in common),
         carried=frozenset().union(*(value.carried for value in common)),
-        doubtful=kept["doubtful"].union(*(value.doubtful for value in common)),
-        fails=tuple(dict.fromkeys((*kept["fails"], *(each for value in common for each in value.fails)))),
+        doubtful=doubts_of(of).union(*(value.doubtful for value in common)), fails=fails_of([*of, *common]),
     )  # fmt: skip
-    return found
 
 
 def _of_one_kind(values: list[Value]) -> list[Value]:
@@ -121,7 +120,7 @@ def _charsets(values: list[Value]) -> frozenset[str]:
     return frozenset().union(*(value.charsets for value in values))
 
 
-def _in_case(function: str) -> Callable[[Value], Value]:
+def _in_case(function: Sql) -> Callable[[Value], Value]:
     """Of ASCII text alone: what other letters become hangs on the collation."""
 
     def converted(value: Value) -> Value:
@@ -138,7 +137,7 @@ def _text(value: Value) -> Value:
     return value
 
 
-def _is_not_ascii(value: Value) -> str:
+def _is_not_ascii(value: Value) -> Sql:
     return f"octet_length({value.sql}) <> char_length({value.sql})"
 
 
@@ -158,7 +157,7 @@ def _empty(value: Value) -> Value:
     return text(_unless_null(value, "''"), 0, value.charsets, (value,))
 
 
-def _unless_null(value: Value, sql: str) -> str:
+def _unless_null(value: Value, sql: Sql) -> Sql:
     return f"IF({value.sql} IS NULL, NULL, {sql})"
 
 
@@ -180,7 +179,7 @@ def _constant(value: Value) -> int:
     return value.low
 
 
-def _trim(function: str) -> Callable[[Value], Value]:
+def _trim(function: Sql) -> Callable[[Value], Value]:
     return lambda value: text(f"{function}({_text(value).sql})", value.length, value.charsets, (value,))
 
 
@@ -200,7 +199,7 @@ def _utf8(value: Value) -> Value:
     return found if found.charsets <= UTF8 else replace(found, fails=(*found.fails, _is_not_ascii(found)))
 
 
-def _hash(function: str, length: int) -> Callable[[Value], Value]:
+def _hash(function: Sql, length: int) -> Callable[[Value], Value]:
     def hashed(value: Value) -> Value:
         found = _utf8(value)
         return text(f"{function}(CAST({found.sql} AS BINARY))", length, frozenset(), (found,))
@@ -220,14 +219,14 @@ def _crc32(value: Value) -> Value:
     return number(f"crc32(CAST({found.sql} AS BINARY))", 0, 2**32 - 1, unsigned=True, of=(found,))
 
 
-def _of_date(function: str, low: int, high: int) -> Callable[[Value], Value]:
+def _of_date(function: Sql, low: int, high: int) -> Callable[[Value], Value]:
     def part(value: Value) -> Value:
         return number(f"{function}({_date(value).sql})", low, high, of=(value,))
 
     return part
 
 
-def _of_time(function: str, high: int) -> Callable[[Value], Value]:
+def _of_time(function: Sql, high: int) -> Callable[[Value], Value]:
     def part(value: Value) -> Value:
         if value.kind is not Kind.DATETIME:
             raise NotDerivable(f"the time of a {value.kind.value}")
@@ -245,7 +244,7 @@ def _date(value: Value) -> Value:
 
 def _last_day(value: Value) -> Value:
     found = _date(value)
-    return replace(found, sql=f"last_day({found.sql})", **{**mixed((found,)), "carried": frozenset()})
+    return replace(found, sql=f"last_day({found.sql})", doubtful=found.doubts, carried=frozenset())
 
 
 def _days(value: Value) -> Value:

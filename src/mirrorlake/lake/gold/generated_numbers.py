@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.generated_values import INT64, Kind, Value, condition, number
 
@@ -20,7 +21,7 @@ def numbers(*values: Value) -> tuple[Value, ...]:
     return tuple(number("NULL", 0, 0) if value.kind is Kind.NULL else value for value in values)
 
 
-def compared(left: Value, operator: str, right: Value) -> Value:
+def compared(left: Value, operator: Sql, right: Value) -> Value:
     left, right = numbers(left, right)
     digits = max(left.precision - left.scale, right.precision - right.scale) + max(left.scale, right.scale)
     if digits > MAX_DECIMAL_DIGITS:
@@ -40,7 +41,7 @@ def absolute(value: Value) -> Value:
     return number(f"abs({_wide(value)})", low, high, value.scale, unsigned=value.unsigned, of=(value,))
 
 
-def _wide(value: Value) -> str:
+def _wide(value: Value) -> Sql:
     """Where the lowest BIGINT has no opposite, as DECIMAL."""
     return value.decimal() if value.low == INT64[0] or not value.is_bigint else value.sql
 
@@ -53,7 +54,7 @@ def _subtracted(left: Value, right: Value) -> Value:
     return _summed(left, "-", right, lambda a, b: (a.low - b.high, a.high - b.low))
 
 
-def _summed(left: Value, operator: str, right: Value, bounds: Callable[[Value, Value], tuple[int, int]]) -> Value:
+def _summed(left: Value, operator: Sql, right: Value, bounds: Callable[[Value, Value], tuple[int, int]]) -> Value:
     left, right = numbers(left, right)
     scale = max(left.scale, right.scale)
     aligned = [_aligned(value, scale) for value in (left, right)]
@@ -76,7 +77,7 @@ def _multiplied(left: Value, right: Value) -> Value:
     return _result(left, "*", right, min(corners), max(corners), left.scale + right.scale)
 
 
-def _result(left: Value, operator: str, right: Value, low: int, high: int, scale: int) -> Value:
+def _result(left: Value, operator: Sql, right: Value, low: int, high: int, scale: int) -> Value:
     is_small = scale == 0 and INT64[0] <= low and high <= INT64[1] and left.is_bigint and right.is_bigint
     one, other = (value.sql if is_small else value.decimal() for value in (left, right))
     unsigned = scale == 0 and (left.unsigned or right.unsigned)
@@ -105,7 +106,7 @@ def _integers(*values: Value) -> tuple[Value, ...]:
     return found
 
 
-def _unless_zero(sql: str, low: int, high: int, left: Value, right: Value) -> Value:
+def _unless_zero(sql: Sql, low: int, high: int, left: Value, right: Value) -> Value:
     unsigned = left.unsigned or right.unsigned
     return number(f"IF({right.sql} = 0, NULL, {sql})", low, high, unsigned=unsigned, of=(left, right))
 

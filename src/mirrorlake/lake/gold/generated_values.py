@@ -10,11 +10,12 @@ which the server may come to another value than this expression.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from mirrorlake.core.schema.types import LARGEST_BYTES, MAX_DECIMAL_DIGITS, TEXTS, ColumnType
-from mirrorlake.core.sql_text import Sql
+from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 
 INT64 = (-(2**63), 2**63 - 1)
@@ -54,7 +55,7 @@ class Value:
     digits: int = 0
     carried: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
-    fails: tuple[Sql, ...] = field(default=())
+    fails: tuple[Sql, ...] = ()
 
     @property
     def precision(self) -> int:
@@ -89,7 +90,9 @@ def number(
     sql: Sql, low: int, high: int, scale: int = 0, *, unsigned: bool = False, of: tuple[Value, ...] = ()
 ) -> Value:
     """A number that Spark computes exactly. of: the values that it comes from. Raises NotDerivable."""
-    found = Value(sql, Kind.NUMBER, low, high, scale, unsigned, as_text=scale == 0, **mixed(of))
+    found = Value(
+        sql, Kind.NUMBER, low, high, scale, unsigned, as_text=scale == 0, doubtful=doubts_of(of), fails=fails_of(of)
+    )
     if found.precision > MAX_DECIMAL_DIGITS:
         raise NotDerivable("a number of more than 38 digits")
     if unsigned and low < 0:
@@ -103,15 +106,15 @@ def condition(sql: Sql, *of: Value) -> Value:
 
 
 def text(sql: Sql, length: int, charsets: frozenset[str], of: tuple[Value, ...] = ()) -> Value:
-    return Value(sql, Kind.TEXT, length=length, charsets=charsets, **mixed(of))
+    return Value(sql, Kind.TEXT, length=length, charsets=charsets, doubtful=doubts_of(of), fails=fails_of(of))
 
 
-def mixed(values: tuple[Value, ...]) -> dict:
-    """What a value has from those that it is computed from."""
-    return {
-        "doubtful": frozenset().union(*(value.doubts for value in values)),
-        "fails": tuple(dict.fromkeys(condition for value in values for condition in value.fails)),
-    }
+def doubts_of(values: Iterable[Value]) -> frozenset[str]:
+    return frozenset().union(*(value.doubts for value in values))
+
+
+def fails_of(values: Iterable[Value]) -> tuple[Sql, ...]:
+    return tuple(dict.fromkeys(each for value in values for each in value.fails))
 
 
 def integer_bounds(kind: ColumnType) -> tuple[int, int]:
@@ -198,7 +201,8 @@ def _literal(units: int, scale: int) -> Sql:
     if not scale:
         return f"({units})" if INT64[0] < units <= INT64[1] else f"CAST('{units}' AS DECIMAL(38,0))"
     digits = str(abs(units)).rjust(scale + 1, "0")
-    return f"({'-' if units < 0 else ''}{digits[:-scale]}.{digits[-scale:]}BD)"
+    shown = f"{'-' if units < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
+    return f"CAST({literal(shown)} AS DECIMAL(38,{scale}))"
 
 
 def _stored_text(value: Value, kind: ColumnType) -> Value:

@@ -56,9 +56,9 @@ def net_copies_of(
         return _told_copies_of(session, reader, changes, lsn_from, lsn_to, schema, sizes)
     told = without_generated(schema)
     net = _told_copies_of(session, reader, changes, lsn_from, lsn_to, told, sizes)
-    places = {column.name: place(i) for i, column in enumerate(told.columns)}
+    places: dict[str, Sql] = {column.name: place(i) for i, column in enumerate(told.columns)}
     columns = [
-        f"{places.get(column.name) or computed_sql(column, schema, places.__getitem__)} AS {place(i)}"
+        f"{places.get(column.name) or computed_sql(column, schema, lambda name: places[name])} AS {place(i)}"
         for i, column in enumerate(schema.columns)
     ]
     return NetCopies(net.rows.selectExpr(*columns, LSN_COLUMN, COPIES), None, net.only_come)

@@ -71,7 +71,7 @@ def net_effect_of(
 
 def _told_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes, mirror: str,
+    schema: TableSchema, sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
     """schema: of columns that the changes, or the mirror, tell."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
