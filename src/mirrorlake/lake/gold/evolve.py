@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Add, Copied, Exchange, From, Keep, Remove, TakeRows
+from mirrorlake.core.schema.row_steps import Copied, Exchange, From, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force, system_period
+from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.copied_rows import take_copy
 from mirrorlake.lake.gold.ddl_class import DdlClass
-from mirrorlake.lake.gold.generated_columns import not_computed
+from mirrorlake.lake.gold.held_definitions import altered, created, held_as, shows
 from mirrorlake.lake.gold.layout import new_layout
 from mirrorlake.lake.gold.mirror_steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition_rows import rows_in
@@ -114,7 +114,7 @@ class _Statement:
             return self._refused(change, refusal, None)
         if change.steps:
             return self._create_of_copy(change) if isinstance(change.steps[0], Copied) else self._create_of_rows(change)
-        change = self._created(change)
+        change = created(change, self.rules)
         identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
 
@@ -122,7 +122,7 @@ class _Statement:
         """A mirror of its own: a table may be copied twice at one place."""
         (copied,) = change.steps
         shown = of_rows_in_force(change.schema)
-        change = self._created(change)
+        change = created(change, self.rules)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, change.schema)
         take = take_copy(copied.copy_id, change.schema, shown, refuses_invalid=refuses_invalid)
         identity = copied.copy_id + form_of(change.schema)
@@ -133,7 +133,7 @@ class _Statement:
         (taken,) = change.steps
         try:
             other = self._other_side(taken.other_database, taken.other_table)
-            change = _held(change, as_text=other.schema.as_text, left_out=other.schema.left_out)
+            change = held_as(change, other.schema)
             rows = rows_in(taken.partitioning, (taken.name,), other.schema)
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), None)
@@ -197,37 +197,13 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, entry)
         try:
-            change = _held(change, as_text=entry.schema.as_text, left_out=self._still_left_out(change, entry.schema))
+            change = altered(change, entry.schema, self.rules)
             work = self._work(change, entry)
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
-        is_same = change.action == "alter" and not _shows(change.schema, entry.schema)
+        is_same = change.action == "alter" and not shows(change.schema, entry.schema)
         after = None if is_same else self._streaming(change, entry.mirror_id, entry.code, entry.reason)
         return Outcome(after, work, entry, is_rename=change.action == "rename")
-
-    def _created(self, change: DefinitionChange) -> DefinitionChange:
-        """With the definition of a new mirror."""
-        name, left_out = (change.database, change.table), tuple[str, ...]()
-        as_text = self.rules.creates_as_text(*name)
-        if self.rules.leaves_out_generated(*name):
-            left_out = tuple(not_computed(replace(change.schema, as_text=as_text)))
-        return _held(change, as_text=as_text, left_out=left_out)
-
-    def _still_left_out(self, change: DefinitionChange, old: TableSchema) -> tuple[str, ...]:
-        """What a mirror lacks after an ALTER: what it lacked, and what is new and not computed.
-
-        Raises NotDerivable where a column that it lacks is no longer generated.
-        """
-        steps = [step for step in change.steps if isinstance(step, Keep | Add)]
-        added = {step.name for step in steps if isinstance(step, Add)}
-        lacked = {step.name for step in steps if isinstance(step, Keep) and step.old.name in old.left_out}
-        lacked = lacked if steps else set(old.left_out)
-        plain = next((c.name for c in change.schema.columns if c.name in lacked and c.generated is None), None)
-        if plain:
-            raise NotDerivable(f"column {plain} was left out as a generated one, and is none now")
-        if self.rules.leaves_out_generated(change.database, change.table):
-            lacked |= added & not_computed(replace(change.schema, as_text=old.as_text)).keys()
-        return tuple(column.name for column in change.schema.columns if column.name in lacked)
 
     def _work(self, change: DefinitionChange, entry: TableEntry) -> Work | None:
         """Raises NotDerivable."""
@@ -266,31 +242,6 @@ def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
 
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:
     return tuple((one.name, other.name) for one, other in zip(mine.columns, theirs.columns, strict=True))
-
-
-def _held(change: DefinitionChange, *, as_text: bool, left_out: tuple[str, ...] = ()) -> DefinitionChange:
-    """With the definition that the mirror has then, and the steps of its columns."""
-    held = tuple(column for column in change.schema.columns if column.name not in left_out)
-    schema = of_rows_in_force(replace(change.schema, columns=held, as_text=as_text, left_out=left_out))
-    hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
-    steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
-    return replace(change, schema=schema, steps=tuple(steps))
-
-
-def _shows(new: TableSchema, old: TableSchema) -> bool:
-    """Whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
-    of_new, of_old = (
-        (s.columns, s.primary_key, system_period(s), s.row_changing_keys, s.left_out, _computed_from(s))
-        for s in (new, old)
-    )
-    return of_new != of_old
-
-
-def _computed_from(schema: TableSchema) -> list[tuple] | None:
-    """What values of generated columns hang on, beside types."""
-    if all(column.generated is None for column in schema.columns):
-        return None
-    return [(column.generated, column.collation, column.is_zerofill) for column in schema.columns]
 
 
 _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {

@@ -11,6 +11,7 @@ from dataclasses import replace
 from mirrorlake.core.schema.types import LARGEST_BYTES, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.generated_dates import OF_DATES
 from mirrorlake.lake.gold.generated_numbers import OPERATORS, absolute, compared, numbers
 from mirrorlake.lake.gold.generated_values import (
     NULL,
@@ -26,8 +27,6 @@ from mirrorlake.lake.gold.generated_values import (
     text,
 )
 
-_DAY_NUMBER_OF_EPOCH = 719528  # TO_DAYS('1970-01-01')
-_LATEST_DAY_NUMBER = 3652424  # of 9999-12-31
 _SHA2_BITS = (224, 256, 384, 512)
 _LONGEST_TEXT = 2**31
 _WITH_ASCII = UTF8 | {"latin1", "latin2", "latin5", "latin7", "cp1250", "cp1251", "cp1256", "cp1257", "koi8r", "koi8u"}
@@ -219,44 +218,6 @@ def _crc32(value: Value) -> Value:
     return number(f"crc32(CAST({found.sql} AS BINARY))", 0, 2**32 - 1, unsigned=True, of=(found,))
 
 
-def _of_date(function: Sql, low: int, high: int) -> Callable[[Value], Value]:
-    def part(value: Value) -> Value:
-        return number(f"{function}({_date(value).sql})", low, high, of=(value,))
-
-    return part
-
-
-def _of_time(function: Sql, high: int) -> Callable[[Value], Value]:
-    def part(value: Value) -> Value:
-        if value.kind is not Kind.DATETIME:
-            raise NotDerivable(f"the time of a {value.kind.value}")
-        return number(f"{function}({value.sql})", 0, high, of=(value,))
-
-    return part
-
-
-def _date(value: Value) -> Value:
-    """A date that is NULL without meaning has a day of its own on the server, or none."""
-    if value.kind not in (Kind.DATE, Kind.DATETIME):
-        raise NotDerivable(f"the date of a {value.kind.value}")
-    return replace(value, sql=f"CAST({value.sql} AS DATE)", kind=Kind.DATE, digits=0)
-
-
-def _last_day(value: Value) -> Value:
-    found = _date(value)
-    return replace(found, sql=f"last_day({found.sql})", doubtful=found.doubts, carried=frozenset())
-
-
-def _days(value: Value) -> Value:
-    sql = f"(datediff({_date(value).sql}, DATE'1970-01-01') + {_DAY_NUMBER_OF_EPOCH})"
-    return number(sql, 0, _LATEST_DAY_NUMBER, of=(value,))
-
-
-def _days_between(one: Value, other: Value) -> Value:
-    sql = f"datediff({_date(one).sql}, {_date(other).sql})"
-    return number(sql, -_LATEST_DAY_NUMBER, _LATEST_DAY_NUMBER, of=(one, other))
-
-
 def _as_signed(value: Value) -> Value:
     (found,) = numbers(value)
     if found.scale or not found.is_bigint:
@@ -298,11 +259,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **dict.fromkeys(("CHAR_LENGTH", "CHARACTER_LENGTH"), _char_length),
     **dict.fromkeys(("LENGTH", "OCTET_LENGTH"), _octet_length),
     "MD5": _hash("md5", 32), **dict.fromkeys(("SHA", "SHA1"), _hash("sha1", 40)), "SHA2": _sha2, "CRC32": _crc32,
-    "YEAR": _of_date("year", 0, 9999), "MONTH": _of_date("month", 0, 12), "QUARTER": _of_date("quarter", 0, 4),
-    **dict.fromkeys(("DAY", "DAYOFMONTH"), _of_date("day", 0, 31)), "DAYOFYEAR": _of_date("dayofyear", 0, 366),
-    "DAYOFWEEK": _of_date("dayofweek", 0, 7), "WEEKDAY": _of_date("weekday", 0, 6),
-    "TO_DAYS": _days, "DATEDIFF": _days_between, "LAST_DAY": _last_day, "DATE": _date, "CAST DATE": _date,
-    "HOUR": _of_time("hour", 23), "MINUTE": _of_time("minute", 59), "SECOND": _of_time("second", 59),
+    **OF_DATES,
     "CAST SIGNED": _as_signed, "CAST UNSIGNED": _as_unsigned, "CAST DECIMAL": _as_decimal,
 }  # fmt: skip
 """By name; ``CAST DATE`` is CAST(value AS DATE)."""
