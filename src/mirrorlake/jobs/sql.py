@@ -12,6 +12,7 @@ a lake of a thousand tables costs no more than the tables that the query reads.
 
 from __future__ import annotations
 
+import os
 import re
 
 import pyarrow as pa
@@ -23,17 +24,14 @@ from pyspark.sql.types import VariantType
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.failures import first_line
+from mirrorlake.jobs.reading import check_reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 
-QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
-LISTING_WORDS = ("SHOW", "EXPLAIN")  # Spark answers these without asking for a name
-LOOKING_WORDS = ("DESCRIBE", "DESC", *LISTING_WORDS)
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
-_COMMENT = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 Name = tuple[str, ...]
@@ -77,16 +75,10 @@ class Catalog:
         Raises UsageError ``sql`` with Spark's own message; RefusedError with a table's code when the statement names a
         table that is refused.
         """
-        statement = statement.strip().rstrip(";")
-        word = _first_word(statement)
-        if word not in QUERY_WORDS + LOOKING_WORDS:
-            what = "only statements that read are run: SELECT, WITH, VALUES, TABLE, FROM, SHOW, DESCRIBE, EXPLAIN"
-            raise UsageError("sql", what)
+        statement = statement.strip().rstrip("; \n\t")
         try:
-            if word in LISTING_WORDS:
+            if check_reading(self._spark, statement, self._may_be_read):
                 self._add_all()
-            if word in QUERY_WORDS:
-                self._resolve(f"DESCRIBE QUERY {statement}")  # a query and nothing else, such as WITH .. INSERT
             return _printable(self._resolve(statement)).toArrow()
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
@@ -146,6 +138,15 @@ class Catalog:
                     return found[0]
         return None
 
+    def _may_be_read(self, name: Name) -> bool:
+        """A mirror by its name; a table by its path in the lake; in a Unity Catalog what its grants allow."""
+        if self._lake.names.is_unity:
+            return not any(sign in part for part in name for sign in "/:")
+        if self._find(name[-2:]) is not None:
+            return True
+        path = os.path.normpath(name[-1])
+        return name[0].casefold() == "delta" and len(name) == 2 and path.startswith(f"{self._lake.names.root}/")
+
     def _is_cataloged(self, entry: TableEntry) -> bool:
         return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
 
@@ -163,6 +164,8 @@ class Catalog:
 
     def _table(self, entry: TableEntry) -> None:
         database, table = quote(entry.database), quote(*entry.name)
+        if table in self._added:
+            return
         if not self._spark.catalog.databaseExists(database):
             self._spark.sql(f"CREATE DATABASE {database}").collect()
             self._databases.append(database)
@@ -172,13 +175,6 @@ class Catalog:
             made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}"
         self._spark.sql(f"CREATE {made}").collect()
         self._added.append(table)
-
-
-def _first_word(statement: Sql) -> str:
-    rest = statement
-    while comment := _COMMENT.match(rest):
-        rest = rest[comment.end() :]
-    return "(" if rest.startswith("(") else re.split(r"\W", rest, maxsplit=1)[0].upper()
 
 
 def _missing_name(error: AnalysisException) -> Name | None:

@@ -1,0 +1,167 @@
+"""`mirrorlake sql` only reads, and only the lake: whatever else a statement says is refused before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.reading import ONLY_READS
+from mirrorlake.jobs.sql import Catalog
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import LakeNames
+
+NO_FILE = "this lake has no table"
+FUNCTION = "the function"
+UNKNOWN = "IDENTIFIER() takes a plain text here"
+
+REFUSED = {
+    # comments nest, and lines go on, as Spark reads them
+    "/* /* */ SHOW */ DELETE FROM shop.customers": ONLY_READS,
+    "/* /* */ SHOW */ DROP TABLE shop.customers": ONLY_READS,
+    "/* /* */ EXPLAIN */ CREATE TABLE shop.made (a INT) USING delta": ONLY_READS,
+    "/* /* */ DESCRIBE */ INSERT OVERWRITE DIRECTORY '{folder}/made' USING json SELECT 1": ONLY_READS,
+    "/*+ /*! */ SELECT 1 */ DROP TABLE shop.customers": "[PARSE_SYNTAX_ERROR]",
+    "-- \\\nSHOW TABLES\nDROP TABLE shop.customers": ONLY_READS,
+    "-- \\\nSELECT 1 \\\n\nDELETE FROM shop.customers": ONLY_READS,
+    # programs
+    "SELECT TRANSFORM(customer_id) USING 'touch {folder}/made' FROM shop.customers": ONLY_READS,
+    "FROM shop.customers MAP customer_id USING 'touch {folder}/made'": ONLY_READS,
+    "SELECT * FROM (SELECT TRANSFORM(1) USING 'touch {folder}/made' AS (a))": ONLY_READS,
+    "WITH a AS (SELECT TRANSFORM(1) USING 'touch {folder}/made') SELECT * FROM a": ONLY_READS,
+    "SELECT (SELECT first(a) FROM (SELECT TRANSFORM(1) USING 'touch {folder}/made' AS (a)))": ONLY_READS,
+    "EXPLAIN SELECT TRANSFORM(1) USING 'touch {folder}/made'": ONLY_READS,
+    # Java
+    "SELECT reflect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT ReFlect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT `reflect`('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT system.builtin.reflect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT try_reflect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT java_method('java.lang.System', 'getProperty', 'user.home')": FUNCTION,
+    "SELECT 1 WHERE EXISTS (SELECT 1 WHERE java_method('java.lang.System', 'getProperty', 'a') = 'b')": FUNCTION,
+    "SELECT transform(array(1), x -> reflect('java.lang.System', 'getenv', 'HOME'))": FUNCTION,
+    "SELECT 1 ORDER BY max(reflect('java.lang.System', 'getenv', 'HOME')) OVER (PARTITION BY 1)": FUNCTION,
+    "VALUES (reflect('java.lang.System', 'getenv', 'HOME'))": FUNCTION,
+    "SELECT * FROM range(1) LATERAL VIEW explode(array(reflect('java.lang.System', 'getenv', 'HOME'))) AS a": FUNCTION,
+    "FROM range(1) |> SELECT reflect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    "SELECT 'java.lang.System'.reflect('getenv', 'HOME')": "",
+    "SELECT IDENTIFIER('reflect')('java.lang.System', 'getenv', 'HOME')": UNKNOWN,
+    "SELECT IDENTIFIER('ref' || 'lect')('java.lang.System', 'getenv', 'HOME')": UNKNOWN,
+    "DESCRIBE QUERY SELECT reflect('java.lang.System', 'getenv', 'HOME')": FUNCTION,
+    # files
+    "SELECT * FROM text.`/etc/passwd`": NO_FILE,
+    "SELECT * FROM TEXT.`file:///etc/passwd`": NO_FILE,
+    "SELECT * FROM binaryFile.`/etc/passwd`": NO_FILE,
+    "SELECT * FROM csv.`/etc/passwd`": NO_FILE,
+    "SELECT * FROM parquet.`{folder}`": NO_FILE,
+    "SELECT * FROM delta.`{folder}`": NO_FILE,
+    "SELECT * FROM delta.`{lake}/../other`": NO_FILE,
+    "SELECT * FROM `org.apache.spark.sql.execution.datasources.text.TextFileFormat`.`/etc/passwd`": NO_FILE,
+    "TABLE text.`/etc/passwd`": NO_FILE,
+    "FROM text.`/etc/passwd`": NO_FILE,
+    "SELECT (SELECT max(value) FROM text.`/etc/passwd`)": NO_FILE,
+    "WITH a AS (SELECT * FROM text.`/etc/passwd`) SELECT * FROM a": NO_FILE,
+    "SELECT * FROM range(1), LATERAL (SELECT * FROM text.`/etc/passwd`)": NO_FILE,
+    "SELECT * FROM IDENTIFIER('text.`/etc/passwd`')": NO_FILE,
+    "SELECT * FROM IDENTIFIER('te' || 'xt.`/etc/passwd`')": UNKNOWN,
+    "SELECT * FROM text.`/etc/passwd` VERSION AS OF 1": NO_FILE,
+    "DESCRIBE text.`/etc/passwd`": NO_FILE,
+    "DESCRIBE DETAIL delta.`{folder}`": NO_FILE,
+    "DESCRIBE DETAIL '/etc'": NO_FILE,
+    "DESCRIBE HISTORY '{folder}'": NO_FILE,
+    "SHOW CREATE TABLE text.`/etc/passwd`": NO_FILE,
+    "EXPLAIN SELECT * FROM text.`/etc/passwd`": NO_FILE,
+    "SELECT * FROM table_changes_by_path('{folder}', 0)": FUNCTION,
+    "SELECT * FROM table_changes('shop.customers', 0)": FUNCTION,
+    "SELECT * FROM python_worker_logs()": FUNCTION,
+    "SELECT * FROM read_files('/etc/passwd')": FUNCTION,
+    "SELECT from_protobuf(X'00', 'a', '/etc/passwd')": FUNCTION,
+    "SELECT * FROM shop.customers WITH ('path' = '/etc')": "a table is read without options",
+    # whatever else is no query
+    "WITH a AS (SELECT 1) INSERT INTO shop.customers SELECT * FROM a": ONLY_READS,
+    "FROM shop.customers INSERT INTO shop.customers SELECT *": ONLY_READS,
+    "EXECUTE IMMEDIATE 'DROP TABLE shop.customers'": ONLY_READS,
+    "BEGIN SELECT 1; DROP TABLE shop.customers; END": ONLY_READS,
+    "BEGIN SELECT 1; END": ONLY_READS,
+    "CALL system.drop()": ONLY_READS,
+    "DECLARE x INT": ONLY_READS,
+    "SET VAR x = 1": ONLY_READS,
+    "SET spark.sql.variable.substitute = true": ONLY_READS,
+    "SET": ONLY_READS,
+    "RESET": ONLY_READS,
+    "ADD JAR '/tmp/x.jar'": ONLY_READS,
+    "LIST JARS": ONLY_READS,
+    "USE shop": ONLY_READS,
+    "CACHE TABLE a AS SELECT 1": ONLY_READS,
+    "REFRESH TABLE shop.customers": ONLY_READS,
+    "ANALYZE TABLE shop.customers COMPUTE STATISTICS": ONLY_READS,
+    "CREATE TEMPORARY FUNCTION f AS 'x'": ONLY_READS,
+    "CREATE TEMPORARY VIEW v AS SELECT 1": ONLY_READS,
+    "VACUUM delta.`{lake}/gold/x`": ONLY_READS,
+    "OPTIMIZE delta.`{lake}/gold/x`": ONLY_READS,
+    "MERGE INTO shop.customers USING shop.orders ON 1 = 1 WHEN MATCHED THEN DELETE": ONLY_READS,
+    "EXPLAIN DROP TABLE shop.customers": ONLY_READS,
+    "EXPLAIN EXPLAIN DROP TABLE shop.customers": ONLY_READS,
+    "EXPLAIN INSERT INTO shop.customers SELECT * FROM shop.customers": ONLY_READS,
+    "SELECT 1; DROP TABLE shop.customers": "[PARSE_SYNTAX_ERROR]",
+}
+READ = [
+    "SELECT count(*) FROM shop.customers /* /* nested */ comment */ -- and \\\n a line that goes on",
+    "WITH a AS (SELECT * FROM shop.customers), b AS (SELECT * FROM a) SELECT count(*) FROM b",
+    "SELECT * FROM (VALUES (1, 'reflect(text.`/etc/passwd`)')) AS t(a, b)",
+    "SELECT transform(array(1), x -> x + 1), input_file_name() FROM shop.customers LIMIT 1",
+    "SELECT c.customer_id FROM shop.customers c JOIN shop.orders USING (customer_id) LIMIT 1",
+    "TABLE customers;",
+    "FROM shop.customers |> WHERE customer_id > 1 |> AGGREGATE count(*) AS n",
+    "(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",
+    "SELECT * FROM range(2) LATERAL VIEW explode(array(1, 2)) AS a",
+    "SELECT * FROM range(3) PIVOT (count(*) FOR id IN (0, 1))",
+    "SELECT * FROM IDENTIFIER('shop.customers') LIMIT 1",
+    "SELECT max(customer_id) OVER (PARTITION BY 1 ORDER BY customer_id) FROM shop.customers LIMIT 1",
+    "SELECT /*+ BROADCAST(c) */ 1 FROM shop.customers c LIMIT 1",
+    "SELECT * FROM spark_catalog.shop.customers LIMIT 1",
+    "SHOW TABLES IN shop", "SHOW COLUMNS IN shop.customers", "SHOW FUNCTIONS LIKE 'abs'",
+    "SHOW CREATE TABLE shop.customers", "DESCRIBE shop.customers", "DESC FUNCTION abs", "DESCRIBE QUERY SELECT 1",
+    "DESCRIBE HISTORY shop.customers", "DESCRIBE DETAIL shop.customers", "EXPLAIN SELECT * FROM shop.customers",
+    "DESCRIBE HISTORY delta.`{lake}/bronze/events`", "DESCRIBE DETAIL '{lake}/bronze/events'",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lake(spark, demo) -> Lake:
+    return Lake(spark, LakeNames(str(demo.lakes["mysql"])), "", "mysql")
+
+
+def test_whatever_does_not_only_read_the_lake_is_refused(lake, tmp_path):
+    refusals = {}
+    with Catalog(lake) as catalog:
+        rows = catalog.query("SELECT * FROM shop.customers").num_rows
+        for statement in REFUSED:
+            text = statement.replace("{folder}", str(tmp_path)).replace("{lake}", lake.names.root)
+            with pytest.raises(UsageError) as refused:
+                catalog.query(text)
+            assert refused.value.code == "sql"
+            refusals[statement] = refused.value.message
+        assert catalog.query("SELECT * FROM shop.customers").num_rows == rows
+        assert "made" not in str(catalog.query("SHOW TABLES IN shop").to_pylist())
+    others = {s: m for s, m in refusals.items() if not m.startswith(REFUSED[s])}
+    assert others == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_only_reads_is_run(lake):
+    with Catalog(lake) as catalog:
+        n_rows = [catalog.query(statement.replace("{lake}", lake.names.root)).num_rows for statement in READ]
+    assert min(n_rows) > 0
+
+
+def test_no_variable_is_put_into_a_query(lake, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/nobody")
+    with Catalog(lake) as catalog:
+        assert catalog.query("SELECT '${env:HOME}' AS a").to_pylist() == [{"a": "${env:HOME}"}]
+
+
+def test_xml_reaches_no_file(lake):
+    document = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+    with Catalog(lake) as catalog:
+        assert catalog.query(f"SELECT xpath_string('{document}', 'a') AS a").to_pylist() == [{"a": ""}]
