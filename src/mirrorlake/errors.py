@@ -38,6 +38,8 @@ REFUSALS: dict[str, str] = {
     "binlog-format": "SET GLOBAL binlog_format = 'ROW' and reconnect all clients.",
     "binlog-row-image": "SET GLOBAL binlog_row_image = 'FULL' and reconnect all clients.",
     "binlog-row-value-options": "SET GLOBAL binlog_row_value_options = '', or row images FULL and no trigger; `mirrorlake resync` a refused table.",
+    "binlog-filter": "Start the server without binlog_do_db and binlog_ignore_db: by the database of a session they keep DDL of other tables out of the log.",
+    "replica-log": "Start this server with log_replica_updates (log_slave_updates): its log lacks what it gets from others; or use the primary as source.",
     "binlog-checksum": "SET GLOBAL binlog_checksum = 'CRC32'.",
     "server-version": "Use MySQL 5.6 or later, or MariaDB 10.2 or later.",
     # --- another server takes over

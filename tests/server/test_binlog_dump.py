@@ -12,7 +12,7 @@ from mirrorlake.mysql import connection as connection_module
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerConnection, ServerLogin
-from mirrorlake.mysql.preflight import refuse_failed, run_preflight
+from mirrorlake.mysql.preflight import CHECKS, refuse_failed, run_preflight
 from tests.support.log_bytes import read_files
 from tests.support.servers import running_server
 
@@ -367,7 +367,7 @@ def test_tls_is_used_or_refused(server):
 
 def test_preflight_passes_on_a_right_server(server):
     checks = run_preflight(ServerConnection(login(server)))
-    assert all(check.ok for check in checks) and len(checks) == 11
+    assert all(check.ok for check in checks) and len(checks) == len(CHECKS)
     refuse_failed(checks)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
 from mirrorlake.core.constants import Command
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import REFUSALS, RefusedError
 from mirrorlake.mysql.connection import ServerConnection, server_errors
 
@@ -15,6 +16,19 @@ OLDEST = {"mysql": (5, 6, 0), "mariadb": (10, 2, 0)}
 _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
 """MariaDB from here on may log no generated column: what lies between 10.11 and 11.8 was not measured."""
+_SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
+_BINLOG_FILTERS = ("binlog_do_db", "binlog_ignore_db")  # columns 3 and 4 of SHOW MASTER STATUS
+_REPLICATION_FILTERS = (  # columns 13 to 18 of SHOW SLAVE STATUS
+    "replicate_do_db",
+    "replicate_ignore_db",
+    "replicate_do_table",
+    "replicate_ignore_table",
+    "replicate_wild_do_table",
+    "replicate_wild_ignore_table",
+)
+_ONLY_REPLICATED = (
+    "The mirrors will equal this server: what its filters keep away never reached it; or use its primary."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,66 @@ def check_gtid_mode(connection: ServerConnection) -> Check:
     return Check("gtid_mode", True, found)
 
 
+def check_binlog_filters(connection: ServerConnection) -> Check:
+    """They leave statements out by the session's database, whatever table a statement is about."""
+    status = _asked(connection, connection.log_status_sql)
+    only, ignored = (str(names or "") for names in status[0][2:4]) if status else ("", "")
+    found = _not_empty(zip(_BINLOG_FILTERS, (only, ignored), strict=True))
+    if ignored and not only and _SYSTEM_DATABASES.issuperset(ignored.split(",")):
+        return Check("binlog filters", False, found, REFUSALS["binlog-filter"])
+    return _check("binlog filters", not found, found or "none", "binlog-filter")
+
+
+def check_replica_log(connection: ServerConnection) -> Check:
+    """A server that does not log what it gets from others has only its own clients' changes in its log."""
+    name = "log_replica_updates" if connection.variable("log_replica_updates") else "log_slave_updates"
+    found = connection.variable(name) or "unknown to this server"
+    role = _role(connection) if found == "OFF" else ""
+    return _check(name, not role, f"OFF, and this server is {role}" if role else found, "replica-log")
+
+
+def check_replication_filters(connection: ServerConnection) -> Check:
+    """Never refused: this server has what its log has."""
+    if connection.flavor == "mysql":
+        told = [pair for row in _channels(connection) for pair in zip(_REPLICATION_FILTERS, row[12:18], strict=True)]
+    else:
+        told = [(name, connection.variable(name)) for name in _REPLICATION_FILTERS]
+    found = _not_empty(told)
+    return Check("replication filters", not found, found or "none", _ONLY_REPLICATED if found else "")
+
+
+def _role(connection: ServerConnection) -> str:
+    """What brings a server changes besides its clients; empty: nothing that it tells of."""
+    if connection.variable("wsrep_on") == "ON" and connection.variable("wsrep_provider") != "none":
+        return "a node of a Galera cluster"
+    if connection.flavor == "mysql":
+        return "a replica" if _channels(connection) else ""
+    running = connection.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'")
+    is_running = bool(running and int(running[0][1]))  # all that it tells a user without SLAVE MONITOR
+    return "a replica" if is_running or _asked(connection, "SHOW ALL SLAVES STATUS") else ""
+
+
+def _channels(connection: ServerConnection) -> list[tuple]:
+    """What a MySQL server says of each source that it replicates."""
+    is_new = connection.version_numbers >= (8, 0, 22)
+    return _asked(connection, "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS")
+
+
+def _asked(connection: ServerConnection, sql: Sql) -> list[tuple]:
+    """No rows for a user who may not ask."""
+    try:
+        return connection.query(sql)
+    except RefusedError as error:
+        if error.code != "server-privilege":
+            raise
+        return []
+
+
+def _not_empty(filters: Iterable[tuple[str, object]]) -> str:
+    """For a person."""
+    return ", ".join(f"{name} = {value}" for name, value in filters if value)
+
+
 CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_flavor,
     check_server_version,
@@ -143,6 +217,9 @@ CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_row_value_options,
     check_binlog_checksum,
     check_gtid_mode,
+    check_binlog_filters,
+    check_replica_log,
+    check_replication_filters,
 )
 
 
