@@ -14,7 +14,7 @@ from mirrorlake.config import Options
 from mirrorlake.jobs import hops, snapshot
 from mirrorlake.jobs.open import open_lake
 from mirrorlake.jobs.trace import trace_row
-from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
+from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, NOT_IN_LAKE, VerifiedTable, verify
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.mysql.connection import ServerLogin
@@ -39,8 +39,8 @@ def verified(options: Options, spark) -> list[VerifiedTable]:
 
 
 def equal(options: Options, spark) -> dict[str, int]:
-    """Rows of each table; every one is as its source."""
-    found = verified(options, spark)
+    """Rows of each table that the lake has; every one is as its source."""
+    found = [table for table in verified(options, spark) if table.reason != NOT_IN_LAKE]
     assert [table for table in found if table.state != EQUAL] == []
     return {table.table: table.rows for table in found}
 

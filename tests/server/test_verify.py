@@ -9,16 +9,21 @@ from mirrorlake.errors import RetryableError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.verify import (
     CHANGED,
+    CHANGED_MEANWHILE,
     DIFFERENT,
     EQUAL,
     EXTRA,
+    LEFT_OUT,
     MISSING,
-    NO_VERSIONS,
     NOT_COMPARED,
+    NOT_IN_LAKE,
+    NOT_ON_SERVER,
+    ROWS_CHANGED,
     VerifiedTable,
     verify,
 )
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.mysql.consistent_read import ConsistentRead
 
 
 def verified(options: Options, spark, **how) -> list[VerifiedTable]:
@@ -37,6 +42,8 @@ def test_what_differs_is_named(server, spark, lake_dir):
         "CREATE TABLE shop.codes (part VARBINARY(4), number INT, PRIMARY KEY (part, number))",
         "INSERT INTO shop.codes VALUES (x'00ff', 1)",
         "CREATE TABLE shop.notes (id INT PRIMARY KEY) ENGINE = MyISAM",
+        "CREATE TABLE shop.drafts (id INT PRIMARY KEY, v INT) ENGINE = MyISAM",
+        "INSERT INTO shop.drafts VALUES (1, 1)",
     ):
         server.execute(sql)
     options = Options(source=server.url, lake=str(lake_dir))
@@ -49,12 +56,14 @@ def test_what_differs_is_named(server, spark, lake_dir):
             "INSERT INTO shop.orders VALUES (5, 'Trier', 0)",
             "UPDATE shop.visits SET page = 'b' WHERE page = 'a' LIMIT 1",
             "DELETE FROM shop.codes",
+            "UPDATE shop.drafts SET v = 2",
         ):
             cursor.execute(sql)
     found = {table.table: table for table in verified(options, spark)}
     assert found == {
         "codes": VerifiedTable("shop", "codes", DIFFERENT, 0, 1, (("part=00FF, number=1", EXTRA),)),
-        "notes": VerifiedTable("shop", "notes", NOT_COMPARED, reason=NO_VERSIONS),
+        "drafts": VerifiedTable("shop", "drafts", DIFFERENT, 1, 1, (("id=1", f"{CHANGED} in v"),)),
+        "notes": VerifiedTable("shop", "notes", EQUAL, 0, 0),
         "orders": VerifiedTable(
             "shop", "orders", DIFFERENT, 4, 4,
             (("id=1", f"{CHANGED} in city, price"), ("id=2", EXTRA), ("id=5", MISSING)),
@@ -76,3 +85,80 @@ def test_nobody_at_work_is_told(server, spark, lake_dir):
     assert waited.value.code == "verify-wait"
     (table,) = verified(options, spark)
     assert (table.table, table.state, table.rows) == ("orders", EQUAL, 0)
+
+
+def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
+    server.reset()
+    for sql in (
+        "CREATE DATABASE elsewhere",
+        "CREATE DATABASE shop CHARACTER SET latin1",
+        "CREATE TABLE shop.changed (id INT PRIMARY KEY, a INT, b VARCHAR(5), c INT)",
+        "CREATE TABLE shop.moved (id INT PRIMARY KEY, a INT, b INT)",
+        "CREATE TABLE shop.keyed (id INT PRIMARY KEY, a INT NOT NULL)",
+        "CREATE TABLE shop.gone (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.lost (id INT PRIMARY KEY) ENGINE = BLACKHOLE",
+    ):
+        server.execute(sql)
+    options = Options(source=server.url, lake=str(lake_dir), tables=("shop.*",))
+    hops.run(options, Watcher(), spark)
+    with server.connect() as connection, connection.cursor() as cursor:
+        for sql in (
+            "SET sql_log_bin = 0",
+            "ALTER TABLE shop.changed ADD n INT, DROP a, MODIFY b VARCHAR(5) CHARACTER SET utf8mb4, MODIFY c BIGINT",
+            "ALTER TABLE shop.moved MODIFY b INT AFTER id",
+            "ALTER TABLE shop.keyed DROP PRIMARY KEY, ADD PRIMARY KEY (a)",
+            "DROP TABLE shop.gone",
+            "CREATE TABLE shop.unknown (id INT PRIMARY KEY)",
+            "CREATE TABLE elsewhere.unknown (id INT PRIMARY KEY)",
+        ):
+            cursor.execute(sql)
+    assert [(table.database, table.table, table.state, table.reason) for table in verified(options, spark)] == [
+        ("elsewhere", "unknown", NOT_COMPARED, LEFT_OUT),
+        ("shop", "changed", DIFFERENT,
+         "column n is missing in the mirror; column a is only in the mirror; "
+         "column b is varchar(5) utf8mb4, in the mirror varchar(5) latin1; column c is bigint, in the mirror int"),
+        ("shop", "gone", DIFFERENT, NOT_ON_SERVER),
+        ("shop", "keyed", DIFFERENT, "the key is (a), in the mirror (id)"),
+        ("shop", "lost", NOT_COMPARED, "refused (ddl-unsupported)"),
+        ("shop", "moved", DIFFERENT, "the columns stand in another order"),
+        ("shop", "unknown", DIFFERENT, NOT_IN_LAKE),
+    ]  # fmt: skip
+
+
+def test_what_changes_meanwhile_is_told_from_what_differs(server, spark, lake_dir, monkeypatch):
+    server.reset()
+    for sql in (
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.wider (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.notes (id INT PRIMARY KEY) ENGINE = MyISAM",
+        "CREATE TABLE shop.gone (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.same (id INT PRIMARY KEY)",
+        "INSERT INTO shop.notes VALUES (1)",
+    ):
+        server.execute(sql)
+    options = Options(source=server.url, lake=str(lake_dir))
+    hops.run(options, Watcher(), spark)
+
+    def read_and_change(login):
+        read = ConsistentRead(login)
+        for sql in (
+            "ALTER TABLE shop.wider ADD n INT",
+            "INSERT INTO shop.notes VALUES (2)",
+            "DROP TABLE shop.gone",
+            "CREATE TABLE shop.newer (id INT PRIMARY KEY)",
+            "INSERT INTO shop.same VALUES (1)",
+        ):
+            server.execute(sql)
+        return read
+
+    monkeypatch.setattr("mirrorlake.jobs.verify.ConsistentRead", read_and_change)
+    assert verified(options, spark) == [
+        VerifiedTable("shop", "gone", NOT_COMPARED, reason=CHANGED_MEANWHILE),
+        VerifiedTable("shop", "notes", NOT_COMPARED, reason=ROWS_CHANGED),
+        VerifiedTable("shop", "same", EQUAL, 0, 0),
+        VerifiedTable("shop", "wider", NOT_COMPARED, reason=CHANGED_MEANWHILE),
+    ]
+    monkeypatch.undo()
+    assert [(table.table, table.state, table.rows) for table in verified(options, spark)] == [
+        ("newer", EQUAL, 0), ("notes", EQUAL, 2), ("same", EQUAL, 1), ("wider", EQUAL, 0),
+    ]  # fmt: skip

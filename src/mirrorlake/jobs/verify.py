@@ -1,8 +1,10 @@
 """Is every mirror what its source is? Both are read at one place of the log, whatever goes on meanwhile.
 
+0. the source's tables                 how they are defined
 1. a consistent read of the source     at a position of its log
 2. a syncpoint of the lake             asked for at that position; a run that is at work comes to it, or one made here
-3. table by table, on both sides       rows and the sum of their hashes, in parts by key; of parts that differ the keys
+3. table by table, on both sides       the definition, rows and the sum of their hashes, in parts by key; of parts that
+                                       differ the keys
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs import hops
 from mirrorlake.jobs.open import open_lake, server_login
+from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
@@ -35,11 +39,17 @@ from mirrorlake.lake.gold.row_text import (
     row_text,
 )
 from mirrorlake.lake.gold.syncpoints import Syncpoint
-from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
+from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
+from mirrorlake.mysql.source_tables import Ask, list_tables
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
-NO_VERSIONS = "its storage engine keeps no older versions of rows"
+CHANGED_MEANWHILE = "DDL has changed it meanwhile"
+ROWS_CHANGED = "its rows have changed meanwhile, and its storage engine keeps no older versions"
+NOT_IN_LAKE = "the lake does not have it: `mirrorlake snapshot` copies it"
+NOT_ON_SERVER = "the server does not have it"
+LEFT_OUT = "the lake does not have it, and no pattern of --tables fits it"
 LOOK_EVERY_S = 1
 PARTS_LOOKED_INTO = 8
 
@@ -47,7 +57,8 @@ PARTS_LOOKED_INTO = 8
 @dataclass(frozen=True, slots=True)
 class VerifiedTable:
     """state: one of the three above. rows: of the source, of the mirror; None: not counted. keys: (key, what about it),
-    the first of those that differ; of a table without a key none. reason: why it was not compared."""
+    the first of those that differ; of a table without a key none. reason: why the rows were not compared, or what of
+    the definitions differs."""
 
     database: str
     table: str
@@ -80,6 +91,7 @@ def verify(
     register_functions(lake.spark)
     point, ends_at = None, time.monotonic() + wait_s
     while point is None:  # a run that is faster than the request goes past the position: then another one
+        look = _look(login, lake, options)
         read = ConsistentRead(login)
         try:
             _check_source(lake, read)
@@ -89,7 +101,7 @@ def verify(
                 until = options.model_copy(update={"until": str(read.position), "follow": False})
                 hops.run(until, watcher, lake.spark)
             point = _answered(lake, name, read, ends_at)
-            found = list(_verified(lake, point, read, options, n_keys)) if point else []
+            found = sorted(_verified(lake, point, read, look, options, n_keys), key=_name) if point else []
         finally:
             read.close()
     return point, found
@@ -112,25 +124,61 @@ def _answered(lake: Lake, name: str, read: ConsistentRead, ends_at: float) -> Sy
     return found
 
 
+def _look(login: ServerLogin, lake: Lake, options: Options) -> SourceLook:
+    read = CurrentRead(login)
+    try:
+        return SourceLook.take(read, options, lake.flavor, lambda ask, schema: _source_sums(ask, schema))
+    finally:
+        read.close()
+
+
 def _verified(
-    lake: Lake, point: Syncpoint, read: ConsistentRead, options: Options, n_keys: int
+    lake: Lake, point: Syncpoint, read: ConsistentRead, look: SourceLook, options: Options, n_keys: int
 ) -> Iterator[VerifiedTable]:
     versions = {table.mirror_id: table.version for table in point.tables}
-    for entry in TableRegister.read(lake, up_to=point.lsn):
-        if entry.state == DROPPED or not options.wants(*entry.name):
-            continue
-        version = versions.get(entry.mirror_id or "")
-        reason = _why_not(entry, version)
-        try:
-            if reason is None and not read.has_versions(*entry.name):
-                reason = NO_VERSIONS
-            if reason is None:
-                assert version is not None
-                yield _compared(lake, entry, version, read, n_keys)
-                continue
-        except TableChanged:
-            reason = "DDL has changed it meanwhile"
-        yield VerifiedTable(*entry.name, NOT_COMPARED, reason=reason)
+    entries = {entry.name: entry for entry in TableRegister.read(lake, up_to=point.lsn) if entry.state != DROPPED}
+    for entry in entries.values():
+        if options.wants(*entry.name):
+            try:
+                yield _verified_table(lake, entry, versions.get(entry.mirror_id or ""), read, look, n_keys)
+            except TableChanged:
+                yield VerifiedTable(*entry.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
+    still_there = {table.name for table in list_tables(read.rows)}
+    for name in look.tables.keys() & still_there - entries.keys():
+        is_wanted = options.wants(*name)
+        yield VerifiedTable(
+            *name, DIFFERENT if is_wanted else NOT_COMPARED, reason=NOT_IN_LAKE if is_wanted else LEFT_OUT
+        )
+
+
+def _verified_table(
+    lake: Lake, entry: TableEntry, version: int | None, read: ConsistentRead, look: SourceLook, n_keys: int
+) -> VerifiedTable:
+    """Raises TableChanged where DDL came between."""
+    reason = _why_not(entry, version)
+    if reason:
+        return VerifiedTable(*entry.name, NOT_COMPARED, reason=reason)
+    assert entry.schema and version is not None, "a table that is streaming has a mirror"
+    try:
+        now = definition_of(read.rows, entry.name, lake.flavor)
+    except TableChanged:
+        if entry.name in look.definitions:
+            raise
+        return VerifiedTable(*entry.name, DIFFERENT, reason=NOT_ON_SERVER)
+    if entry.name not in look.definitions or look.definitions[entry.name] != now:
+        raise TableChanged
+    found = differences(now, entry.schema) if now else []
+    if found:
+        return VerifiedTable(*entry.name, DIFFERENT, reason="; ".join(found))
+    if not look.tables[entry.name].has_versions:
+        before = look.sums.get(entry.name)
+        if before is None or now is None or before != _source_sums(read.rows, now):
+            return VerifiedTable(*entry.name, NOT_COMPARED, reason=ROWS_CHANGED)
+    return _compared(lake, entry, version, read, n_keys)
+
+
+def _name(table: VerifiedTable) -> tuple[str, str]:
+    return table.database, table.table
 
 
 def _why_not(entry: TableEntry, version: int | None) -> str | None:
@@ -141,18 +189,33 @@ def _why_not(entry: TableEntry, version: int | None) -> str | None:
     return "others have changed the mirror table" if version is None else None
 
 
+def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
+    """Of what two looks are to agree in."""
+    text, key, _ = _spelled(schema, as_text=True)
+    return _source(ask, schema).sums(key, text)
+
+
+def _source(ask: Ask, schema: TableSchema) -> _Side:
+    return _Side(ask, quote(schema.database, schema.table), _for_source, "UNSIGNED")
+
+
+def _spelled(schema: TableSchema, as_text: bool) -> tuple[Spelled, Spelled, list[Column]]:
+    """A row as a text, its key as one, and the columns of the key; without one the row is its own."""
+    of_key = [column for name in schema.primary_key for column in schema.columns if column.name == name]
+    text = row_text(schema.columns, as_text=as_text)
+    return text, row_text(of_key, as_text=as_text) if of_key else text, of_key
+
+
 def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead, n_keys: int) -> VerifiedTable:
     schema = entry.schema
     assert schema, "a table that is streaming has a mirror"
-    of_key = [column for name in schema.primary_key for column in schema.columns if column.name == name]
-    text = row_text(schema.columns, as_text=schema.as_text)
-    key = row_text(of_key, as_text=schema.as_text) if of_key else text
+    text, key, of_key = _spelled(schema, schema.as_text)
     mirror_version = f"{lake.names.mirror(entry.mirror_id)} VERSION AS OF {version}"
 
     def ask_mirror(sql: Sql) -> Sequence[tuple]:
         return lake.spark.sql(sql).collect()
 
-    source = _Side(read.rows, quote(*entry.name), _for_source, "UNSIGNED")
+    source = _source(read.rows, schema)
     mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))

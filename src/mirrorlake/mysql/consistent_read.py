@@ -27,12 +27,34 @@ _SETTINGS = (
 _HOLD = "SELECT 1 FROM {} LIMIT 0"
 """Takes a metadata lock to the end of the transaction."""
 _START = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
-_VERSIONED_ENGINES = ("innodb", "rocksdb")
 _CHANGED = {1412, 1146, 1054}  # ER_TABLE_DEF_CHANGED, ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR
 
 
 class TableChanged(Exception):
     """DDL has changed the table since: it cannot be read as it was."""
+
+
+class CurrentRead:
+    """All tables of a server as they are when they are asked for. Times are in UTC."""
+
+    def __init__(self, login: ServerLogin):
+        """Raises what ``ServerConnection`` raises."""
+        self._login, self._session = login, open_session(login, read_timeout_s=QUERY_LIMIT_S)
+        try:
+            for setting in _SETTINGS:
+                self.rows(setting)
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, sql: str, *values: str) -> list[tuple]:
+        """values: for the %s in it. Raises TableChanged for a table that is not there; what ``ServerConnection.query``
+        raises."""
+        return _rows(self._session, self._login, sql, *values)
+
+    def close(self) -> None:
+        if self._session.open:
+            self._session._force_close()
 
 
 class _Holder:
@@ -97,14 +119,6 @@ class ConsistentRead:
             if number in _CHANGED:
                 raise TableChanged from None
             raise server_error(number, text, self._login) from None
-
-    def has_versions(self, database: str, table: str) -> bool:
-        """Does the table's engine show it as it was? Raises TableChanged for a table that is not there."""
-        asked = "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
-        found = self.rows(asked, database, table)
-        if not found:
-            raise TableChanged
-        return (found[0][0] or "").lower() in _VERSIONED_ENGINES
 
     def close(self) -> None:
         if self._session.open:

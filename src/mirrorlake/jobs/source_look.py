@@ -1,0 +1,82 @@
+"""The source's tables at one moment: how they are defined and, where an engine keeps no older rows, what they hold.
+
+``verify`` looks before it takes a position, and again when it compares. What is the same in both is so at the position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mirrorlake.config import Options
+from mirrorlake.core.schema.ddl_apply import interpret_shown
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.versioning import of_rows_in_force
+from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
+from mirrorlake.mysql.source_tables import Ask, Name, SourceTable, create_statement, list_tables
+
+Sums = dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLook:
+    """tables: all of the server. definitions: of those that were asked for; None: not understood. sums: of those
+    without older rows."""
+
+    tables: dict[Name, SourceTable]
+    definitions: dict[Name, TableSchema | None]
+    sums: dict[Name, Sums]
+
+    @classmethod
+    def take(
+        cls, read: CurrentRead, options: Options, flavor: str, sums_of: Callable[[Ask, TableSchema], Sums]
+    ) -> SourceLook:
+        """read: a session at which the server shows what is now. sums_of: of a table with this definition."""
+        tables = {table.name: table for table in list_tables(read.rows)}
+        definitions, sums = dict[Name, TableSchema | None](), dict[Name, Sums]()
+        for name, table in tables.items():
+            if not options.wants(*name):
+                continue
+            try:
+                definitions[name] = schema = definition_of(read.rows, name, flavor)
+                if schema and not table.has_versions:
+                    sums[name] = sums_of(read.rows, schema)
+            except TableChanged:
+                definitions.pop(name, None)
+        return cls(tables, definitions, sums)
+
+
+def definition_of(ask: Ask, name: Name, flavor: str) -> TableSchema | None:
+    """As a mirror has it; None where a mirror of it would be refused. Raises what ``ask`` raises."""
+    changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions())
+    schema = changes[0].schema if changes else None
+    return schema and of_rows_in_force(schema)
+
+
+def differences(source: TableSchema, mirror: TableSchema) -> list[str]:
+    """How two definitions differ, each difference in words."""
+    theirs, ours = ({column.name.lower(): column for column in schema.columns} for schema in (source, mirror))
+    found = [f"column {theirs[name].name} is missing in the mirror" for name in theirs if name not in ours]
+    found += [f"column {ours[name].name} is only in the mirror" for name in ours if name not in theirs]
+    both = [name for name in theirs if name in ours]
+    for name in both:
+        if not _same_type(theirs[name], ours[name]):
+            found.append(f"column {theirs[name].name} is {_shown(theirs[name])}, in the mirror {_shown(ours[name])}")
+    if both != [name for name in ours if name in theirs]:
+        found.append("the columns stand in another order")
+    keys = [", ".join(schema.primary_key) for schema in (source, mirror)]
+    if keys[0].lower() != keys[1].lower():
+        found.append(f"the key is ({keys[0]}), in the mirror ({keys[1]})")
+    return found
+
+
+def _same_type(theirs: Column, ours: Column) -> bool:
+    kinds = [column.type.to_dict() for column in (theirs, ours)]
+    if ours.type.charset is None:
+        kinds = [{name: value for name, value in kind.items() if name != "charset"} for kind in kinds]
+    return kinds[0] == kinds[1]
+
+
+def _shown(column: Column) -> str:
+    return column.type.sql() + (f" {column.type.charset}" if column.type.charset else "")
