@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirrorlake.config import Options
 from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import Definitions
-from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
 from mirrorlake.mysql.source_tables import Ask, Name, SourceTable, create_statement, list_tables
 
+_BEYOND_UTF8MB3 = re.compile("[^\u0000-\uffff]")
 Sums = dict[str, tuple[int, int]]
 
 
@@ -66,14 +68,23 @@ def differences(source: TableSchema, mirror: TableSchema) -> list[str]:
     if both != [name for name in ours if name in theirs]:
         found.append("the columns stand in another order")
     keys = [", ".join(schema.primary_key) for schema in (source, mirror)]
-    if keys[0].lower() != keys[1].lower():
+    if keys[0].lower() != keys[1].lower() and not _may_be_null(source):
         found.append(f"the key is ({keys[0]}), in the mirror ({keys[1]})")
     return found
 
 
+def _may_be_null(source: TableSchema) -> bool:
+    """Whether the key is a UNIQUE one of an AUTO_INCREMENT column: SHOW CREATE TABLE does not say that it may be NULL,
+    and then it is no key."""
+    of_key = [column for column in source.columns if column.name in source.primary_key]
+    return source.key_is_promoted and any(column.is_auto_increment for column in of_key)
+
+
 def _same_type(theirs: Column, ours: Column) -> bool:
     kinds = [column.type.to_dict() for column in (theirs, ours)]
-    if ours.type.charset is None:
+    if "labels" in kinds[1]:  # SHOW CREATE TABLE makes question marks
+        kinds[1]["labels"] = [_BEYOND_UTF8MB3.sub("?", label) for label in kinds[1]["labels"]]
+    if ours.type.charset is None or may_be_utf8mb4(ours.type) and theirs.type.charset == "utf8mb4":
         kinds = [{name: value for name, value in kind.items() if name != "charset"} for kind in kinds]
     return kinds[0] == kinds[1]
 
