@@ -127,7 +127,7 @@ def _answered(lake: Lake, name: str, read: ConsistentRead, ends_at: float) -> Sy
 def _look(login: ServerLogin, lake: Lake, options: Options) -> SourceLook:
     read = CurrentRead(login)
     try:
-        return SourceLook.take(read, options, lake.flavor, lambda ask, schema: _source_sums(ask, schema))
+        return SourceLook.take(read, options, lake.flavor, _source_sums)
     finally:
         read.close()
 

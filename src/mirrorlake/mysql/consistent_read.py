@@ -47,7 +47,7 @@ class CurrentRead:
             self.close()
             raise
 
-    def rows(self, sql: str, *values: str) -> list[tuple]:
+    def rows(self, sql: Sql, *values: str) -> list[tuple]:
         """values: for the %s in it. Raises TableChanged for a table that is not there; what ``ServerConnection.query``
         raises."""
         return _rows(self._session, self._login, sql, *values)
