@@ -41,7 +41,7 @@ from mirrorlake.lake.gold.row_text import (
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.mysql.connection import ServerLogin
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
-from mirrorlake.mysql.source_tables import Ask, list_tables
+from mirrorlake.mysql.source_tables import Ask, Name, list_tables
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
@@ -192,11 +192,11 @@ def _why_not(entry: TableEntry, version: int | None) -> str | None:
 def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
     """Of what two looks are to agree in."""
     text, key, _ = _spelled(schema, as_text=True)
-    return _source(ask, schema).sums(key, text)
+    return _source(ask, (schema.database, schema.table)).sums(key, text)
 
 
-def _source(ask: Ask, schema: TableSchema) -> _Side:
-    return _Side(ask, quote(schema.database, schema.table), _for_source, "UNSIGNED")
+def _source(ask: Ask, name: Name) -> _Side:
+    return _Side(ask, quote(*name), _for_source, "UNSIGNED")
 
 
 def _spelled(schema: TableSchema, as_text: bool) -> tuple[Spelled, Spelled, list[Column]]:
@@ -215,7 +215,7 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     def ask_mirror(sql: Sql) -> Sequence[tuple]:
         return lake.spark.sql(sql).collect()
 
-    source = _source(read.rows, schema)
+    source = _source(read.rows, entry.name)
     mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
