@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-unit test-lake test-server test-long ddl-histories torture fuzz lint bench \
-	wheel lock
+.PHONY: help setup demo test test-unit test-lake test-server test-long ddl-histories torture fuzz fuzz-ddl lint \
+	bench wheel lock
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
 # One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
@@ -32,6 +32,8 @@ torture: setup  ## a mixed workload with DDL: 500 crashes at any call on each se
 fuzz: setup  ## ten million damaged event groups through the kernels (INPUTS=N), a hundredth of it as whole logs
 	$(run)python -m tests.fuzz_binlog --events --inputs $(or $(INPUTS),10000000)
 	$(run)python -m tests.fuzz_binlog --inputs $$(($(or $(INPUTS),10000000) / 100))
+fuzz-ddl: setup  ## a million statements, changed at random (INPUTS=N), of our tests and of the servers' own where they are in .cache
+	$(run)python -m tests.fuzz_ddl --inputs $(or $(INPUTS),1000000)
 lint: setup  ## ruff and mypy
 	$(run)ruff check .
 	$(run)ruff format --check .

@@ -158,6 +158,9 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
 
 def defined(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
     """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
-    (change,) = interpret_shown(text, name[0], flavor, Definitions())
+    changes = interpret_shown(text, name[0], flavor, Definitions())
+    change = next((change for change in changes if change.table == name[1]), None)
+    if change is None:
+        return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"
     is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
     return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)

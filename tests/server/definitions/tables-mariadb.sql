@@ -62,3 +62,11 @@ create table @t (id int primary key, c timestamp, d timestamp(3))
 
 -- mode: ORACLE
 create table @t ("id" int primary key, c varchar(5) default 'x')
+
+create table @t (@t.id int primary key, z int, y int, x varchar(5), w int);
+alter table @t modify column @t.x varchar(500), drop @t.y, change @t.w ww int after id;
+alter table @t alter column d.@t.z set default 7, add d.@t.v int;
+alter table @t drop column d.@t.z
+
+create table @t (id int primary key, k int, constraint fk_@t foreign key (k) references p (id) on delete cascade);
+alter table @t drop foreign key @t.fk_@t

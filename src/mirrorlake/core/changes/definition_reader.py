@@ -23,6 +23,7 @@ from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import TableName, Timeline
 
 QUERY, FORMAT_DESCRIPTION = 2, 15
+_LAST_MICROSECOND = 999_999
 SEEN = "table_map"
 """Action of a definition that a table map, not a DDL, gave."""
 
@@ -61,7 +62,7 @@ class DefinitionReader:
         """What is new in the DDL and the table maps of a range (bronze batches in log order), each with its lsn.
 
         lsn_to: its end; None: answers between transactions do not matter.
-        Raises RefusedError for a table map or a statement that cannot be read and names no table.
+        Raises RefusedError for a table map or a statement's event whose bytes do not add up.
         """
         new = []
         self._mapped.clear()
@@ -145,5 +146,6 @@ class DefinitionReader:
 
 def _moment(query: Query, seconds: int) -> str:
     """When a statement ran: ISO, UTC. seconds: of its event's header."""
-    moment = datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=query.microseconds, tzinfo=None)
+    microseconds = min(query.microseconds, _LAST_MICROSECOND)
+    moment = datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=microseconds, tzinfo=None)
     return moment.isoformat(sep=" ")

@@ -192,6 +192,12 @@ def decode_by_table(data: bytes, table: np.ndarray) -> Iterator[int | None]:
         at += n_bytes
 
 
+def decode_single_bytes(data: bytes, table: np.ndarray) -> str:
+    """A text in a character set of one byte a character; U+FFFD for each byte without one."""
+    entries = table[np.frombuffer(data, np.uint8)]
+    return np.where(entries < LINEAR, entries, 0xFFFD).astype("<u4").tobytes().decode("utf-32-le")
+
+
 def _code_at(data: bytes, start: int, table: np.ndarray) -> tuple[int | None, int]:
     row = 0
     for at in range(start, len(data)):

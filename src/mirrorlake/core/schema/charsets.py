@@ -8,7 +8,9 @@ than 10.11 are known too.
 
 from __future__ import annotations
 
-from mirrorlake.core.schema.charset_codes import code_table, decode_by_table
+from functools import cache
+
+from mirrorlake.core.schema.charset_codes import code_table, decode_by_table, decode_single_bytes
 
 OTHER = "other"
 """Instead of the character set of a collation that nothing is known of."""
@@ -108,5 +110,16 @@ def decode_loosely(data: bytes, charset: str) -> str:
     so that no byte of a code is taken for a character of its own. A character set not known is read as UTF-8."""
     if charset not in SUPPORTED or charset in _UNICODE:
         return data.decode(_UNICODE.get(charset, "utf-8"), "replace")
+    if MAX_BYTES[charset] == 1:
+        return decode_single_bytes(data, code_table(charset))
+    if data.isascii() and _keeps_ascii(charset):
+        return data.decode("ascii")
     points = decode_by_table(data, code_table(charset))
     return "".join("\ufffd" if point is None else chr(point) for point in points)
+
+
+@cache
+def _keeps_ascii(charset: str) -> bool:
+    """Whether text of ASCII alone has ASCII's bytes in it. No code of several bytes begins with one of these."""
+    ascii_codes = bytes(range(128))
+    return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)

@@ -122,11 +122,11 @@ def _one(clause: Clause) -> Reader:
 
 
 def _named(kind: Callable[..., Clause]) -> Reader:
-    """A clause that is [IF EXISTS] and a name."""
+    """A clause that is [IF EXISTS] and a name; MariaDB takes a foreign key's behind its table's."""
 
     def read(tokens: Tokens) -> list[Clause]:
         if_exists = tokens.accept("IF", "EXISTS")
-        return [kind(tokens.name(), if_exists)]
+        return [kind(tokens.column_name(), if_exists)]
 
     return read
 
@@ -194,14 +194,14 @@ def _read_modify(tokens: Tokens) -> list[Clause]:
 
 def _read_change(tokens: Tokens) -> list[Clause]:
     tokens.accept("COLUMN")
-    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.column_name()
     column = read_column(tokens)
     return _with_keys(column, ChangeColumn(name, column, _read_place(tokens), if_exists))
 
 
 def _read_drop_column(tokens: Tokens) -> list[Clause]:
     if_exists = tokens.accept("IF", "EXISTS")
-    column = DropColumn(tokens.name(), if_exists)
+    column = DropColumn(tokens.column_name(), if_exists)
     tokens.accept_any("RESTRICT", "CASCADE")
     return [column]
 
@@ -211,7 +211,7 @@ def _read_alter_column(tokens: Tokens) -> list[Clause]:
     if any(tokens.sees(word) for word in ("INDEX", "KEY", "CHECK", "CONSTRAINT")):
         return _skip_clause(tokens)
     tokens.accept("COLUMN")
-    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.name()
+    if_exists, name = tokens.accept("IF", "EXISTS"), tokens.column_name()
     if tokens.accept("DROP", "DEFAULT"):
         return [SetDefault(name, None, if_exists)]
     tokens.expect("SET")

@@ -53,8 +53,6 @@ def set_charset(number: int, lsn: int, database: str, charset: str) -> Answer:
 def placed(answer: Answer, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
     """What becomes of the tables where a copy begins, or of a database. definitions: what holds there; of the table it
     does not matter.
-
-    Raises what ``interpret`` raises.
     """
     assert answer.text and answer.is_between_transactions, "the answer is not to a statement"
     if answer.is_of_database:
@@ -74,7 +72,6 @@ def put_in_place(
     """changes: of a statement as it was logged; of a table with an answer those that the answer makes.
 
     definitions: what holds before the statement. interpret(text): as if that text had been logged there.
-    Raises what ``interpret`` raises.
     """
     for answer in answers:
         others = [change for change in changes if (change.database, change.table) != answer.name]

@@ -18,7 +18,7 @@ _BEHIND = ((",",), (")",), ("FIRST",), ("AFTER",), ("PARTITION", "BY"), ("REMOVE
 
 def read_column(tokens: Tokens) -> ColumnSpec:
     """Up to what comes behind the definition."""
-    name = tokens.name()
+    name = tokens.column_name()
     spec = read_type(tokens)
     column = ColumnSpec(name, spec)
     if spec.is_serial:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.ddl_lexer import Kind, LexError
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.nesting import Nested, unnest
 from mirrorlake.core.schema.tables import Default
 
 _LARGEST = 2**63 - 1
@@ -34,43 +35,44 @@ class _Reader:
         self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
 
     def read(self) -> int | str:
-        value = self._sum()
+        value = unnest(self._sum())
         if not self._tokens.at_end:
             raise self._tokens.unexpected()
         return value
 
-    def _sum(self) -> int | str:
-        value = self._term()
+    def _sum(self) -> Nested[int | str]:
+        value = yield self._term()
         while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
-            value = self._integer(self._number(value) + (1 if operator == "+" else -1) * self._number(self._term()))
+            other = self._number((yield self._term()))
+            value = self._integer(self._number(value) + (other if operator == "+" else -other))
         return value
 
-    def _term(self) -> int | str:
-        value = self._factor()
+    def _term(self) -> Nested[int | str]:
+        value = yield self._factor()
         while self._tokens.accept("*"):
-            value = self._integer(self._number(value) * self._number(self._factor()))
+            value = self._integer(self._number(value) * self._number((yield self._factor())))
         return value
 
-    def _factor(self) -> int | str:
+    def _factor(self) -> Nested[int | str]:
         tokens = self._tokens
         if tokens.accept("-"):
-            return -self._number(self._factor())
+            return -self._number((yield self._factor()))
         if tokens.accept("("):
-            return self._closed(self._sum())
+            return self._closed((yield self._sum()))
         if tokens.peek().kind is Kind.NUMBER:
             return self._integer(tokens.number())
         if tokens.peek().kind is Kind.STRING:
             return tokens.string()
-        return self._function(tokens.name().upper())
+        return (yield self._function(tokens.name().upper()))
 
-    def _function(self, name: str) -> str:
+    def _function(self, name: str) -> Nested[str]:
         self._tokens.expect("(")
         if name == "CONCAT":
-            parts = [str(self._sum())]
+            parts = [str((yield self._sum()))]
             while self._tokens.accept(","):
-                parts.append(str(self._sum()))
+                parts.append(str((yield self._sum())))
             return self._closed("".join(parts))
-        text = self._closed(self._sum())
+        text = self._closed((yield self._sum()))
         if name not in _CASES or not isinstance(text, str) or not text.isascii():
             raise self._tokens.unexpected()
         return _CASES[name](text)

@@ -12,11 +12,12 @@ from mirrorlake.core.schema.tables import Default, Period
 
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
-    """A column's type as written; name: one lower-case word. Defaults and character set are not resolved yet."""
+    """A column's type as written; name: one lower-case word. Defaults and character set are not resolved yet, nor what
+    labels mean that are written as bytes."""
 
     name: str
     numbers: tuple[int, ...] = ()
-    labels: tuple[str, ...] = ()
+    labels: tuple[str | bytes, ...] = ()
     unsigned: bool = False
     charset: str | None = None
     collation: str | None = None

@@ -116,6 +116,14 @@ class Tokens:
         self.tables.append(found)
         return found
 
+    def column_name(self) -> str:
+        """An identifier, which may stand behind its table's and its database's."""
+        self.accept(".")
+        found = self.name()
+        while self.accept("."):
+            found = self.name()
+        return found
+
     def names(self) -> tuple[str, ...]:
         """Identifiers with commas between them."""
         return self.separated(self.name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mirrorlake.core.schema.charsets import BINARY, canonical_charset, max_bytes
+from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, canonical_charset, decode_text, max_bytes
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_statements import TypeSpec
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
@@ -39,6 +39,8 @@ _SYNONYMS = {
 _ORACLE_SYNONYMS = {"varchar2": "varchar", "raw": "varbinary", "clob": "longtext", "date": "datetime"}
 _SCHEMA_MODES = {"oracle_schema": _ORACLE, "maxdb_schema": _MAXDB}
 _NATIONAL = "utf8mb3"
+_WIDTHS = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
+"""Bytes of the narrowest character, where it is not 1."""
 _MOST_FRACTION_DIGITS = 6
 _CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": BINARY}
 _LONG = {"varchar": "mediumtext", "char": "mediumtext", "character": "mediumtext", "varbinary": "mediumblob"}
@@ -130,7 +132,7 @@ def _sql_mode_name(tokens: Tokens, name: str, sql_mode: int) -> str:
     return "datetime" if sql_mode & _MAXDB and name == "timestamp" else name
 
 
-def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str | bytes, ...]]:
     if not tokens.sees("("):
         return (), ()
     if tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
@@ -144,19 +146,15 @@ def _read_size(tokens: Tokens) -> int:
     return size
 
 
-def _read_label(tokens: Tokens) -> str:
-    """A string, or its bytes as a literal; which characters those are is clear of ASCII only."""
+def _read_label(tokens: Tokens) -> str | bytes:
+    """A string, or its bytes as a literal."""
     if tokens.peek().kind is not Kind.BITS:
         return tokens.string()
-    digits = tokens.peek().text
+    digits = tokens.next().text
     is_hexadecimal = digits[0] in "xX" or digits[:2] == "0x"
     digits = digits.strip("xXbB'") if "'" in digits else digits[2:]
-    number = int(digits or "0", 16 if is_hexadecimal else 2)
-    label = number.to_bytes(max((number.bit_length() + 7) // 8, len(digits) // 2 if is_hexadecimal else 1), "big")
-    if not label.isascii():
-        raise tokens.unexpected()
-    tokens.next()
-    return label.decode("ascii")
+    n_bytes = -(-len(digits) // (2 if is_hexadecimal else 8))
+    return int(digits or "0", 16 if is_hexadecimal else 2).to_bytes(n_bytes, "big")
 
 
 def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> ColumnType:
@@ -195,13 +193,27 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
 def _text(spec: TypeSpec, charset: str | None) -> ColumnType:
     if spec.name in LABELLED:
         strip = "" if charset == BINARY else " "
-        return ColumnType(spec.name, charset=charset, labels=tuple(label.rstrip(strip) for label in spec.labels))
+        labels = (_label(label, charset).rstrip(strip) for label in spec.labels)
+        return ColumnType(spec.name, charset=charset, labels=tuple(labels))
     if spec.name in ("char", "varchar"):
         return _sized(BINARY_TWIN[spec.name] if charset == BINARY else spec.name, spec.numbers, charset)
     if charset == BINARY:
         return ColumnType(blob_type(spec.numbers[0]) if spec.numbers else BINARY_TWIN[spec.name])
     name = text_type(spec.numbers[0] * max_bytes(charset)) if spec.numbers else spec.name
     return ColumnType(name, charset=charset)
+
+
+def _label(label: str | bytes, charset: str | None) -> str:
+    """Bytes are of the column's character set, with zeros before them that make up a whole character."""
+    if isinstance(label, str):
+        return label
+    width = _WIDTHS.get(charset or "", 1)
+    label = b"\0" * (-len(label) % width) + label
+    is_known = charset in SUPPORTED and charset != BINARY
+    text = decode_text(label, charset or "") if is_known else label.decode("ascii") if label.isascii() else None
+    if text is None:
+        raise ParseError("a label's bytes have no meaning in the column's character set")
+    return text
 
 
 def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnType:

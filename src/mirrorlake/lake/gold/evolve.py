@@ -14,6 +14,7 @@ from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Copied, Exchange, From, Remove, TakeRows
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.copied_rows import take_copy
 from mirrorlake.lake.gold.ddl_class import DdlClass
@@ -93,7 +94,14 @@ class _Statement:
             return self._end(change, entry)
         if not self.rules.is_wanted(change.database, change.table):
             return Outcome(next(iter(left_out(entry, self.lsn)), None))
-        return _OUTCOMES[change.action](self, change, entry)
+        try:
+            return _OUTCOMES[change.action](self, change, entry)
+        except MemoryError:
+            raise
+        except RefusedError as error:
+            return self._refused(change, (error.code, error.message), entry)
+        except Exception as error:  # what nobody thought of must stop no other table
+            return self._refused(change, ("ddl-unsupported", f"the statement raised {type(error).__name__}"), entry)
 
     def _end(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
         if entry is None or entry.state == DROPPED:

@@ -32,6 +32,10 @@ _OF_A_TEXT = {
     "QUARTER": "((CAST(substring({}, 6, 2) AS int) + 2) DIV 3)",
 }  # fmt: skip
 """Of a date that the mirror holds as text: the server takes these of any date, of the calendar or not."""
+_MOST_OPERATIONS = 100
+"""Each may be a level deeper, for this reader as for Spark's, which both recurse."""
+_SHOWN = 200
+"""Characters of an expression in a reason."""
 _DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20  # as decimals of Spark
 _BIGINT_UNSIGNED = ColumnType("decimal", precision=20, scale=0)
 """As mirrors hold it. A sum or product that leaves the type is an error on the server."""
@@ -58,9 +62,9 @@ def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = Fa
     try:
         sql, kind = reader.read(), reader.type
     except (LexError, ParseError):
-        raise NotDerivable(f"which rows are in a partition by {text}") from None
+        raise NotDerivable(f"which rows are in a partition by {text[:_SHOWN]}") from None
     if not with_decimals and not all(_is_same_unsigned(sql, name) for name in reader.unsigned):
-        raise NotDerivable(f"which rows are in a partition by {text}")
+        raise NotDerivable(f"which rows are in a partition by {text[:_SHOWN]}")
     large = [f"{name} >= {2**63}" for name in reader.unsigned]
     unclear = " OR ".join([*(f"{name} IS NULL" for name in reader.dates), *large]) or None
     return SparkExpression(sql, unclear, " OR ".join(reader.impossible) or None, kind)
@@ -80,7 +84,7 @@ class _Reader:
         self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
         self._schema, self._families = schema, families
         self._decimals: list[ColumnType] = []
-        self._other_digits = 0
+        self._other_digits = self._n_operations = 0
         self.dates: list[Sql] = []
         self.unsigned: list[Sql] = []
         self.impossible: list[Sql] = []
@@ -101,24 +105,33 @@ class _Reader:
             raise self._tokens.unexpected()
         return sql
 
-    def _sum(self) -> Sql:
-        sql = self._term()
+    def _sum(self, first: Sql | None = None) -> Sql:
+        """first: its first factor, where that was read before."""
+        sql = self._term(first)
         while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
+            self._count_operation()
             sql = f"({sql} {operator} {self._term()})"
         return sql
 
-    def _term(self) -> Sql:
-        sql = self._factor()
+    def _term(self, first: Sql | None = None) -> Sql:
+        sql = self._factor() if first is None else first
         while operator := next((o for o in ("*", "%", "MOD", "DIV") if self._tokens.accept(o)), None):
+            self._count_operation()
             sql = f"({sql} {'%' if operator == 'MOD' else operator} {self._factor()})"
         return sql
+
+    def _count_operation(self) -> None:
+        self._n_operations += 1
+        if self._n_operations > _MOST_OPERATIONS:
+            raise self._tokens.unexpected()
 
     def _factor(self) -> Sql:
         tokens = self._tokens
         if tokens.accept("-"):
+            self._count_operation()
             return f"(-{self._factor()})"
-        if tokens.accept("("):
-            return self._closed(self._sum())
+        if tokens.sees("("):
+            return self._parenthesised()
         if tokens.peek().kind is Kind.NUMBER:
             self._other_digits += _DIGITS_OF_INT
             return str(tokens.number())
@@ -127,8 +140,19 @@ class _Reader:
         if tokens.accept("NULL"):
             return "NULL"
         if tokens.peek(1).is_symbol("("):
+            self._count_operation()
             return self._function(tokens.name().upper())
         return self._column(self._families)
+
+    def _parenthesised(self) -> Sql:
+        """Any number of parentheses at once, so that only operations make the calls deeper."""
+        depth = 0
+        while self._tokens.accept("("):
+            depth += 1
+        sql = self._sum()
+        for _ in range(depth - 1):
+            sql = self._sum(self._closed(sql))
+        return self._closed(sql)
 
     def _function(self, name: str) -> Sql:
         self._tokens.expect("(")

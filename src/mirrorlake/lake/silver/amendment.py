@@ -48,10 +48,7 @@ class Amendment:
 
 
 def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
-    """answers: all up to the one that is to be taken, which is the last. lsn_to: silver's progress.
-
-    Raises RefusedError for a text that is not understood and names no table.
-    """
+    """answers: all up to the one that is to be taken, which is the last. lsn_to: silver's progress."""
     *earlier, answer = answers
     event = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").first()
     if event is None:

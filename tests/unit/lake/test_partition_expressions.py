@@ -1,0 +1,60 @@
+"""Expressions of partitions and generated columns in Spark's SQL, however deep and long they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.ddl_constants import constant
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.partition_expressions import spark_expression
+
+SCHEMA = TableSchema("d", "t", (Column("id", ColumnType("int")), Column("v", ColumnType("int"))), ("id",))
+DEEP = 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("id + 2 * v", "(`id` + (2 * `v`))"),
+        ("(id + 2) % v - -3", "(((`id` + 2) % `v`) - (-3))"),
+        ("ABS(MOD(id, (3)))", "abs((`id` % 3))"),
+        ("COALESCE(id, v + 1, (7))", "coalesce(`id`, (`v` + 1), 7)"),
+        ("(" * DEEP + "id" + ")" * DEEP, "`id`"),
+        ("(" * DEEP + "id + 1" + ")" * DEEP + " * 2", "((`id` + 1) * 2)"),
+    ],
+)
+def test_the_same_value_in_spark(text, sql):
+    assert str(spark_expression(text, SCHEMA).sql) == sql
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ABS(" * DEEP + "id" + ")" * DEEP,
+        "-" * DEEP + "id",
+        "id" + " + 1" * DEEP,
+        "(1 + " * DEEP + "id" + ")" * DEEP,
+        "(" * DEEP + "id" + ")" * (DEEP - 1),
+        "(" * DEEP,
+    ],
+)
+def test_what_spark_could_not_nest_is_not_derived(text):
+    with pytest.raises(NotDerivable) as caught:
+        spark_expression(text, SCHEMA)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(" * DEEP + "7" + ")" * DEEP, Default("number", "7")),
+        ("-(" * DEEP + "7" + ")" * DEEP, Default("number", "7")),
+        ("UPPER(" * DEEP + "'a'" + ")" * DEEP, Default("string", "A")),
+        ("1" + " + 1" * DEEP, Default("number", str(DEEP + 1))),
+        ("(" * DEEP + "7" + ")" * (DEEP - 1), None),
+    ],
+)
+def test_constants_as_deep(text, found):
+    assert constant(text) == found
