@@ -19,8 +19,29 @@ VALUES = {
     "date default '2020-02-29'": "DATE'2020-02-29'", "date default '0000-00-00'": "NULL",
     "datetime(2) default '2020-02-29 01:02:03.4'": "TIMESTAMP_NTZ'2020-02-29 01:02:03.4'",
     "enum('a','b') not null": "'a'", "set('a','b') default 'b,a'": "'a,b'", "char(4) default 'a  '": "'a'",
+    "int default 1e3": "1000", "int default 1.6": "2", "int default 2.5": "3", "int default -2.5": "-3",
+    "int default -0.4": "0", "bigint default 15e1": "150", "varchar(9) default 012.50": "'12.50'",
+    "varchar(9) default .5": "'0.5'", "varchar(9) default 5.": "'5'",
+    "year default 70": "1970", "year default 69": "2069", "year default 1": "2001", "year default '70'": "1970",
+    "year default '0'": "2000", "year default '5'": "2005",
+    "date default 20240301": "DATE'2024-03-01'", "date default 700101": "DATE'1970-01-01'",
+    "date default '24-3-1'": "DATE'2024-03-01'", "date default '2024/3/1'": "DATE'2024-03-01'",
+    "date default '240301'": "DATE'2024-03-01'",
+    "datetime default 20240301101112": "TIMESTAMP_NTZ'2024-03-01 10:11:12'",
+    "datetime default '2024.3.1'": "TIMESTAMP_NTZ'2024-03-01'",
+    "datetime(1) default '2024-3-1 1:2:3.5'": "TIMESTAMP_NTZ'2024-03-01 01:02:03.5'",
+    "time default '1 2:3:4'": "'26:03:04'", "time default '-1:2'": "'-01:02:00'", "time default 10203": "'01:02:03'",
+    "time default 3": "'00:00:03'", "time(1) default '1:2:3.5'": "'01:02:03.5'", "time default '1:2'": "'01:02:00'",
+    "json default ('{\"bb\": [1,2],\"a\":{\"x\":null}}')": '\'{"a": {"x": null}, "bb": [1, 2]}\'',
+    "text default ('é')": "'é'", "text not null default ('')": "''", "blob default ('ab')": "X'6162'",
 }  # fmt: skip
-NOT_DERIVABLE = ("year default '0'", "year default 70", "int default '1e1'", "time default '1:2'", "bit(8) default 'é'")
+NOT_DERIVABLE = (
+    "int default '1e1'", "int default 2.5e0", "varchar(9) default 1e3", "bit(8) default 'é'", "time default '12 1'",
+    "time default '1:2:3.5'", "date default '00-00-00'", "date default '2024-2-30'",
+    "datetime default '2024-3-1 1:2:3.5'",
+    "datetime default 240301", "date default 20240301101112", "date default '2024-3-1 1:2:3'", "int default '٣'",
+    "json default ('[1.5]')", "json default ('[')",
+)  # fmt: skip
 
 
 def value(column: str) -> str:

@@ -64,6 +64,7 @@ def _skip(*read: Callable[[Tokens], object]) -> Callable[[Tokens, ColumnSpec], N
 
 
 def _read_default(tokens: Tokens, column: ColumnSpec) -> None:
+    column.default_in_parentheses = tokens.sees("(")
     column.default = read_default(tokens)
 
 

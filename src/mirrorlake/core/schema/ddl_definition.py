@@ -137,7 +137,8 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
         is_versioned=spec.is_versioned,
         has_charset_of_its_own=has_own,
     )
-    if dialect.flavor == "mysql" and kind.name in (*TEXTS, *BLOBS) and spec.default and spec.default.kind == "string":
+    is_plain_text = spec.default is not None and spec.default.kind == "string" and not spec.default_in_parentheses
+    if dialect.flavor == "mysql" and kind.name in (*TEXTS, *BLOBS) and is_plain_text:
         found = replace(found, default=None)  # MySQL takes '' outside strict mode, and forgets it
     has_no_default = found.default is None and spec.generated is None and spec.row_period is None
     return replace(found, default=Default("null")) if has_no_default and nullable else found

@@ -34,6 +34,7 @@ class ColumnSpec:
     type: TypeSpec
     nullable: bool | None = None
     default: Default | None = None
+    default_in_parentheses: bool = False
     updates_to_now: bool = False
     generated: str | None = None
     is_stored: bool = False

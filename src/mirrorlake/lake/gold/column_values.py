@@ -12,6 +12,7 @@ from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import NotDerivable, family
+from mirrorlake.lake.gold.default_spelling import in_own_spelling, shown_json
 from mirrorlake.lake.gold.time_text import time_default, time_zero
 from mirrorlake.lake.gold.time_zones import from_utc, to_utc
 
@@ -26,6 +27,7 @@ _NO_DATE = re.compile(r"[0-9]{4}-00-[0-9][0-9].*|[0-9]{4}-[0-9][0-9]-00.*")
 
 def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
     """Raises NotDerivable."""
+    default = in_own_spelling(default, column.type)
     found = _VALUES[default.kind](default.text, column, mode) if default.kind in _VALUES else None
     if found is None:
         raise NotDerivable(f"column {column.name}: its default as a value of {column.type.sql()}")
@@ -63,6 +65,9 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
         return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
     if group == "binary" and text.isascii():
         return _bytes(text.encode(), column)
+    if kind.name == "json":
+        document = shown_json(text)
+        return None if document is None else literal(document)
     if group == "time":
         shown = time_default(text, column.type.fraction_digits or 0)
         return shown and literal(shown)
