@@ -97,4 +97,4 @@ def test_the_architecture_page_lists_every_module():
     source = ROOT / "src/mirrorlake"
     modules = {file.relative_to(source).as_posix() for file in source.rglob("*.py") if file.name != "__init__.py"}
     assert listed == modules
-    assert text.count("\n") <= 340
+    assert text.count("\n") <= 360
