@@ -21,6 +21,7 @@ from mirrorlake.core.schema.tables import Column, Default, TableSchema
 
 _UNSUPPORTED = "ddl-unsupported"
 _STRICT_MODES = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
+_PAD_CHAR = 1 << 31  # PAD_CHAR_TO_FULL_LENGTH
 _ROUND_FRACTIONAL = 1 << 34  # MariaDB's TIME_ROUND_FRACTIONAL
 _TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
 
@@ -42,7 +43,8 @@ class Moment:
             truncates = not self.sql_mode & _ROUND_FRACTIONAL
         else:
             truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
-        return ServerMode(flavor, bool(self.sql_mode & _STRICT_MODES), self.time_zone, truncates)
+        is_strict, pads_char = (bool(self.sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
+        return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char)
 
 
 class CannotEvolve(Exception):

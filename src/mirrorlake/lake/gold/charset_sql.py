@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from mirrorlake.core.sql_text import Sql
+from mirrorlake.core.schema.charset_codes import UNASSIGNED, code_table
+from mirrorlake.core.schema.charsets import BINARY, MAX_BYTES
+from mirrorlake.core.sql_text import Sql, literal
+
+_BYTE_BY_BYTE = "ISO-8859-1"
+"""Its characters are U+0000 to U+00FF, one for each byte."""
+_UNICODE_OR_BYTES = ("ascii", BINARY)
 
 _OUTSIDE = {
     "ascii": r"[^\\x00-\\x7F]",
@@ -16,10 +22,10 @@ _ENCODINGS = {
     **dict.fromkeys(("utf8mb4", "utf8mb3", "ascii"), "UTF-8"),
     **dict.fromkeys(("utf16", "ucs2"), "UTF-16BE"),
     "utf16le": "UTF-16LE",
-    "latin1": "ISO-8859-1",
+    "utf32": "UTF-32",
 }
+"""Spark's names. Its UTF-32 is big-endian and has no mark."""
 NOT_ASCII = r"[^\\x00-\\x7F]"
-_NOT_ISO_8859_1 = r"[^\\x00-\\x7F\\x81\\x8D\\x8F\\x90\\x9D\\xA0-\\xFF]"
 
 
 def replaced(sql: Sql, charset: str | None) -> Sql | None:
@@ -28,18 +34,49 @@ def replaced(sql: Sql, charset: str | None) -> Sql | None:
     return lacks and f"regexp_replace({sql}, '{lacks}', '?')"
 
 
-def encoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql | None] | None:
-    """(its bytes in the character set, what is true for a text whose bytes are others). None: not known."""
-    encoding = _ENCODINGS.get(charset or "")
-    fails = f"{sql} RLIKE '{_NOT_ISO_8859_1}'" if charset == "latin1" else None
-    return (f"encode({sql}, '{encoding}')", fails) if encoding else None
+def encoded(sql: Sql, charset: str | None) -> Sql | None:
+    """The bytes of a text in its character set; None: not known."""
+    if charset in _ENCODINGS:
+        return f"encode({sql}, '{_ENCODINGS[charset]}')"
+    codes = _single_bytes(charset)
+    if codes is None:
+        return None
+    characters = "".join(codes.values())
+    return f"encode(translate({sql}, {literal(characters)}, {literal(''.join(codes))}), '{_BYTE_BY_BYTE}')"
 
 
-def decoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql] | None:
-    """(the text of bytes, what is true for bytes that are none or another one). None: not known."""
+def decoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql | None] | None:
+    """(the text of bytes, what is true for bytes that are none). None: not known."""
     text = f"CAST({sql} AS string)"
     if charset == "utf8mb4":
         return text, f"NOT is_valid_utf8({text})"
     if charset == "utf8mb3":
         return text, f"NOT is_valid_utf8({text}) OR {text} RLIKE '{_OUTSIDE[charset]}'"
-    return (text, f"{text} RLIKE '{NOT_ASCII}'") if charset in ("ascii", "latin1") else None
+    if charset == "ascii":
+        return text, f"{text} RLIKE '{NOT_ASCII}'"
+    codes = _single_bytes(charset)
+    if codes is None:
+        return None
+    text, none = f"decode({sql}, '{_BYTE_BY_BYTE}')", _without_character(charset or "")
+    characters = "".join(codes.values())
+    fails = f"length(translate({text}, {literal(none)}, '')) < length({text})" if none else None
+    return f"translate({text}, {literal(''.join(codes))}, {literal(characters)})", fails
+
+
+def _single_bytes(charset: str | None) -> dict[str, str] | None:
+    """Of a character set of single bytes, the bytes, as characters of ISO 8859-1, that stand for other characters.
+
+    None: another character set, or one in which a character has two codes.
+    """
+    if charset is None or charset in _UNICODE_OR_BYTES or MAX_BYTES.get(charset) != 1:
+        return None
+    points = [int(point) for point in code_table(charset)[:256]]
+    assigned = [point for point in points if point != UNASSIGNED]
+    if len(set(assigned)) < len(assigned):
+        return None
+    return {chr(code): chr(point) for code, point in enumerate(points) if point not in (code, UNASSIGNED)}
+
+
+def _without_character(charset: str) -> str:
+    """The bytes for which a character set of single bytes has no character, as characters of ISO 8859-1."""
+    return "".join(chr(code) for code, point in enumerate(code_table(charset)[:256]) if point == UNASSIGNED)

@@ -16,14 +16,15 @@ float, double           text, binary             as shown, where at most 6 and 1
 text                    integer, decimal         digits only, else resync; outside strict mode 0 for what is no number
 text, enum, set         text                     the characters, cut to the length; CHAR without trailing spaces
 text, enum, set         enum, set                the label, else resync; outside strict mode none for what is no label
-text, enum, set, binary binary                   the bytes, padded to a BINARY's length
+text, enum, set, binary binary                   the bytes, padded to a BINARY's length: with zeros, by MySQL with
+                                                 blanks where that is how it stores a CHAR (one byte each)
 integer, decimal, year, binary                   as shown, in ASCII
 date, datetime,
 timestamp, time
 binary                  text                     the characters, else resync
 datetime, timestamp     date                     by the session's time zone; MySQL rounds a fraction first
-date, datetime,         datetime, timestamp      by the session's time zone; MySQL rounds a fraction, MariaDB cuts it
-timestamp
+date, datetime,         datetime, timestamp      by the session's time zone, a time that it has twice or never: resync;
+timestamp                                        MySQL rounds a fraction, MariaDB cuts it
 time, date, datetime,   text                     as shown
 timestamp, json
 time                    time                     as shown, with more or fewer digits of the fraction
@@ -60,6 +61,7 @@ from mirrorlake.lake.gold.text_conversions import (
     shown_to_text,
     to_binary,
     to_text,
+    with_blanks,
 )
 from mirrorlake.lake.gold.time_text import time_zero
 
@@ -79,10 +81,19 @@ def conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
         convert = _CONVERSIONS.get((family(old.type), family(new.type)))
         if convert is None:
             raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
-        found = convert(value, old, new, mode)
+        found = convert(_as_read(value, old, new, mode), old, new, mode)
     if new.is_auto_increment and not old.is_auto_increment:
         found = replace(found, fails=any_of(found.fails, f"{value} IS NULL", f"{value} = 0"))  # those rows get a number
     return _without_nulls(value, found, old, new, mode) if replaces_nulls(old, new, mode) else found
+
+
+def _as_read(value: Sql, old: Column, new: Column, mode: ServerMode) -> Sql:
+    """Raises NotDerivable."""
+    if old.type.name != "char" or new.type.name == "char" or not mode.pads_char:
+        return value
+    if family(new.type) not in ("text", "binary"):
+        raise NotDerivable(f"column {old.name} was read in sql_mode PAD_CHAR_TO_FULL_LENGTH")
+    return with_blanks(value, old)
 
 
 def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:

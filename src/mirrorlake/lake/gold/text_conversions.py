@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mirrorlake.core.schema.charsets import max_bytes
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, TEXTS
@@ -63,11 +64,19 @@ def into_text(sql: Sql, new: Column, mode: ServerMode, old: Column | None = None
 def to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     if family(old.type) == "binary":
         return into_bytes(value, new, mode)
-    found = encoded(value, old.type.charset)
-    if found is None:
-        raise NotDerivable(f"column {new.name} became binary out of character set {old.type.charset}")
-    sql, fails = found
-    return into_bytes(sql, new, mode, fails)
+    kind, charset = old.type, old.type.charset
+    is_stored_so = kind.name == "char" and new.type.name == "binary" and kind.length == new.type.length
+    if mode.flavor == "mysql" and is_stored_so and max_bytes(charset) == 1:
+        value = with_blanks(value, old)  # it takes the bytes over as they are stored
+    sql = encoded(value, charset)
+    if sql is None:
+        raise NotDerivable(f"column {new.name} became binary out of character set {charset}")
+    return into_bytes(sql, new, mode)
+
+
+def with_blanks(value: Sql, old: Column) -> Sql:
+    """A CHAR as it is stored: with blanks up to its length."""
+    return f"rpad({value}, {old.type.length}, ' ')"
 
 
 def in_ascii(sql: Sql) -> Sql:
