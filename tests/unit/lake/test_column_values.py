@@ -7,6 +7,8 @@ import pytest
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
+from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.column_values import value_of
 from mirrorlake.lake.gold.conversion import NotDerivable
 
@@ -63,3 +65,23 @@ def test_value(column):
 def test_a_default_that_takes_the_server_to_read_it(column):
     with pytest.raises(NotDerivable):
         value(column)
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "moment"),
+    [
+        ("+02:00", "2024-06-15 12:00:00", "TIMESTAMP'2024-06-15 10:00:00'"),
+        ("America/Chicago", "2024-06-15 12:00:00", "TIMESTAMP'2024-06-15 17:00:00'"),
+        ("America/Chicago", "2024-12-15", "TIMESTAMP'2024-12-15 06:00:00'"),
+        ("America/Chicago", "2024-11-03 01:30:00", None),
+        ("America/Chicago", "2024-03-10 02:30:00", None),
+        ("SYSTEM", "2024-06-15 12:00:00", None),
+    ],
+)
+def test_a_timestamps_default_is_a_moment_in_the_sessions_zone(zone, text, moment):
+    column, mode = Column("c", ColumnType("timestamp")), ServerMode("mysql", is_strict=True, time_zone=zone)
+    if moment is None:
+        with pytest.raises(NotDerivable):
+            value_of(Default("string", text), column, mode)
+    else:
+        assert value_of(Default("string", text), column, mode) == moment

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
 from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, unnamed
+from mirrorlake.core.schema.session_moments import as_number
 
 MAX_PARTITIONS = 8192
 """Of a table, subpartitions included, on both servers."""
@@ -144,7 +145,7 @@ def _read_value(tokens: Tokens) -> str:
             tokens.skip_parentheses()
         else:
             tokens.next()
-    return tokens.text_since(mark)
+    return as_number(tokens.text_since(mark), tokens.time_zone)
 
 
 def _skip_options(tokens: Tokens) -> None:

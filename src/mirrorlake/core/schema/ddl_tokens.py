@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.ddl_lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 
 T = TypeVar("T")
 
@@ -30,16 +31,28 @@ class TableName:
 
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
+    name_case: what names of databases and tables are read as. time_zone: of the session; None: not known.
 
     Raises LexError and ParseError from every method that reads.
     """
 
-    def __init__(self, statement: str, *, database: str, sql_mode: int, flavor: str, server_version: int):
+    def __init__(
+        self,
+        statement: str,
+        *,
+        database: str,
+        sql_mode: int,
+        flavor: str,
+        server_version: int,
+        name_case: NameCase = AS_WRITTEN,
+        time_zone: str | None = None,
+    ):
         self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
         self._read: list[Token] = []
         self._at = 0
-        self.statement, self.database = statement, database
+        self.statement, self.time_zone = statement, time_zone
         self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
+        self.name_case, self.database = name_case, name_case.fold(database)
         self.tables: list[TableName] = []
 
     def peek(self, distance: int = 0) -> Token:
@@ -111,8 +124,7 @@ class Tokens:
     def table_name(self) -> TableName:
         """``table`` or ``database.table``, remembered in ``tables``."""
         self.accept(".")
-        first = self.name()
-        found = TableName(first, self.name()) if self.accept(".") else TableName(self.database, first)
+        found = self.qualified_name(self.database)
         self.tables.append(found)
         return found
 
@@ -123,6 +135,15 @@ class Tokens:
         while self.accept("."):
             found = self.name()
         return found
+
+    def qualified_name(self, database: str) -> TableName:
+        """``table``, of this database, or ``database.table``."""
+        first = self.database_name()
+        return TableName(first, self.database_name()) if self.accept(".") else TableName(database, first)
+
+    def database_name(self) -> str:
+        """An identifier that is compared as the names of databases and tables are."""
+        return self.name_case.fold(self.name())
 
     def names(self) -> tuple[str, ...]:
         """Identifiers with commas between them."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
+from mirrorlake.core.schema.session_moments import utc_of
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import STRINGS
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal
@@ -14,7 +15,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.default_spelling import in_own_spelling, shown_json
 from mirrorlake.lake.gold.time_text import time_default, time_zero
-from mirrorlake.lake.gold.time_zones import from_utc, to_utc
+from mirrorlake.lake.gold.time_zones import from_utc
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -125,8 +126,10 @@ def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
         return None
     if len(text.partition(".")[2]) > (column.type.fraction_digits or 0):
         return None
-    local = f"TIMESTAMP_NTZ{literal(text)}"
-    return local if kind == "datetime" else to_utc(local, mode.time_zone)
+    if kind == "datetime":
+        return f"TIMESTAMP_NTZ{literal(text)}"
+    moment = utc_of(text, mode.time_zone)
+    return f"TIMESTAMP{literal(moment.isoformat(sep=' '))}" if moment else None
 
 
 def _now(text: str, column: Column, mode: ServerMode) -> Sql | None:

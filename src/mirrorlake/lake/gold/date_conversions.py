@@ -6,7 +6,7 @@ from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.conversion import Conversion, NotDerivable
+from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of
 from mirrorlake.lake.gold.date_text import shown
 from mirrorlake.lake.gold.text_conversions import in_ascii, into_bytes, into_text
 from mirrorlake.lake.gold.time_text import with_digits
@@ -23,19 +23,22 @@ def to_date(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversio
 
 
 def to_moment(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    is_unsure = None
     sql = f"CAST({value} AS timestamp_ntz)" if old.type.name == "date" else value
     if old.type.name == "timestamp" and new.type.name == "datetime":
         sql = _local(sql, old, mode)
     if old.type.name != "timestamp" and new.type.name == "timestamp":
-        sql = to_utc(sql, mode.time_zone)
-        if sql is None:
+        found = to_utc(sql, mode.time_zone)
+        if found is None:
             raise NotDerivable(f"column {new.name} depends on time zone {mode.time_zone}")
+        sql, is_unsure = found
     digits = new.type.fraction_digits or 0
     if digits < (old.type.fraction_digits or 0):
         sql = _fewer_digits(sql, digits, new, mode)
-    if new.type.name != "timestamp" or old.type.name == "timestamp" or mode.is_strict:
+    if new.type.name != "timestamp" or old.type.name == "timestamp":
         return Conversion(sql)
-    return Conversion(sql, f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}")
+    beyond = f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}"
+    return Conversion(sql, any_of(is_unsure, None if mode.is_strict else beyond))
 
 
 def moment_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from mirrorlake.core.schema.session_moments import zone_of
 from mirrorlake.core.sql_text import Sql, literal
 
 _OFFSET = re.compile(r"([+-])([0-9]{1,2}):([0-9][0-9])")
@@ -15,11 +16,23 @@ def from_utc(sql: Sql, time_zone: str | None) -> Sql | None:
     return zone and f"CAST(from_utc_timestamp({sql}, {literal(zone)}) AS timestamp_ntz)"
 
 
-def to_utc(sql: Sql, time_zone: str | None) -> Sql | None:
-    """The moment of a wall clock; None also for a named zone, whose hours may come twice or not at all."""
+def to_utc(sql: Sql, time_zone: str | None) -> tuple[Sql, Sql | None] | None:
+    """(the moment of a wall clock, what is true where it comes twice or not at all); None as above.
+
+    The moment is told by the offsets that the zone has a day before and a day after: where both lead back to the wall
+    clock they are the same, or the time comes twice.
+    """
     zone = _zone(time_zone)
-    is_fixed = zone == "UTC" or (zone is not None and _OFFSET.fullmatch(zone))
-    return f"to_utc_timestamp(CAST({sql} AS timestamp), {literal(zone)})" if is_fixed and zone else None
+    if not zone:
+        return None
+    clock, name = f"CAST({sql} AS timestamp)", literal(zone)
+    if zone == "UTC" or _OFFSET.fullmatch(zone):
+        return f"to_utc_timestamp({clock}, {name})", None
+    before = f"(to_utc_timestamp({clock} - INTERVAL 1 DAY, {name}) + INTERVAL 1 DAY)"
+    after = f"(to_utc_timestamp({clock} + INTERVAL 1 DAY, {name}) - INTERVAL 1 DAY)"
+    leads_back, does_too = (f"from_utc_timestamp({moment}, {name}) = {clock}" for moment in (before, after))
+    comes_twice = f"{leads_back} AND {does_too} AND {before} <> {after}"
+    return f"IF({leads_back}, {before}, {after})", f"NOT ({leads_back} OR {does_too}) OR ({comes_twice})"
 
 
 def _zone(time_zone: str | None) -> str | None:
@@ -28,4 +41,4 @@ def _zone(time_zone: str | None) -> str | None:
     offset = _OFFSET.fullmatch(time_zone)
     if offset:
         return f"{offset[1]}{int(offset[2]):02d}:{offset[3]}"
-    return "UTC" if time_zone.upper() in ("UTC", "GMT") else time_zone
+    return "UTC" if time_zone.upper() in ("UTC", "GMT") else time_zone if zone_of(time_zone) else None

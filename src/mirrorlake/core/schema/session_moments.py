@@ -1,0 +1,53 @@
+"""Texts that a statement means as moments in its session's time zone."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+_CALL = re.compile(r"UNIX_TIMESTAMP\s*\(\s*'(\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?)'\s*\)", re.IGNORECASE)
+_FIRST, _END = datetime(1970, 1, 2), datetime(2038, 1, 18)
+"""Within what every server takes for a TIMESTAMP, whatever the zone."""
+
+
+def as_number(sql: str, time_zone: str | None) -> str:
+    """``UNIX_TIMESTAMP('2024-03-10 08:00:00')`` -> its number. Other SQL, and a moment that is not certain, as it is.
+
+    time_zone: of the session, as its event spells it; None: not known. Not certain is an hour that comes twice or not
+    at all, and what the server's own zone, ``SYSTEM``, makes of a text.
+    """
+    call = _CALL.fullmatch(sql.strip())
+    moment = call and utc_of(call[1], time_zone)
+    if not call or not moment or not _FIRST <= datetime.fromisoformat(call[1]) < _END:
+        return sql
+    return str(int(moment.replace(tzinfo=timezone.utc).timestamp()))
+
+
+def utc_of(text: str, time_zone: str | None) -> datetime | None:
+    """The moment in UTC, without a zone, of a date and time of day (ISO) in a session's zone; None: not certain."""
+    zone = zone_of(time_zone)
+    if zone is None:
+        return None
+    try:
+        wall_clock = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moments = {wall_clock.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1)}
+    return moments.pop().replace(tzinfo=None) if len(moments) == 1 else None
+
+
+def zone_of(time_zone: str | None) -> tzinfo | None:
+    """None: not known."""
+    offset = _OFFSET.fullmatch(time_zone or "")
+    if offset:
+        east = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(east if offset[1] == "+" else -east)
+    if not time_zone or time_zone.upper() == "SYSTEM" or not _NAME.fullmatch(time_zone):
+        return None
+    try:
+        return ZoneInfo(time_zone)
+    except (KeyError, ValueError, OSError):  # a name that only the server's own tables have
+        return None
