@@ -29,7 +29,10 @@ start() {
     --character-sets-dir="$root/usr/share/mysql/charsets" --plugin-dir="$root/usr/lib/mysql/plugin")
   # A killed server stays in the process table until its parent looks, and mysqld takes its lock file for a live one's.
   admin ping >/dev/null 2>&1 || rm -f "$socket" "$socket.lock"
-  [ -d "$dir/data/mysql" ] || (launch "$root" sbin/mysqld "${private[@]}" --initialize-insecure --log-error="$dir/init.log") ||
+  local option fixed=() # what a server keeps from its first start on
+  for option in "$@"; do [[ $option != --lower-case-table-names=* ]] || fixed+=("$option"); done
+  [ -d "$dir/data/mysql" ] ||
+    (launch "$root" sbin/mysqld "${private[@]}" "${fixed[@]}" --initialize-insecure --log-error="$dir/init.log") ||
     failed "$dir/init.log"
   (launch "$root" sbin/mysqld "${private[@]}" "${listening[@]}" --server-id=97 --gtid-mode=ON \
     --enforce-gtid-consistency=ON --binlog-row-metadata=FULL "$@") </dev/null >/dev/null 2>&1 &

@@ -77,6 +77,10 @@ Failover = Annotated[
     str | None,
     typer.Option("--failover", metavar="POLICY", help="if another server took over: refuse or follow"),
 ]
+NameCase = Annotated[
+    int | None,
+    typer.Option("--lower-case-table-names", metavar="0|1|2", help="of the server that wrote the files"),
+]
 Invalid = Annotated[
     str | None,
     typer.Option("--invalid-values", metavar="POLICY", help="dates and texts no mirror can hold: null, text or refuse"),
@@ -148,6 +152,7 @@ def move(
     until: Until = None,
     follow: Follow = False,
     failover: Failover = None,
+    lower_case_table_names: NameCase = None,
     invalid_values: Invalid = None,
     ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None,
@@ -357,7 +362,7 @@ def replay(
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
     lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None, partial_images: PartialImages = None,
-    config: Config = None, verbose: Verbose = False,
+    lower_case_table_names: NameCase = None, config: Config = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
     options = _options(ctx)

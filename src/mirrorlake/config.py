@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.errors import UsageError
 
@@ -39,7 +40,7 @@ class Options(BaseModel):
     generated: of MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
     refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its
     table, or columns without a value keep theirs, as on a replica. generated_of, partial_images_of: by pattern.
-    password_secret: ``scope/key`` of a Databricks secret scope.
+    password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +52,7 @@ class Options(BaseModel):
     until: str = "current"
     follow: bool = False
     failover: Literal["refuse", "follow"] = "refuse"
+    lower_case_table_names: Literal[0, 1, 2] | None = None
     group: str | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
@@ -93,36 +95,35 @@ class Options(BaseModel):
     def wants(self, database: str, table: str) -> bool:
         """Is this table to be mirrored? So is one that may take the place of such a table, or come from its place."""
         names = () if is_tool_log(table) else (table, *shadowed(table))
-        return any(_fits(pattern, database, name) for pattern in self.tables for name in names)
+        return any(self._fits(pattern, database, name) for pattern in self.tables for name in names)
 
     def policy_for_invalid(self, database: str, table: str) -> str:
         """What becomes of this table's values that no mirror can hold as they are."""
-        return _of(self.invalid_values_of, self.invalid_values, database, table)
+        return self._of(self.invalid_values_of, self.invalid_values, database, table)
 
     def policy_for_generated(self, database: str, table: str) -> str:
         """What becomes of this table's generated columns that the log leaves out and that are not computed."""
-        return _of(self.generated_of, self.generated, database, table)
+        return self._of(self.generated_of, self.generated, database, table)
 
     def policy_for_partial_images(self, database: str, table: str) -> str:
         """What becomes of this table at an UPDATE that may be a REPLACE."""
-        return _of(self.partial_images_of, self.partial_images, database, table)
+        return self._of(self.partial_images_of, self.partial_images, database, table)
 
     def ignores(self, database: str, table: str, kind: str) -> bool:
         """Does this kind of DDL leave the mirror of the table as it is?"""
-        return kind in _of(self.ignore_ddl_of, self.ignore_ddl, database, table)
+        return kind in self._of(self.ignore_ddl_of, self.ignore_ddl, database, table)
+
+    def _of(self, by_pattern: dict[str, Any], default: Any, database: str, table: str) -> Any:
+        """What the first pattern that fits says."""
+        return next((said for pattern, said in by_pattern.items() if self._fits(pattern, database, table)), default)
+
+    def _fits(self, pattern: str, database: str, table: str) -> bool:
+        name, pattern = NameCase(self.lower_case_table_names).fold_all(f"{database}.{table}", pattern)
+        return fnmatch.fnmatchcase(name, pattern)
 
 
 def _split(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-
-def _of(by_pattern: dict[str, Any], default: Any, database: str, table: str) -> Any:
-    """What the first pattern that fits says."""
-    return next((said for pattern, said in by_pattern.items() if _fits(pattern, database, table)), default)
-
-
-def _fits(pattern: str, database: str, table: str) -> bool:
-    return fnmatch.fnmatchcase(f"{database}.{table}", pattern)
 
 
 def _read_yaml(config: Path) -> dict[str, Any]:

@@ -48,6 +48,7 @@ REFUSALS: dict[str, str] = {
     "failover-unproven": "GTIDs do not show that this server goes on where the lake ends: use the former one as source, or start a new lake.",
     # --- the lake
     "lake-source": "Use this lake with its own source or another folder; after a failover, `--failover follow` goes on by GTID.",
+    "lake-names": "Use the lake with the setting that it began with, or start a new lake; of files, `mirrorlake replay --lower-case-table-names` makes one.",
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
     "apply-groups": "Start `mirrorlake apply --group` for every group, the first one too; run this one again.",
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
@@ -78,6 +79,7 @@ REFUSALS: dict[str, str] = {
     "invalid-key": "Correct the key values in the source, then `mirrorlake resync` the table; dates may be mirrored with --invalid-values text.",
     "invalid-value": "Correct the values in the source and `mirrorlake resync` the table; or mirror it with --invalid-values null or text.",
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; `mirrorlake resync` the table.",
+    "name-case": "Say how the server compares names: `mirrorlake replay --lower-case-table-names 0, 1 or 2` makes the lake anew, and `run` takes the option.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",

@@ -107,3 +107,16 @@ def test_a_password_file_that_is_not_utf_8_is_a_usage_error(tmp_path):
     (tmp_path / "password").write_bytes(b"secret\xff")
     with pytest.raises(UsageError, match="^usage: cannot read the password file: not UTF-8$"):
         server_login(Options(lake="l", source="mysql://u@h", password_file=tmp_path / "password"))
+
+
+@pytest.mark.parametrize("setting", [None, 0, 1, 2])
+def test_patterns_compare_names_as_the_source_does(setting):
+    options = Options(
+        lake="l", tables="Shop.[A-C]*", lower_case_table_names=setting, invalid_values_of={"SHOP.clients": "refuse"},
+        ignore_ddl_of={"Shop.CLIENTS": "truncate"},
+    )  # fmt: skip
+    folds = bool(setting)
+    assert options.wants("Shop", "Clients") and not options.wants("shop", "orders")
+    assert options.wants("shop", "clients") is folds
+    assert options.policy_for_invalid("shop", "clients") == ("refuse" if folds else "null")
+    assert options.ignores("shop", "clients", "truncate") is folds

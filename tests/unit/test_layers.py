@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": (),
     "errors": ("shown",),
     "shown": (),
-    "config": ("core.schema.shadow_tables",),
+    "config": ("core.schema.lower_case_names", "core.schema.shadow_tables"),
     "core": (),
     "mysql": ("core",),
     "lake": ("core",),

@@ -34,7 +34,8 @@ def note_charsets(lake: Lake, login: ServerLogin) -> None:
         lsn = IngestProgress.read(lake).lsn_before(connection.identity, BinlogPosition(log_file, int(offset)))
     finally:
         connection.close()
-    charsets = {name: charset for name, charset in after.items() if before.get(name) == charset}
+    unchanged = ((name, charset) for name, charset in after.items() if before.get(name) == charset)
+    charsets = {lake.name_case.fold(name): charset for name, charset in unchanged}
     news = sorted(charsets.keys() - told - known)
     if news:
         give(lake, *(set_charset(n, lsn, name, charsets[name]) for n, name in enumerate(news, len(answers) + 1)))

@@ -74,7 +74,8 @@ def give_answer(lake: Lake, table: str, lsn: int | None, text: str | None) -> di
     lsn: of the statement, to be certain which one it is. text: a statement; None: it has no effect on the table.
     Raises UsageError ``ddl-answer`` for an answer that cannot be taken; nothing is recorded then.
     """
-    refused = next((r for r in list_refused(lake) if f"{r['database']}.{r['table']}" == table), None)
+    name = lake.name_case.fold(table)
+    refused = next((r for r in list_refused(lake) if f"{r['database']}.{r['table']}" == name), None)
     if refused is None or lsn not in (None, refused["lsn"]):
         raise UsageError("ddl-answer", f"no statement{f' at lsn {lsn}' if lsn else ''} has refused it", table=table)
     answers, silver = read_answers(lake), read_progress(lake.spark, lake.names.silver_changes)

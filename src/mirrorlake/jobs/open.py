@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.secret import read_secret
 from mirrorlake.lake.bronze import table as bronze
-from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
-from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.delta.session import open_session
 from mirrorlake.lake.gold import table as gold
 from mirrorlake.lake.silver import table as silver
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.source_tables import ask_engine
 
 PASSWORD_VARIABLE = "MIRRORLAKE_PASSWORD"
 
@@ -53,13 +57,43 @@ def _password(options: Options) -> str:
 
 
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
-    """The source's lake; its tables are created where they are missing. One that exists keeps its name and flavor."""
+    """The source's lake; its tables are created where they are missing. One that exists keeps its name and flavor.
+
+    Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
+    """
     spark, names = spark or open_session(), LakeNames(options.lake)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
-    lake = Lake(spark, names, began["source"], began["flavor"])
+    lake = Lake(spark, names, began["source"], began["flavor"], _name_case(options, source, recorded))
+    if isinstance(source, LiveSource):
+        default = source.control.variable(DEFAULT_ENGINE)
+        engine_of = partial(ask_engine, source.control.login)
+        lake = replace(lake, default_engine=default and default.lower(), engine_of=engine_of)
     create_tables(lake)
     return lake
+
+
+def _name_case(options: Options, source: BinlogSource, recorded: Progress | None) -> NameCase:
+    """As the server says, or the options for files; a lake that exists keeps what it began with.
+
+    Raises UsageError where the server says something else than the options; RefusedError ``lake-names`` where the
+    lake's names were made in another way.
+    """
+    told: int | None = options.lower_case_table_names
+    said = int(source.control.variable(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
+    if told not in (None, said):
+        raise UsageError("usage", f"--lower-case-table-names is {told}, and {said} on the server")
+    if recorded is None:
+        return NameCase(said)
+    kept = recorded.payload.get(NAME_CASE)
+    if said is not None and bool(said) != bool(kept):
+        raise RefusedError("lake-names", f"{NAME_CASE} is {said}, and was {kept or 'not known'} when the lake began")
+    return NameCase(said if kept is None else kept)
+
+
+def as_compared(options: Options, lake: Lake) -> Options:
+    """The options, whose patterns compare names as the lake's source does."""
+    return options.model_copy(update={NAME_CASE: lake.name_case.setting})
 
 
 def create_tables(lake: Lake) -> None:
@@ -79,4 +113,6 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
     progress = read_progress(spark, names.bronze_events)
     if progress is None:
         raise RefusedError("lake-missing", f"there is no lake at {options.lake}")
-    return Lake(spark, names, progress.payload["source"], progress.payload["flavor"])
+    began = progress.payload
+    name_case = NameCase(began.get(NAME_CASE))
+    return Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE))

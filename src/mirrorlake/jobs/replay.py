@@ -16,11 +16,13 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import create_tables, open_lake
 from mirrorlake.jobs.replicate import apply_hop, run_assemble
 from mirrorlake.jobs.syncpoints import make_syncpoint
 from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.lake.bronze.ingest import keep_name_case
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.copy import copy_table
 from mirrorlake.lake.delta.lake import Lake
@@ -58,7 +60,10 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     for answer in read_answers(old):
         if answer.copy_id and table_exists(old.spark, old.names.copy(answer.copy_id)):
             copy_table(old.names.copy_path(answer.copy_id), names.copy_path(answer.copy_id))
-    new = open_lake(options.model_copy(update={"lake": into}), old.spark)
+    into_lake = options.model_copy(update={"lake": into})
+    if options.lower_case_table_names is not None:
+        keep_name_case(open_lake(into_lake, old.spark), NameCase(options.lower_case_table_names))
+    new = open_lake(into_lake, old.spark)
     create_tables(new)
     run_assemble(new, options.model_copy(update={"follow": False}), watcher)
     hop = apply_hop(new, options)

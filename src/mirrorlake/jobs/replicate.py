@@ -23,6 +23,7 @@ from mirrorlake.core.position import (
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.failover import follow_failover
 from mirrorlake.jobs.log_extent import LogExtent
+from mirrorlake.jobs.open import as_compared
 from mirrorlake.jobs.same_log import check_not_behind, check_same_log
 from mirrorlake.jobs.watcher import PreparesNext, Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
@@ -165,10 +166,12 @@ def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyH
 
 def _rules(lake: Lake, options: Options) -> TableRules:
     """MySQL logs the values of generated columns, and all that an UPDATE changes."""
-    rules = TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
+    told = as_compared(options, lake)
+    rules = TableRules(told.wants, told.policy_for_invalid, told.ignores, replaces_variables(lake.spark))
+    rules = replace(rules, knows_names=lake.name_case.setting is not None)
     if lake.flavor == "mysql":
         return rules
-    return replace(rules, generated=options.policy_for_generated, partial_images=options.policy_for_partial_images)
+    return replace(rules, generated=told.policy_for_generated, partial_images=told.policy_for_partial_images)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:

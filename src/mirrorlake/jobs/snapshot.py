@@ -23,10 +23,11 @@ from mirrorlake.core.schema.ddl_answer import Answer
 from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
-from mirrorlake.jobs.open import create_lake, open_source, server_login
+from mirrorlake.jobs.open import as_compared, create_lake, open_source, server_login
 from mirrorlake.jobs.preflight import check_source
 from mirrorlake.lake.bronze.copies import new_copy_id, select_cells, write_copy
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
@@ -71,7 +72,7 @@ def snapshot(
     """
     login, lake = server_login(options), _opened(options, spark)
     note_charsets(lake, login)
-    tables = _wanted(login, options)
+    tables = _wanted(lake, login, as_compared(options, lake))
     if not again:
         followed = _followed(lake)
         tables = [table for table in tables if table.name not in followed]
@@ -96,10 +97,10 @@ def _opened(options: Options, spark: SparkSession | None) -> Lake:
         source.close()
 
 
-def _wanted(login: ServerLogin, options: Options) -> list[SourceTable]:
+def _wanted(lake: Lake, login: ServerLogin, options: Options) -> list[SourceTable]:
     connection = ServerConnection(login)
     try:
-        return [table for table in list_tables(connection.query) if options.wants(*table.name)]
+        return [table for table in list_tables(connection.query, lake.name_case.fold) if options.wants(*table.name)]
     finally:
         connection.close()
 
@@ -146,7 +147,7 @@ def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Ite
 
 def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTable:
     text = create_statement(read.rows, name)
-    schema, reason = defined(text, name, lake.flavor)
+    schema, reason = defined(text, name, lake.flavor, lake.name_case)
     if schema is None:
         return CopiedTable(*name, reason=reason)
     shown = of_rows_in_force(schema)
@@ -156,9 +157,9 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
     return CopiedTable(*name, n_rows)
 
 
-def defined(text: str, name: Name, flavor: str) -> tuple[TableSchema | None, str | None]:
+def defined(text: str, name: Name, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
     """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
-    changes = interpret_shown(text, name[0], flavor, Definitions())
+    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
     change = next((change for change in changes if change.table == name[1]), None)
     if change is None:
         return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"

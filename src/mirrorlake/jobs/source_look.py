@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mirrorlake.config import Options
 from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
@@ -34,14 +35,16 @@ class SourceLook:
     def take(
         cls, read: CurrentRead, options: Options, flavor: str, sums_of: Callable[[Ask, TableSchema], Sums]
     ) -> SourceLook:
-        """read: a session at which the server shows what is now. sums_of: of a table with this definition."""
-        tables = {table.name: table for table in list_tables(read.rows)}
+        """read: a session at which the server shows what is now. options: of ``as_compared``. sums_of: of a table with
+        this definition."""
+        name_case = NameCase(options.lower_case_table_names)
+        tables = {table.name: table for table in list_tables(read.rows, name_case.fold)}
         definitions, sums = dict[Name, TableSchema | None](), dict[Name, Sums]()
         for name, table in tables.items():
             if not options.wants(*name):
                 continue
             try:
-                definitions[name] = schema = definition_of(read.rows, name, flavor)
+                definitions[name] = schema = definition_of(read.rows, name, flavor, name_case)
                 if schema and not table.has_versions:
                     sums[name] = sums_of(read.rows, schema)
             except TableChanged:
@@ -49,9 +52,9 @@ class SourceLook:
         return cls(tables, definitions, sums)
 
 
-def definition_of(ask: Ask, name: Name, flavor: str) -> TableSchema | None:
+def definition_of(ask: Ask, name: Name, flavor: str, name_case: NameCase) -> TableSchema | None:
     """As a mirror has it; None where a mirror of it would be refused. Raises what ``ask`` raises."""
-    changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions())
+    changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
 

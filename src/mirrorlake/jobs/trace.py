@@ -134,8 +134,9 @@ def _transaction(lake: Lake, tx_lsn: int) -> Transaction:
 
 
 def _mirrored(lake: Lake, table: str) -> tuple[TableEntry, TableSchema]:
+    name = lake.name_case.fold(table)
     for entry in TableRegister.read(lake):
-        if table == ".".join(entry.name) and entry.state != DROPPED and entry.mirror_id and entry.schema:
+        if name == ".".join(entry.name) and entry.state != DROPPED and entry.mirror_id and entry.schema:
             return entry, entry.schema
     raise UsageError("usage", "there is no mirror of this table; `mirrorlake tables` lists them", table=table)
 

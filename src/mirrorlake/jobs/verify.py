@@ -22,7 +22,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake, server_login
+from mirrorlake.jobs.open import as_compared, open_lake, server_login
 from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import server_of
@@ -88,6 +88,7 @@ def verify(
     the hops raise.
     """
     login, lake = server_login(options), open_lake(options, spark)
+    options = as_compared(options, lake)
     register_functions(lake.spark)
     point, ends_at = None, time.monotonic() + wait_s
     while point is None:  # a run that is faster than the request goes past the position: then another one
@@ -143,7 +144,7 @@ def _verified(
                 yield _verified_table(lake, entry, versions.get(entry.mirror_id or ""), read, look, n_keys)
             except TableChanged:
                 yield VerifiedTable(*entry.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
-    still_there = {table.name for table in list_tables(read.rows)}
+    still_there = {table.name for table in list_tables(read.rows, lake.name_case.fold)}
     for name in look.tables.keys() & still_there - entries.keys():
         is_wanted = options.wants(*name)
         yield VerifiedTable(
@@ -160,7 +161,7 @@ def _verified_table(
         return VerifiedTable(*entry.name, NOT_COMPARED, reason=reason)
     assert entry.schema and version is not None, "a table that is streaming has a mirror"
     try:
-        now = definition_of(read.rows, entry.name, lake.flavor)
+        now = definition_of(read.rows, entry.name, lake.flavor, lake.name_case)
     except TableChanged:
         if entry.name in look.definitions:
             raise

@@ -13,6 +13,10 @@ from mirrorlake.errors import REFUSALS, RefusedError
 from mirrorlake.mysql.connection import ServerConnection, server_errors
 
 OLDEST = {"mysql": (5, 6, 0), "mariadb": (10, 2, 0)}
+_NAME_ENGINES = (
+    "SET GLOBAL default_storage_engine = 'InnoDB', or name the engine of each table: the log does not tell which one a "
+    "table got that names none, and whether it keeps rows and foreign keys."
+)
 _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
 """MariaDB from here on may log no generated column: what lies between 10.11 and 11.8 was not measured."""
@@ -204,6 +208,20 @@ def _not_empty(filters: Iterable[tuple[str, object]]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in filters if value)
 
 
+def check_name_case(connection: ServerConnection) -> Check:
+    """Names of databases and tables compare as the server says; a lake that has begun keeps to it."""
+    name = "lower_case_table_names"
+    return Check(name, True, connection.variable(name) or "unknown to this server")
+
+
+def check_default_engine(connection: ServerConnection) -> Check:
+    """Never refused: tables that name their engine are what they say, and of the others those in doubt are refused."""
+    name = "default_storage_engine"
+    found = connection.variable(name) or "unknown to this server"
+    ok = found.lower() in ("innodb", "unknown to this server")
+    return Check(name, ok, found, "" if ok else _NAME_ENGINES)
+
+
 CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_flavor,
     check_server_version,
@@ -220,6 +238,8 @@ CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_binlog_filters,
     check_replica_log,
     check_replication_filters,
+    check_name_case,
+    check_default_engine,
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.core.sql_text import Sql, quote, server_literal
+from mirrorlake.mysql.connection import ServerConnection, ServerLogin
 
 _LIST = """
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
@@ -47,15 +48,29 @@ class SourceTable:
         return self.engine in _VERSIONED_ENGINES
 
 
-def list_tables(ask: Ask) -> list[SourceTable]:
-    """Those that hold rows of users, by name."""
+def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
+    """Those that hold rows of users, by name. named: what the name of a database or table is here."""
     parents: dict[Name, set[Name]] = {}
-    for database, table, *parent in ask(_PARENTS):
+    for row in ask(_PARENTS):
+        database, table, *parent = map(named, row)
         parents.setdefault((database, table), set()).add((parent[0], parent[1]))
     return [
         SourceTable(database, table, (engine or "").lower(), size or 0, frozenset(parents.get((database, table), ())))
-        for database, table, engine, size in ask(_LIST)
+        for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in ask(_LIST))
     ]
+
+
+def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
+    """A table's engine, in lower case; None: it is not there. Raises what ``ServerConnection`` raises."""
+    connection = ServerConnection(login)
+    try:
+        found = connection.query(
+            "SELECT ENGINE FROM information_schema.TABLES"
+            f" WHERE TABLE_SCHEMA = {server_literal(database)} AND TABLE_NAME = {server_literal(table)}"
+        )
+    finally:
+        connection.close()
+    return (found[0][0] or "").lower() or None if found else None
 
 
 def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:

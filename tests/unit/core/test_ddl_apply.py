@@ -72,6 +72,7 @@ def refused(table: str, reason: str, code: str = "ddl-unsupported") -> tuple:
     return ("refuse", f"d.{table}", code, reason)
 
 
+MERGED = "its rows are changed through a table of engine MERGE, too"
 T = "id int, a varchar(5), b int"
 PERIOD = "row_start timestamp(6), row_end timestamp(6)"
 EFFECTS = {
@@ -115,6 +116,10 @@ EFFECTS = {
         ("create", "d.n", "id int, k int", [])
     ],
     "create table n (id int primary key) engine=blackhole": [refused("n", "ENGINE=blackhole")],
+    "create table n (id int) engine=merge union=(t, e.x) insert_method=last": [
+        refused("n", "UNION"), refused("t", MERGED), ("refuse", "e.x", "ddl-unsupported", MERGED),
+    ],
+    "create table n (id int) engine=mrg_myisam union ()": [refused("n", "UNION")],
     "create table n (id int primary key) with system versioning": [("create", "d.n", f"id int, {PERIOD}", [])],
     "create table n (id int primary key, a date, b date, period for p (a, b))": [
         ("create", "d.n", "id int, a date, b date", []),
@@ -293,6 +298,8 @@ EFFECTS = {
     "alter table t discard tablespace": [refused("t", "DISCARD TABLESPACE")],
     "alter table t import tablespace": [refused("t", "IMPORT TABLESPACE")],
     "alter table t engine=blackhole": [refused("t", "ENGINE=blackhole")],
+    "alter table t engine=merge, union=(u)": [refused("t", "ENGINE=merge"), refused("u", MERGED)],
+    "alter table unknown union=(u), insert_method=first": [refused("u", MERGED)],
     "alter table t frobnicate": [refused("t", "frobnicate is not understood at character 15")],
     "alter ignore table t add unique (a)": [refused("t", "ALTER IGNORE TABLE")],
     # rename, truncate
@@ -605,3 +612,54 @@ def test_the_end_of_rows_in_force_is_the_servers_as_long_as_that_is_not_upgraded
         )  # fmt: skip
         definitions.apply(changes)
     assert changes[0].steps[0].partitioning.row_end == expected
+
+
+CHILD = "create table c (id int, foreign key (id) references t (id) on delete cascade)"
+IGNORED = "its engine is not named, and the server's default, {}, ignores foreign keys"
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+@pytest.mark.parametrize(
+    ("default", "statements", "effect"),
+    [
+        (None, (CHILD,), ("create", "d.c", "id int", [])),
+        ("innodb", (CHILD,), ("create", "d.c", "id int", [])),
+        ("myisam", (CHILD,), refused("c", IGNORED.format("myisam"), "foreign-key-cascade")),
+        ("aria", (CHILD,), refused("c", IGNORED.format("aria"), "foreign-key-cascade")),
+        ("myisam", (CHILD + " engine=innodb",), ("create", "d.c", "id int", [])),
+        ("myisam", (CHILD.replace("cascade", "restrict"),), ("create", "d.c", "id int", [])),
+        (
+            "myisam",
+            ("create table c (id int)", "alter table c add foreign key (id) references t (id) on delete cascade"),
+            refused("c", IGNORED.format("myisam"), "foreign-key-cascade"),
+        ),
+        ("myisam", ("create table c (id int)",), ("create", "d.c", "id int", [])),
+        ("blackhole", ("create table c (id int)",), refused("c", "ENGINE=blackhole, the server's default")),
+        ("blackhole", ("create table c (id int) engine=innodb",), ("create", "d.c", "id int", [])),
+        ("blackhole", ("create table c like t",), ("create", "d.c", T, [])),
+    ],
+)
+def test_a_table_whose_engine_is_not_named_has_what_the_servers_default_keeps(flavor, default, statements, effect):
+    """t is from before the default was so."""
+    definitions = after(*SHOP[:2], flavor=flavor)
+    *earlier, last = statements
+    for sql in earlier:
+        definitions.apply(run(sql, definitions, flavor, default_engine=default))
+    found = run(last, definitions, flavor, default_engine=default)
+    assert [brief(change) for change in found] == [effect]
+
+
+def test_a_server_is_asked_for_the_engine_that_a_statement_does_not_name():
+    """The session had another default than the server."""
+    engines = {"c": "myisam", "b": "blackhole"}
+    context = {"default_engine": "innodb", "engine_of": lambda database, table: engines.get(table)}
+    definitions = after(*SHOP[:2])
+    for sql in (CHILD, CHILD.replace("table c", "table i"), CHILD.replace("table c", "table e") + " engine=innodb"):
+        definitions.apply(run(sql, definitions, **context))
+    found = {name: definitions.get("d", name) for name in ("c", "i", "e")}
+    assert {name: (each.engine, len(each.foreign_keys)) for name, each in found.items()} == {
+        "c": ("myisam", 0), "i": (None, 1), "e": ("innodb", 1),
+    }  # fmt: skip
+    assert [brief(each) for each in run("create table b (id int)", definitions, **context)] == [
+        refused("b", "ENGINE=blackhole")
+    ]

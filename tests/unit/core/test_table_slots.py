@@ -8,6 +8,7 @@ import pytest
 from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.table_slots import TableSlots
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
@@ -35,9 +36,9 @@ def rows_event(table_id: int) -> tuple[int, bytes]:
 class Reader:
     """Batches of events through one ``TableSlots``; each event's lsn is its number."""
 
-    def __init__(self, timeline: Timeline | None = None):
+    def __init__(self, timeline: Timeline | None = None, name_case: NameCase = AS_WRITTEN):
         self.layouts, self._lsn = RowLayouts(), 0
-        self._slots = TableSlots("mariadb", self.layouts, timeline or Timeline())
+        self._slots = TableSlots("mariadb", self.layouts, timeline or Timeline(), name_case)
 
     def read(self, *events: tuple[int, bytes]) -> list[str | None]:
         """What table each event is of."""
@@ -100,3 +101,16 @@ def test_a_map_that_cannot_be_parsed_is_refused():
     with pytest.raises(RefusedError, match="log-event"):
         Reader().read((kind, body[:-3]))
     assert Reader().read((kind, body[:7])) == [None]
+
+
+@pytest.mark.parametrize("setting", [None, 0, 1, 2])
+def test_a_map_is_of_the_table_that_the_server_takes_it_for(setting):
+    mixed, lower = table("Orders"), table("orders")
+    definitions, timeline = Definitions(), Timeline()
+    definitions.apply([change := DefinitionChange("create", "shop", "orders", lower)])
+    timeline.follow(-1, change, definitions)
+    reader = Reader(timeline, NameCase(setting))
+    (slot, _) = reader.slots(map_event(mixed, 7, "NO_LOG"), rows_event(7))
+    found = reader.layouts.tables[slot]
+    assert found.map.table == ("orders" if setting else "Orders")
+    assert found.schema == (lower if setting else None)

@@ -63,3 +63,18 @@ def test_tables_are_worked_on_or_refused_from_their_first_change_on(found, given
 
 def test_what_comes_before_a_refusal_in_silver_is_applied():
     assert taken(changes(refused=ROW_IMAGE)) == (["t"], [(ROW_IMAGE[0], "row-image", "a reason")])
+
+
+@pytest.mark.parametrize("knows_names", [True, False])
+def test_rows_of_a_table_known_in_another_letter_case_refuse_both_where_nobody_said_how_names_compare(knows_names):
+    register = TableRegister([TableEntry(5, "d", "t", STREAMING, "d__t__5", T)])
+    decisions = Decisions(lambda: {T.schema_id: T}, TableRules(knows_names=knows_names))
+    work, refused = decisions.take([changes("T")], register, ())
+    found = [(entry.table, entry.lsn, entry.code, entry.reason) for entry in refused]
+    lsn = pack_lsn(0, 3, 300)
+    unknown = ("T", lsn, "needs-first-copy", "its CREATE TABLE is not in the log")
+    both = [
+        ("T", lsn, "name-case", "its CREATE TABLE is not in the log, but that of d.t"),
+        ("t", lsn, "name-case", "the log has rows of d.T, but not its CREATE TABLE"),
+    ]
+    assert (work, found) == ([], [unknown] if knows_names else both)

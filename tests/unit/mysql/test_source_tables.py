@@ -30,3 +30,9 @@ def test_tables_are_told_with_engine_size_and_parents():
     (found,) = list_tables(ask)
     assert found == SourceTable("d", "a", "innodb", 0, frozenset({("d", "p"), ("e", "q")}))
     assert found.has_versions
+
+
+def test_tables_have_the_names_by_which_the_server_compares_them():
+    answers = {"REFERENTIAL": [("D", "A", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
+    (found,) = list_tables(lambda sql: next(rows for word, rows in answers.items() if word in sql), str.lower)
+    assert found == SourceTable("d", "a", "innodb", 9, frozenset({("d", "p")}))

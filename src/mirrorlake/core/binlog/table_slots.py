@@ -7,6 +7,7 @@ it opens the table.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from mirrorlake.core.memory import (
     poke_u32,
     poke_u64,
 )  # fmt: skip
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import Timeline
 
 TABLE_MAP = 19
@@ -137,7 +139,8 @@ class TableSlots:
     timeline: the definitions in force, of all tables that need them; what is added to it later does not count.
     """
 
-    def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline):
+    def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline, name_case: NameCase = AS_WRITTEN):
+        self._name_case = name_case
         self._flavor, self._layouts, self._timeline, self._edges = flavor, layouts, timeline, timeline.edges
         self._maps: dict[bytes, tuple[TableMap, np.ndarray]] = {}
         self._slots: dict[tuple[bytes, int], int] = {}
@@ -166,7 +169,9 @@ class TableSlots:
         """Make a table map the newest one of its id."""
         table_id, text = int.from_bytes(body[:6], "little"), body[_ID_AND_FLAGS_BYTES:]
         if text not in self._maps:
-            self._maps[text] = parse_table_map(body, self._flavor), np.frombuffer(text, np.uint8)
+            seen = parse_table_map(body, self._flavor)
+            database, table = self._name_case.fold_all(seen.database, seen.table)
+            self._maps[text] = replace(seen, database=database, table=table), np.frombuffer(text, np.uint8)
         seen, kept = self._maps[text]
         known = self._timeline.at(seen.database, seen.table, lsn)
         key = (text, id(known))

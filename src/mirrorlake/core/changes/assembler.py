@@ -29,6 +29,7 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.core.memory import addresses
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.values import variant
 from mirrorlake.errors import RefusedError
@@ -95,14 +96,15 @@ class Assembler:
         timeline: Timeline | None = None,
         undone: Undone | None = None,
         *,
+        name_case: NameCase = AS_WRITTEN,
         rows_per_batch: int = 32_768,
         image_bytes: int = IMAGE_BYTES,
     ):
         """timeline: definitions for what table maps leave out; none: tables without full metadata are refused. undone:
         what the events' own statements roll back; a rollback that it does not have is an error."""
-        self._flavor = flavor
+        self._flavor, self._name_case = flavor, name_case
         self._layouts = RowLayouts()
-        self._slots = TableSlots(flavor, self._layouts, timeline or Timeline())
+        self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case)
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
         self._created: tuple[int, int, set[tuple[str, str]]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
@@ -281,7 +283,7 @@ class Assembler:
             return None
         changes = interpret(
             query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
-            default_charset=None, definitions=Definitions(),
+            default_charset=None, definitions=Definitions(), name_case=self._name_case,
         )  # fmt: skip
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows

@@ -19,7 +19,9 @@ from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.ddl_answer import Answer, placed, put_in_place
 from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import TableName, Timeline
 
 QUERY, FORMAT_DESCRIPTION = 2, 15
@@ -41,11 +43,15 @@ class DefinitionReader:
         flavor: str,
         server_version: Callable[[int], int | None] = lambda log_file: None,
         answers: Iterable[Answer] = (),
+        name_case: NameCase = AS_WRITTEN,
+        default_engine: str | None = None,
+        engine_of: EngineOf = engine_not_known,
     ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
         before. answers: to statements that are read from here on, and those that stand there between transactions."""
         self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
         self._between = sorted((a for a in self._answers if a.is_between_transactions), key=attrgetter("lsn", "number"))
+        self._name_case, self._default_engine, self._engine_of = name_case, default_engine, engine_of
         self.refused_maps: dict[TableName, tuple[str, str]] = {}
         self._versions: dict[int, int | None] = {}
         self.definitions, self.ddl_lsn = Definitions(), -1
@@ -86,7 +92,8 @@ class DefinitionReader:
         """What the answers between transactions up to there say."""
         while self._between and self._between[0].lsn <= lsn_to:
             answer = self._between.pop(0)
-            yield from ((answer.lsn, change) for change in placed(answer, self._flavor, self.definitions))
+            found = placed(answer, self._flavor, self.definitions, self._name_case)
+            yield from ((answer.lsn, change) for change in found)
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
         """What decoding the range that was read last needs."""
@@ -118,6 +125,7 @@ class DefinitionReader:
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
                 has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
+                name_case=self._name_case, default_engine=self._default_engine, engine_of=self._engine_of,
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = partial(read, has_failed=False)
@@ -129,7 +137,7 @@ class DefinitionReader:
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Definitions of table maps that no DDL gave."""
         layouts = RowLayouts()
-        slots = TableSlots(self._flavor, layouts, self._timeline).resolve(
+        slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
         )
         maps = np.flatnonzero(events.event_type == TABLE_MAP)

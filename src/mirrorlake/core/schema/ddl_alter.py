@@ -75,7 +75,7 @@ def _read_clause(tokens: Tokens) -> list[Clause]:
 def _option_clauses(options: TableOptions) -> list[Clause]:
     clauses: list[Clause] = []
     if options.unsupported:
-        clauses.append(RefusedClause("ddl-unsupported", options.unsupported))
+        clauses.append(RefusedClause("ddl-unsupported", options.unsupported, options.union))
     if options.charset or options.collation:
         clauses.append(SetDefaultCharset(options.charset, options.collation))
     if options.engine:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.ddl_apply import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import quote
@@ -50,16 +51,18 @@ def set_charset(number: int, lsn: int, database: str, charset: str) -> Answer:
     return Answer(number, lsn, database, "", f"ALTER DATABASE {quote(database)} CHARACTER SET {charset}")
 
 
-def placed(answer: Answer, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
+def placed(answer: Answer, flavor: str, definitions: Definitions, name_case: NameCase) -> list[DefinitionChange]:
     """What becomes of the tables where a copy begins, or of a database. definitions: what holds there; of the table it
     does not matter.
     """
     assert answer.text and answer.is_between_transactions, "the answer is not to a statement"
     if answer.is_of_database:
-        return interpret_shown(answer.text, answer.database, flavor, definitions)
+        return interpret_shown(answer.text, answer.database, flavor, definitions, name_case)
     return [
         replace(change, steps=(Copied(answer.copy_id),)) if change.action == "create" else change
-        for change in interpret_shown(answer.text, answer.database, flavor, definitions.without(*answer.name))
+        for change in interpret_shown(
+            answer.text, answer.database, flavor, definitions.without(*answer.name), name_case
+        )
     ]
 
 

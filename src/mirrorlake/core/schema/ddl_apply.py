@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from mirrorlake.core.schema.ddl_before import Before, refuse
 from mirrorlake.core.schema.ddl_convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.schema.ddl_definition import define_like, define_table
+from mirrorlake.core.schema.ddl_engines import by_engines, why_engine
 from mirrorlake.core.schema.ddl_evolve import CannotEvolve, Moment, evolve
 from mirrorlake.core.schema.ddl_lexer import LexError
 from mirrorlake.core.schema.ddl_parser import parse_statement
@@ -42,11 +43,14 @@ from mirrorlake.core.schema.ddl_whole_tables import (
     renamed_table,
     truncate_table,
 )
-from mirrorlake.core.schema.engines import why_engine_loses_rows
+from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.name_doubts import with_doubts
 from mirrorlake.core.schema.references import with_references
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
+from mirrorlake.errors import MirrorlakeError
 
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Of those that are not understood to their end not all tables are read."""
@@ -70,6 +74,9 @@ def interpret(
     time_zone: str | None = None,
     has_failed: bool = False,
     has_made_table: bool = False,
+    name_case: NameCase = AS_WRITTEN,
+    default_engine: str | None = None,
+    engine_of: EngineOf = engine_not_known,
 ) -> list[DefinitionChange]:
     """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
 
@@ -77,27 +84,35 @@ def interpret(
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
     None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
     now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. has_made_table: a
-    CREATE TABLE IF NOT EXISTS found no table. ``definitions`` is not changed: apply the result to it.
+    CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
+    default_engine: the server's, in lower case; None: not known. engine_of: is asked for the engine of a table whose
+    CREATE names none, as the table is now. ``definitions`` is not changed: apply the result to it.
 
     Whatever is wrong with the statement, or with what follows from it, refuses the tables that it names; where none can
     be told, the tables that are followed and whose names are words of it.
     """
     version = server_version or _NEWEST_SERVER[flavor]
-    tokens = Tokens(statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version)
+    tokens = Tokens(
+        statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version,
+        name_case=name_case, time_zone=time_zone,
+    )  # fmt: skip
     moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
     if explicit_timestamps is None:
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
     row_end = row_end_of_server(flavor, server_version)
-    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, has_made_table)
+    more = has_made_table, default_engine, engine_of
+    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
     changes = _without_failing(tokens, before, has_failed)
     return [change for change in changes if change.database not in _SYSTEM_DATABASES]
 
 
-def interpret_shown(text: str, database: str, flavor: str, definitions: Definitions) -> list[DefinitionChange]:
+def interpret_shown(
+    text: str, database: str, flavor: str, definitions: Definitions, name_case: NameCase
+) -> list[DefinitionChange]:
     """What SHOW CREATE TABLE says of a table that is not in ``definitions``. It spells out what hangs on a session."""
     return interpret(
         text, database=database, sql_mode=0, flavor=flavor, default_charset=None, definitions=definitions,
-        explicit_timestamps=True,
+        explicit_timestamps=True, name_case=name_case,
     )  # fmt: skip
 
 
@@ -105,7 +120,7 @@ def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[D
     """What nobody thought of must stop no other table."""
     try:
         return _changes(_parse(tokens, before), tokens, before, has_failed)
-    except MemoryError:
+    except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
         raise
     except Exception as error:  # of a class that no part of the parser means to raise
         return _refuse_all(_refused(tokens, before, f"the statement raised {type(error).__name__}"), before)
@@ -114,7 +129,10 @@ def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[D
 def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
     if has_failed:
         parsed = _effect_of_failed(parsed, tokens)
-    return with_references(_EFFECTS[type(parsed)](parsed, before), before.definitions)
+    changes = by_engines(_EFFECTS[type(parsed)](parsed, before), parsed, before)
+    if tokens.name_case.setting is None:
+        changes = with_doubts(changes, parsed, tokens, before.definitions)
+    return with_references(changes, before.definitions)
 
 
 def _parse(tokens: Tokens, before: Before) -> Statement:
@@ -172,7 +190,8 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     model = before.known(parsed.like) if parsed.like else None
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
-    refused = _why_create_refused(parsed)
+    parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
+    refused = _why_create_refused(parsed, before)
     if refused:
         return [refuse(name, *refused)]
     try:
@@ -185,13 +204,13 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     return [DefinitionChange("create", name.database, name.table, schema)]
 
 
-def _why_create_refused(parsed: CreateTable) -> tuple[str, str] | None:
+def _why_create_refused(parsed: CreateTable, before: Before) -> tuple[str, str] | None:
     options = parsed.options
     unsupported = (
         parsed.unsupported
         or ("CREATE TABLE ... LIKE" if parsed.like else None)
         or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
-        or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine_loses_rows(options.engine))
+        or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine(parsed, before))
     )
     return (_UNSUPPORTED, unsupported) if unsupported else None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.ddl_definition import Dialect
 from mirrorlake.core.schema.ddl_evolve import Moment
 from mirrorlake.core.schema.ddl_tokens import TableName
+from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -14,7 +15,8 @@ from mirrorlake.core.schema.tables import TableSchema
 @dataclass(frozen=True, slots=True)
 class Before:
     """server_charset: what a database gets when its CREATE names none. row_end: ``row_end_of_server``. has_made_table:
-    the log says that a CREATE TABLE IF NOT EXISTS found no table."""
+    the log says that a CREATE TABLE IF NOT EXISTS found no table. default_engine: what a table gets that names none, if
+    the session has no other; None: not known. engine_of: asks for a table's."""
 
     definitions: Definitions
     flavor: str
@@ -24,6 +26,8 @@ class Before:
     moment: Moment
     row_end: int | None = None
     has_made_table: bool = False
+    default_engine: str | None = None
+    engine_of: EngineOf = engine_not_known
 
     def dialect(self, database: str) -> Dialect:
         home = self.definitions.database(database)

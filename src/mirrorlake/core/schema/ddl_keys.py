@@ -137,8 +137,7 @@ def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool)
 
 def read_reference(tokens: Tokens, name: str | None, columns: tuple[str, ...]) -> ForeignKey:
     """The rest of REFERENCES. A parent without a database is in the table's own, not in the session's."""
-    first = tokens.name()
-    database, table = (first, tokens.name()) if tokens.accept(".") else ("", first)
+    parent = tokens.qualified_name("")
     parent_columns = read_key_parts(tokens, PLAIN, "").columns if tokens.sees("(") else ()
     if tokens.accept("MATCH"):
         tokens.name()
@@ -149,7 +148,8 @@ def read_reference(tokens: Tokens, name: str | None, columns: tuple[str, ...]) -
         if event is None or action is None:
             raise tokens.unexpected()
         actions[event] = " ".join(action)
-    return ForeignKey(name, columns, database, table, parent_columns, actions.get("DELETE"), actions.get("UPDATE"))
+    on_delete, on_update = actions.get("DELETE"), actions.get("UPDATE")
+    return ForeignKey(name, columns, parent.database, parent.table, parent_columns, on_delete, on_update)
 
 
 def skip_check(tokens: Tokens) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.ddl_lexer import Kind
 from mirrorlake.core.schema.ddl_statements import TableOptions
-from mirrorlake.core.schema.ddl_tokens import Tokens
+from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
 from mirrorlake.core.schema.ddl_types import read_charset, read_collation
 
 _VALUE_OPTIONS = frozenset(
@@ -53,11 +53,14 @@ def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
         options.is_sequence = tokens.next().text not in ("0", "no")
     elif tokens.accept("UNION"):
         tokens.accept("=")
-        tokens.skip_parentheses()
-        options.unsupported = "UNION"
+        options.unsupported, options.union = "UNION", _read_union(tokens)
     else:
         return _accept_value_option(tokens)
     return True
+
+
+def _read_union(tokens: Tokens) -> tuple[TableName, ...]:
+    return () if tokens.accept("(", ")") else tokens.enclosed(tokens.table_name)
 
 
 def _accept_value_option(tokens: Tokens) -> bool:

@@ -78,7 +78,7 @@ def _read_create(tokens: Tokens) -> Statement:
         return read_create_table(tokens, or_replace)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
-        name = tokens.name()
+        name = tokens.database_name()
         return CreateDatabase(name, if_not_exists, or_replace, *_charset(read_database_options(tokens)))
     if tokens.accept("SEQUENCE"):
         if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
@@ -118,7 +118,7 @@ def _read_alter(tokens: Tokens) -> Statement:
         return altered
     if tokens.accept_any("DATABASE", "SCHEMA"):
         has_name = tokens.peek().kind is Kind.QUOTED or not sees_database_option(tokens)
-        name = tokens.name() if has_name else tokens.database
+        name = tokens.database_name() if has_name else tokens.database
         options = read_database_options(tokens)
         charset, collation = _charset(options)
         return AlterDatabase(name, charset, collation, takes_server_charset=options.charset == "default")
@@ -133,7 +133,7 @@ def _read_drop(tokens: Tokens) -> Statement:
         return DropTables(tokens.separated(tokens.table_name), if_exists)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         tokens.accept("IF", "EXISTS")
-        return DropDatabase(tokens.name())
+        return DropDatabase(tokens.database_name())
     if sees_trigger(tokens):
         return read_drop_trigger(tokens)
     tokens.accept_any("ONLINE", "OFFLINE")

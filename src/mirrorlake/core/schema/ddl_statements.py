@@ -52,7 +52,8 @@ class ColumnSpec:
 
 @dataclass(slots=True)
 class TableOptions:
-    """charset, collation None: not named; charset ``default``: the server's choice. engine: lower case."""
+    """charset, collation None: not named; charset ``default``: the server's choice. engine: lower case. union: tables
+    whose rows are the table's too (MERGE)."""
 
     charset: str | None = None
     collation: str | None = None
@@ -60,6 +61,7 @@ class TableOptions:
     is_versioned: bool = False
     is_sequence: bool = False
     unsupported: str | None = None
+    union: tuple[TableName, ...] = ()
 
 
 @dataclass(slots=True)
@@ -307,8 +309,11 @@ class ChangeTablespace:
 
 @dataclass(frozen=True, slots=True)
 class RefusedClause:
+    """others: tables that it concerns, too."""
+
     code: str
     reason: str
+    others: tuple[TableName, ...] = ()
 
 
 Clause = (

@@ -28,7 +28,7 @@ def suspects(statement: str, database: str, definitions: Definitions) -> list[Ta
     def is_meant(name: TableName) -> bool:
         if folded(name.database) in databases:
             return True
-        return (name.database == database or occurs(name.database)) and occurs(name.table)
+        return (folded(name.database) == folded(database) or occurs(name.database)) and occurs(name.table)
 
     return [name for name in followed(definitions) if is_meant(name)]
 

@@ -44,7 +44,9 @@ def read_drop_trigger(tokens: Tokens) -> DropTrigger:
 
 def _trigger_name(tokens: Tokens) -> TableName:
     first = tokens.name()
-    return TableName(first, tokens.name()) if tokens.accept(".") else TableName(tokens.database, first)
+    if not tokens.accept("."):
+        return TableName(tokens.database, first)
+    return TableName(tokens.name_case.fold(first), tokens.name())
 
 
 def _columns_of_new_row(tokens: Tokens) -> tuple[str, ...] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import step_from_plain, step_to_plain
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -102,6 +103,7 @@ class Definitions:
         self._tables: dict[tuple[str, str], TableSchema | Refused | Absent] = {}
         self._children: dict[tuple[str, str], TableSchema] = {}
         self._databases: dict[str, Database] = {}
+        self._spellings: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self.schema_ids: set[int] = set()
         self.apply(changes)
 
@@ -127,6 +129,7 @@ class Definitions:
         others._tables = {name: known for name, known in self._tables.items() if name != (database, table)}
         others._children = {name: schema for name, schema in self._children.items() if name != (database, table)}
         others._databases, others.schema_ids = self._databases, self.schema_ids
+        others._spellings = self._spellings
         return others
 
     def database(self, name: str) -> Database | None:
@@ -143,6 +146,20 @@ class Definitions:
     def followed(self) -> list[tuple[str, str]]:
         """Names of the tables that are known and not refused."""
         return [name for name, known in self._tables.items() if isinstance(known, TableSchema)]
+
+    def is_known(self, database: str, table: str) -> bool:
+        """Is it known to exist? So is one that is refused."""
+        return self._tables.get((database, table), ABSENT) is not ABSENT
+
+    def alike(self, database: str, table: str) -> list[tuple[str, str]]:
+        """Tables that are known to exist under another name, which is the same in lower case."""
+        spelled = self._spellings.get((folded(database), folded(table)), set()) - {(database, table)}
+        return sorted(name for name in spelled if self.is_known(*name))
+
+    def databases_alike(self, database: str) -> list[str]:
+        """The same for the databases of such tables."""
+        found = {home for home, table in self._tables if self.is_known(home, table)} - {database}
+        return sorted(home for home in found if folded(home) == folded(database))
 
     def children(self) -> list[TableSchema]:
         """Of the tables that are followed, those with a foreign key that changes their rows."""
@@ -165,6 +182,9 @@ class Definitions:
         self._set(change.database, change.table, Refused(change.code or "", change.reason or ""))
 
     def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
+        if (database, table) not in self._tables:
+            spelled = folded(database), folded(table)
+            self._spellings.setdefault(spelled, set()).add((database, table))
         self._tables[database, table] = known
         if isinstance(known, TableSchema) and known.row_changing_keys:
             self._children[database, table] = known

@@ -20,9 +20,10 @@ from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table
-from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.lake import NAME_CASE, Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.delta.stage import Stage
 
@@ -90,6 +91,16 @@ def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
     )
     nothing = lake.spark.createDataFrame([], table.COLUMNS)
     append_from(lake.spark, lake.names.bronze_events, nothing, expected=None, new_lsn=lsn, payload=payload)
+
+
+def keep_name_case(lake: Lake, name_case: NameCase) -> None:
+    """Record how the source compares names, in a lake of which silver has not begun."""
+    recorded = read_progress(lake.spark, lake.names.bronze_events)
+    assert recorded, "bronze has begun"
+    append_from(
+        lake.spark, lake.names.bronze_events, lake.spark.createDataFrame([], table.COLUMNS), expected=recorded,
+        new_lsn=recorded.lsn, payload=recorded.payload | {NAME_CASE: name_case.setting},
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

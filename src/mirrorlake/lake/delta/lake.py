@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.schema.engines import EngineOf, engine_not_known
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import is_connect
+
+NAME_CASE = "lower_case_table_names"
+"""In a note: how the source compares names of databases and tables; absent where nobody said it."""
+DEFAULT_ENGINE = "default_storage_engine"
+"""In a note: of the source when it was read last; absent for files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lake:
     """source: identity of the server or folder that the lake began with, see ``BinlogSource.identity``; it stays the
-    lake's name when another server takes over."""
+    lake's name when another server takes over. name_case: how that server compares names.
+    default_engine: its default_storage_engine, in lower case; None: not known.
+    engine_of: asks that server for a table's, where this process reads it."""
 
     spark: SparkSession
     names: LakeNames
     source: str
     flavor: str
+    name_case: NameCase = AS_WRITTEN
+    default_engine: str | None = None
+    engine_of: EngineOf = field(default=engine_not_known, compare=False)
 
     @property
     def parallelism(self) -> int:
@@ -28,7 +40,9 @@ class Lake:
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
         """What a commit of a hop says in its note: whose log, by which hop, and what else its restart needs."""
-        return {"source": self.source, "flavor": self.flavor, "hop": hop, **more}
+        told = {NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine}
+        told = {name: value for name, value in told.items() if value is not None}
+        return {"source": self.source, "flavor": self.flavor, **told, "hop": hop, **more}
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""

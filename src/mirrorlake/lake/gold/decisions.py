@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.schema.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
@@ -46,8 +47,7 @@ class Decisions:
             if not is_planned and not self.rules.is_wanted(*changes.name):
                 refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:
-                unknown = TableEntry(changes.first_lsn, *changes.name, REFUSED)
-                refused.append(unknown.refused(unknown.lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log"))
+                refused += self._unknown(changes, register)
             elif entry.state == STREAMING:
                 cause = self._refusal(entry, changes, is_planned)
                 if cause:
@@ -59,6 +59,17 @@ class Decisions:
                     lsn, refusal = changes.refused
                     refused.append(entry.refused(lsn, *refusal.split(": ", 1)))
         return work, refused
+
+    def _unknown(self, changes: TableChanges, register: TableRegister) -> list[TableEntry]:
+        """Of a table without a mirror: it is refused, and each that it may be, where nobody said how names compare."""
+        unknown, lsn = TableEntry(changes.first_lsn, *changes.name, REFUSED), changes.first_lsn
+        alike = [] if self.rules.knows_names else register.alike(changes.name)
+        if not alike:
+            return [unknown.refused(lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log")]
+        spelled = ".".join(alike[0].name)
+        mine = unknown.refused(lsn, NAME_CASE, f"its CREATE TABLE is not in the log, but that of {spelled}")
+        theirs = f"the log has rows of {'.'.join(changes.name)}, but not its CREATE TABLE"
+        return [mine, *(entry.refused(lsn, NAME_CASE, theirs) for entry in alike if entry.state == STREAMING)]
 
     def _refusal(self, entry: TableEntry, changes: TableChanges, is_planned: bool) -> tuple[str, str] | None:
         """Code and reason why none of the changes is applied."""

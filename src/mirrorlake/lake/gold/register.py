@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from mirrorlake.core.binlog.mapped_table import UNDEFINED
+from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
@@ -121,6 +122,11 @@ class TableRegister:
             payload=lake.payload(HOP, epoch=epoch),
         )  # fmt: skip
         self.put(entries if done else TableRegister.read(lake, before=epoch + 1))
+
+    def alike(self, name: tuple[str, str]) -> list[TableEntry]:
+        """Tables that are known under another name, which is the same in lower case."""
+        lower = tuple(map(folded, name))
+        return [entry for entry in self if entry.state != DROPPED and tuple(map(folded, entry.name)) == lower]
 
     def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:

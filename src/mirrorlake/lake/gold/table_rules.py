@@ -20,7 +20,8 @@ an UPDATE that may be a REPLACE: columns that its image does not have keep their
 @dataclass(frozen=True, slots=True)
 class TableRules:
     """is_wanted(database, table): the table filter. invalid_values(database, table): ``NULL``, ``TEXT`` or ``REFUSE``.
-    ignores(database, table, kind): a DDL of this kind leaves the mirror as it is.
+    ignores(database, table, kind): a DDL of this kind leaves the mirror as it is. knows_names: how the source compares
+    names of databases and tables is known.
     replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and nobody may choose otherwise.
     generated(database, table): ``LEAVE_OUT`` or ``REFUSE``. partial_images(database, table): ``REPLICA`` or ``REFUSE``.
 
@@ -34,6 +35,7 @@ class TableRules:
     replaces_variables: bool = False
     generated: Callable[[str, str], str] = lambda *_: REFUSE
     partial_images: Callable[[str, str], str] = lambda *_: REFUSE
+    knows_names: bool = True
 
     def why_not_mirrored(self, schema: TableSchema) -> tuple[str, str] | None:
         """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None."""

@@ -78,7 +78,8 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
 
 def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
     """answer: that says what character set a database had. Statements between its place and lsn_to are in silver."""
-    changes = [(answer.lsn, change) for change in placed(answer, lake.flavor, Definitions())]
+    found = placed(answer, lake.flavor, Definitions(), lake.name_case)
+    changes = [(answer.lsn, change) for change in found]
     timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
     return Amendment(answer, lsn_to, lsn_to, changes, False, timeline, NO_XA, Undone(), None)
 

@@ -210,7 +210,8 @@ class AssembleHop:
         lake = self._lake
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
-            for batch in Assembler(lake.flavor, self._timeline(part), left_out).assemble(events):
+            assembler = Assembler(lake.flavor, self._timeline(part), left_out, name_case=lake.name_case)
+            for batch in assembler.assemble(events):
                 stage.add(batch)
             pa.default_memory_pool().release_unused()  # the JVM writes now
             rows = (
@@ -269,10 +270,10 @@ class AssembleHop:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = max(self._lake.parallelism, part.n_bytes // PART_BYTES)
         edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
-        flavor = self._lake.flavor
+        flavor, name_case = self._lake.flavor, self._lake.name_case
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return Assembler(flavor, timeline, left_out).assemble(batches)
+            return Assembler(flavor, timeline, left_out, name_case=name_case).assemble(batches)
 
         parts = None
         for first, last in zip(edges, edges[1:], strict=False):

@@ -68,7 +68,8 @@ class DefinitionLog:
 
     def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: Sql = "true"):
         """answers: to statements of ranges still to come, and copies that begin in them. where: which rows."""
-        self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers)
+        known = lake.name_case, lake.default_engine, lake.engine_of
+        self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers, *known)
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
 
