@@ -40,8 +40,11 @@ _NOT_IN_QUERIES = tuple(
     f"org.apache.spark.sql.catalyst.plans.logical.{name}"
     for name in ("Command", "ParsedStatement", "CompoundPlanStatement", "ScriptTransformation")
 )
+_FORMATS = "text|csv|json|xml|parquet|orc|avro|protobuf|binaryfile|image|libsvm|delta|jdbc|kafka"
 _IN_TEXT = re.compile(
-    rf"\b({'|'.join(sorted(FORBIDDEN_FUNCTIONS))}|identifier)\b|\b(using)\b(?!\s*\()|`[^`]*[/:][^`]*`", re.IGNORECASE
+    rf"\b(?:{'|'.join(sorted(FORBIDDEN_FUNCTIONS))}|identifier)\b|\busing\b(?!\s*\()|`[^`]*[/:.][^`]*`"
+    rf"|\b(?:{_FORMATS})`?\s*\.",
+    re.IGNORECASE,
 )
 
 ONLY_READS = "only statements that read are run: SELECT, WITH, VALUES, TABLE, FROM, SHOW, DESCRIBE, EXPLAIN"
