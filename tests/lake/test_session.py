@@ -2,6 +2,7 @@ import ast
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -150,3 +151,40 @@ def test_an_archive_of_another_java_is_left_aside(tmp_path):
     code = f"from mirrorlake.lake.delta import session; session.CLASS_ARCHIVE = {str(archive)!r}"
     done = run_python(code + WORK, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+SHUFFLE = (
+    WORK
+    + """
+import os, sys
+from pathlib import Path
+spark.range(1000).repartition(3).write.format("noop").mode("overwrite").save()
+spark.sparkContext.parallelize(range(100), 2).map(lambda n: (n % 3, b"x" * 100)).groupByKey(2).count()
+scratch = Path(spark.conf.get("spark.local.dir"))
+gateway = spark._jvm.java.lang.System
+print(scratch, oct(scratch.stat().st_mode & 0o777), gateway.getProperty("java.io.tmpdir"), sep="|", end="|")
+print(spark.conf.get("spark.authenticate"), sorted({path.name.split("-")[0] for path in scratch.iterdir()}), sep="|")
+print(*os.listdir(sys.argv[1]), sep="|", flush=True)
+"""
+)
+
+
+def test_whatever_spark_keeps_outside_the_lake_is_in_one_folder_that_goes_with_the_process(tmp_path):
+    temporary, other, work = (tmp_path / name for name in ("temp", "it's other", "work"))
+    for folder in (temporary, other, work):
+        folder.mkdir()
+    for base, environment in ((temporary, {}), (other, {"SPARK_LOCAL_DIRS": str(other)})):
+        done = run_python(SHUFFLE.replace("sys.argv[1]", repr(str(base))), work, TMPDIR=str(temporary), **environment)
+        assert (done.returncode, done.stderr) == (0, "")
+        about, found = done.stdout.splitlines()
+        scratch, mode, java, authenticate, kept = about.split("|")
+        assert (mode, java, authenticate, Path(scratch).parent) == ("0o700", scratch, "true", base)
+        assert "'blockmgr'" in kept
+        assert {name for name in found.split("|") if name.startswith(("blockmgr", "spark-", "mirrorlake-"))} == {
+            Path(scratch).name
+        }
+        deadline = time.monotonic() + 20
+        while list(base.glob("mirrorlake-*")) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert list(base.iterdir()) == []
+    assert list(work.iterdir()) == []

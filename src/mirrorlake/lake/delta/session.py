@@ -6,12 +6,9 @@ folder, no port is opened to the network. On Databricks the session that is alre
 
 from __future__ import annotations
 
-import atexit
 import importlib.metadata
 import os
-import shutil
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.lake.delta.scratch import make_scratch
 
 TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
 SPREAD_UNIONS = ("spark.sql.unionOutputPartitioning", "false")
@@ -54,6 +52,8 @@ LOCAL_SETTINGS = {
     "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Whoever connects to one of the driver's ports must know a secret, which Spark makes anew for each local session.
+    "spark.authenticate": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -184,8 +184,7 @@ def _with_our_settings(session: SparkSession) -> SparkSession:
 
 
 def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings: dict[str, str]) -> SparkSession:
-    scratch = Path(tempfile.mkdtemp(prefix="mirrorlake-spark-"))
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    scratch = make_scratch(os.environ.pop("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
     log_file = Path(os.environ.get("MIRRORLAKE_SPARK_LOG") or scratch / "spark.log")
     own_java = Path(sys.prefix) / "java"  # put there by `make`
     if own_java.exists():
@@ -198,12 +197,14 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     conf.setAll([TIME_ZONE, SPREAD_UNIONS, *TEXT_STAYS_TEXT.items(), (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [
-        f"-Dderby.system.home={scratch}", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
+        f'-Dderby.system.home="{scratch}"', f'-Djava.io.tmpdir="{scratch}"',
+        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
     ]  # fmt: skip
     archive = Path(sys.prefix) / CLASS_ARCHIVE
     if archive.exists():
         java_options.append(f'-XX:SharedArchiveFile="{archive}"')
     conf.set("spark.driver.extraJavaOptions", " ".join([*java_options, BRIEF_RUN] if brief else java_options))
+    conf.set("spark.local.dir", str(scratch))
     conf.set("spark.sql.warehouse.dir", (scratch / "warehouse").as_uri())
     conf.setAll(list(settings.items()))
     context = _start(conf, log_file)

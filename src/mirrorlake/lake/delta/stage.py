@@ -34,7 +34,7 @@ class Stage:
 
     def add(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self._folder / f"{self._files:05d}.parquet"
             texts = [field.name for field in self._schema if pa.types.is_string(field.type)]
             self._writer = pq.ParquetWriter(
