@@ -24,8 +24,9 @@ from mirrorlake.jobs import hops
 from mirrorlake.jobs.snapshot import snapshot
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.session import Session
 from tests.support.servers import FLAVORS, Server, running_server
 
 COLUMNS = ("id", "customer", "price", "note", "at")
@@ -54,8 +55,11 @@ def fill(server: Server, n_rows: int) -> int:
 
 def read_by_us(server: Server) -> int:
     types = pa.schema([(name, pa.string()) for name in COLUMNS])
-    with server.connect() as session:
-        return sum(b.num_rows for b in query_batches(session, ServerLogin.parse(server.url), SELECT, types))
+    session = Session(ServerLogin.parse(server.url))
+    try:
+        return sum(b.num_rows for b in query_batches(session, SELECT, types))
+    finally:
+        session.hang_up()
 
 
 def read_by_pymysql(server: Server) -> int:

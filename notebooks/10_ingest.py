@@ -12,6 +12,8 @@
 dbutils.widgets.text("source", "", "mysql://user@host:port or files:DIR")
 dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema")
 dbutils.widgets.text("password_secret", "mirrorlake/source-password", "secret scope/key")
+dbutils.widgets.text("tls", "verify", "verify, required or off")
+dbutils.widgets.text("tls_ca", "", "PEM file in a volume; empty: the system's CAs")
 dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
 
 # COMMAND ----------
@@ -19,7 +21,7 @@ dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
 from mirrorlake.config import load_options
 from mirrorlake.jobs.report import report_ingest
 
-names = ("source", "lake", "password_secret", "until")
+names = ("source", "lake", "password_secret", "tls", "tls_ca", "until")
 options = load_options(None, {name: dbutils.widgets.get(name) or None for name in names})
 report = report_ingest(options, spark)
 

@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 from mirrorlake import __version__
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
+from mirrorlake.jobs.password import take_password
 from mirrorlake.shown import json_text, say
 
 exit_code_if_stopped: int | None = None
@@ -36,6 +37,7 @@ class Guarded(TyperGroup):
     """Turns every error into two lines on stderr and an exit code."""
 
     def main(self, args=None, *rest, **settings):
+        take_password()
         arguments = sys.argv[1:] if args is None else list(args)
         try:
             code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
@@ -113,7 +115,16 @@ PasswordFile = Annotated[
 PasswordSecret = Annotated[
     str | None, typer.Option("--password-secret", metavar="SCOPE/KEY", help="on Databricks: of a secret scope")
 ]
-Tls = Annotated[bool, typer.Option("--tls", help="refuse a connection without TLS")]
+Tls = Annotated[
+    str | None,
+    typer.Option("--tls", metavar="MODE", help="verify, required or off; else verify, to this host itself off"),
+]
+TlsCa = Annotated[str | None, typer.Option("--tls-ca", metavar="FILE", help="CA of the server, else the system's")]
+TlsCert = Annotated[str | None, typer.Option("--tls-cert", metavar="FILE", help="certificate of this client")]
+TlsKey = Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="its key, if not in the same file")]
+PublicKey = Annotated[
+    str | None, typer.Option("--server-public-key", metavar="FILE", help="encrypts the password where there is no TLS")
+]
 Json = Annotated[bool, typer.Option("--json", help="for programs")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="errors with their traceback")]
 RefusedTable = Annotated[str, typer.Argument(metavar="DB.TABLE", help="the table that is refused")]
@@ -162,7 +173,11 @@ def move(
     config: Config = None,
     password_file: PasswordFile = None,
     password_secret: PasswordSecret = None,
-    tls: Tls = False,
+    tls: Tls = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    server_public_key: PublicKey = None,
     verbose: Verbose = False,
 ) -> int:
     """Run a verb that moves data, with a view of its progress on stderr."""
@@ -190,8 +205,9 @@ for verb, meaning in (
 @app.command()
 def status(
     ctx: typer.Context, lake: Lake = None, source: Source = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, password_secret: PasswordSecret = None, tls: Tls = False,
-    verbose: Verbose = False,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Progress and lag of every hop; with --source also how far bronze is behind it."""
     options = _options(ctx)
@@ -401,7 +417,9 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 def snapshot(
     ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
     as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
-    password_secret: PasswordSecret = None, tls: Tls = False, verbose: Verbose = False,
+    password_secret: PasswordSecret = None,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Copy the tables that the lake does not follow, while the source goes on; the next run goes on from there."""
     return _copy(ctx, again=False)
@@ -412,8 +430,9 @@ def resync(
     ctx: typer.Context,
     tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which to copy: 'shop.orders,crm.*'")],
     source: Source = None, lake: Lake = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, password_secret: PasswordSecret = None, tls: Tls = False,
-    verbose: Verbose = False,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Copy tables again that are refused, or not what their source is."""
     return _copy(ctx, again=True)
@@ -426,8 +445,9 @@ def verify(
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="for the run that is at work")] = 300,
     keys: Annotated[int, typer.Option("--keys", metavar="N", help="so many differing keys of a table are shown")] = 10,
     as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
-    password_secret: PasswordSecret = None, tls: Tls = False,
-    verbose: Verbose = False,
+    password_secret: PasswordSecret = None,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Compare every mirror with its source, row by row, at one place of the log."""
     options = _options(ctx)
@@ -471,7 +491,8 @@ def maintain(
 def preflight(
     ctx: typer.Context, source: Source = None, config: Config = None, password_file: PasswordFile = None,
     password_secret: PasswordSecret = None,
-    tls: Tls = False, as_json: Json = False, verbose: Verbose = False,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, as_json: Json = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """What the server must have, each failed check with its fix."""
     options = _options(ctx, lake="none")

@@ -17,6 +17,12 @@ InvalidValues = Annotated[
     Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
+TlsMode = Annotated[
+    Literal["off", "required", "verify"] | None,
+    BeforeValidator(lambda mode: "off" if mode is False else mode or None),  # YAML's off, without quotes
+]
+Unset = BeforeValidator(lambda text: text or None)
+"""A job's template gives an option that its user left empty."""
 IgnoredDdl = Annotated[
     tuple[Literal["truncate", "drop-partition", "drop-table"], ...],
     BeforeValidator(lambda kinds: _split(kinds)),
@@ -40,7 +46,8 @@ class Options(BaseModel):
     generated: of MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
     refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its
     table, or columns without a value keep theirs, as on a replica. generated_of, partial_images_of: by pattern.
-    password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for files.
+    password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for files. tls,
+    tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text is as none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,7 +71,11 @@ class Options(BaseModel):
     partial_images_of: dict[str, PartialImages] = {}
     password_file: Path | None = None
     password_secret: str | None = None
-    tls: bool = False
+    tls: TlsMode = None
+    tls_ca: Annotated[str | None, Unset] = None
+    tls_cert: Annotated[str | None, Unset] = None
+    tls_key: Annotated[str | None, Unset] = None
+    server_public_key: Annotated[str | None, Unset] = None
     bronze_batch_mb: int = Field(256, ge=1, le=8192, description="log bytes of one bronze commit")
     silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")
     epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")

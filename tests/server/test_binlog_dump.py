@@ -7,11 +7,12 @@ import time
 import pytest
 
 from mirrorlake.core.position import BinlogPosition, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
-from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError, UsageError
+from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.mysql import connection as connection_module
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.preflight import CHECKS, refuse_failed, run_preflight
 from tests.support.log_bytes import read_files
 from tests.support.servers import running_server
@@ -400,10 +401,3 @@ def test_preflight_finds_partial_json_of_minimal_images(mysql):
     finally:
         mysql.execute("SET GLOBAL binlog_row_value_options = '', GLOBAL binlog_row_image = FULL")
     assert failed == {"MINIMAL": ["binlog-row-value-options"], "NOBLOB": [], "FULL": []}
-
-
-def test_login_is_parsed_and_keeps_passwords_out():
-    assert ServerLogin.parse("mysql://repl%40x@db.example:3307").user == "repl@x"
-    assert ServerLogin.parse("mysql://repl@db.example").port == 3306
-    for url in ("mysql://db.example", "http://u@h:1", "mysql://u@h:x", "mysql://u@", "mysql://u:s3cret@h:1"):
-        assert "s3cret" not in str(refusal_of(lambda url=url: ServerLogin.parse(url), UsageError))

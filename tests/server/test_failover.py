@@ -21,7 +21,7 @@ from mirrorlake.jobs.status import read_status
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold import syncpoints
 from mirrorlake.mysql.binlog_dump import LiveSource
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from tests.support.canonical import TableDigest, source_rows, source_tables
 from tests.support.every_form import write_every_form
 from tests.support.live import changes_in_silver, mirrors

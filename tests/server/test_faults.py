@@ -19,7 +19,7 @@ from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.same_log import check_same_log
 from mirrorlake.mysql import dump_stream
 from mirrorlake.mysql.binlog_dump import LiveSource
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from tests.support.every_form import gtid_numbers, write_every_form
 from tests.support.proxy import Proxy, packet_ends
 

@@ -19,7 +19,7 @@ from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from tests.support.servers import Server
 
 STATEMENTS = """

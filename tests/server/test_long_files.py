@@ -14,7 +14,7 @@ from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from tests.support.servers import FLAVORS, Server, running_server
 
 ROW_BYTES, ROWS = 60 << 20, 70

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.preflight import CHECKS, refuse_failed, run_preflight
 from tests.support.servers import Server, free_port, running_server
 

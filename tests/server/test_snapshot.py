@@ -17,8 +17,9 @@ from mirrorlake.jobs.trace import trace_row
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, NOT_IN_LAKE, VerifiedTable, verify
 from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.names import LakeNames
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.session import Session
 from tests.support.live import Running, workload
 from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
 from tests.support.workload import Workload
@@ -155,7 +156,8 @@ def test_cells_of_any_length_come_whole(server):
     server.execute("SET GLOBAL max_allowed_packet = 67108864")
     sql = " UNION ALL ".join(f"SELECT REPEAT('x', {n}), NULL, {n}" for n in lengths)
     types = pa.schema([("text", pa.string()), ("nothing", pa.binary()), ("length", pa.string())])
-    with server.connect() as session:
-        found = pa.Table.from_batches(query_batches(session, ServerLogin.parse(server.url), sql, types))
+    session = Session(ServerLogin.parse(server.url))
+    found = pa.Table.from_batches(query_batches(session, sql, types))
+    session.hang_up()
     assert [len(text) for text in found["text"].to_pylist()] == list(lengths)
     assert found["length"].to_pylist() == list(map(str, lengths)) and found["nothing"].null_count == len(lengths)

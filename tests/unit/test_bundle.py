@@ -89,8 +89,15 @@ def test_a_task_calls_the_wheels_command_with_options_that_exist(task):
     known = {name for option in get_command(app).commands[verb].params for name in option.opts}
     assert {f"--{name}" for name in named} <= known
     given = {name.replace("-", "_"): value for name, value in named.items()}
-    values = {name: re.sub(r"\$\{[^}]*\}", "x", value) for name, value in given.items() if name != "source"}
-    assert Options(**values).lake == "uc:x.x"
+    defaults = {name: variable.get("default") for name, variable in BUNDLE["variables"].items()} | {"catalog": "x"}
+    values = {
+        name: re.sub(r"\$\{(?:var\.)?([^}]*)\}", lambda found: defaults.get(found[1], "x"), value)
+        for name, value in given.items()
+        if name != "source"
+    }
+    options = Options(**values)
+    assert options.lake == "uc:x.x" and options.tls_ca is None
+    assert options.tls == ("verify" if "source" in given else None)
 
 
 @pytest.mark.parametrize("key", TASKS, ids=lambda key: "/".join(key))

@@ -6,14 +6,14 @@ database's. A CREATE DATABASE of the log tells; one that is older than the log d
 
 from __future__ import annotations
 
-from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.schema.ddl_answer import set_charset
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.bronze.ingest import IngestProgress
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.silver.answers import give, read_answers
 from mirrorlake.lake.silver.definitions import recorded
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.connection import ServerConnection, log_end
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import database_charsets
 
 
@@ -29,9 +29,9 @@ def note_charsets(lake: Lake, login: ServerLogin) -> None:
     connection = ServerConnection(login)
     try:
         before = database_charsets(connection.query)
-        ((log_file, offset, *_),) = connection.query(connection.log_status_sql)
+        position = log_end(connection.login, connection.query(connection.log_status_sql))
         after = database_charsets(connection.query)
-        lsn = IngestProgress.read(lake).lsn_before(connection.identity, BinlogPosition(log_file, int(offset)))
+        lsn = IngestProgress.read(lake).lsn_before(connection.identity, position)
     finally:
         connection.close()
     unchanged = ((name, charset) for name, charset in after.items() if before.get(name) == charset)

@@ -35,8 +35,8 @@ class LogExtent:
         if start.file_number == end.file_number:
             return cls({}, *places)
         if isinstance(source, LiveSource):
-            rows = source.control.query("SHOW BINARY LOGS")
-            return cls({first + BinlogPosition(row[0], 0).file_number: int(row[1]) for row in rows}, *places)
+            sizes = source.control.log_sizes().items()
+            return cls({first + BinlogPosition(name, 0).file_number: size for name, size in sizes}, *places)
         files = find_log_files(Path((address or "").removeprefix("files:")))
         return cls({first + number: path.stat().st_size for number, path in files.items()}, *places)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +11,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.jobs.secret import read_secret
+from mirrorlake.jobs.password import password, take_password, warn
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
@@ -22,10 +21,8 @@ from mirrorlake.lake.gold import table as gold
 from mirrorlake.lake.silver import table as silver
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import ask_engine
-
-PASSWORD_VARIABLE = "MIRRORLAKE_PASSWORD"
 
 
 def open_source(options: Options) -> BinlogSource:
@@ -40,20 +37,11 @@ def open_source(options: Options) -> BinlogSource:
 def server_login(options: Options) -> ServerLogin:
     if options.source is None or not options.source.startswith("mysql://"):
         raise UsageError("usage", "--source must name a server: mysql://user@host:port")
-    return ServerLogin.parse(options.source, _password(options), tls="required" if options.tls else "auto")
-
-
-def _password(options: Options) -> str:
-    if options.password_secret is not None:
-        return read_secret(options.password_secret)
-    if options.password_file is None:
-        return os.environ.get(PASSWORD_VARIABLE, "")
-    try:
-        return options.password_file.read_text(encoding="utf-8").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise UsageError("usage", "cannot read the password file: not UTF-8") from None
-    except OSError as error:
-        raise UsageError("usage", f"cannot read the password file: {error.strerror}") from None
+    settings = {name: getattr(options, name) for name in ("tls", "tls_ca", "tls_cert", "tls_key", "server_public_key")}
+    login = ServerLogin.parse(options.source, password(options), **settings)
+    if login.tls_mode == "off" and not login.is_loopback:
+        warn(f"--tls off: everything between here and {login.host} goes in plain text, rows too")
+    return login
 
 
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
@@ -61,6 +49,7 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
 
     Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
     """
+    take_password()
     spark, names = spark or open_session(), LakeNames(options.lake)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
@@ -108,6 +97,7 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
 
     Raises RefusedError ``lake-missing``.
     """
+    take_password()
     spark = spark or open_session(brief=brief)
     names = LakeNames(options.lake)
     progress = read_progress(spark, names.bronze_events)

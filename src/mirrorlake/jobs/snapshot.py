@@ -37,8 +37,9 @@ from mirrorlake.lake.gold.epoch import EpochLog
 from mirrorlake.lake.gold.register import STREAMING, TableRegister
 from mirrorlake.lake.silver.answers import give, read_answers
 from mirrorlake.lake.silver.definitions import recorded
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import Name, SourceTable, create_statement, list_tables, parents_first
 
 COPIED, NOT_COPIED = "copied", "not copied"

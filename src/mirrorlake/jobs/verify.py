@@ -39,8 +39,8 @@ from mirrorlake.lake.gold.row_text import (
     row_text,
 )
 from mirrorlake.lake.gold.syncpoints import Syncpoint
-from mirrorlake.mysql.connection import ServerLogin
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import Ask, Name, list_tables
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"

@@ -11,12 +11,13 @@ from mirrorlake.core.binlog.events import parse_format_description, parse_rotate
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, EventIndex
 from mirrorlake.core.binlog.gtid_search import first_missing
 from mirrorlake.core.constants import ChecksumAlgorithm, EventFlag, EventType
-from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.core.sql_text import server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.mysql.connection import ServerConnection, log_end
 from mirrorlake.mysql.dump_stream import DumpStream
+from mirrorlake.mysql.login import ServerLogin
 
 _DUMP_OFFSET_LIMIT = 1 << 32
 """COM_BINLOG_DUMP and an event's header hold 32 bits of an offset."""
@@ -26,7 +27,7 @@ class LiveSource:
     """A ``BinlogSource`` over one server. ``read`` goes on with its stream when it starts where the last one ended."""
 
     def __init__(self, login: ServerLogin):
-        """Connects. Raises what ``ServerConnection`` raises."""
+        """Connects. Raises what ``Session`` raises."""
         self._login, self._control = login, ServerConnection(login)
         self.identity, self.flavor = self._control.identity, self._control.flavor
         self._stream: DumpStream | None = None
@@ -42,7 +43,7 @@ class LiveSource:
 
     def heads(self) -> list[BinlogPosition]:
         """Raises RefusedError ``binlog-off``."""
-        return [BinlogPosition(log_file, FIRST_EVENT_OFFSET) for log_file in self._file_sizes()]
+        return [BinlogPosition(log_file, FIRST_EVENT_OFFSET) for log_file in self._control.log_sizes()]
 
     def earliest(self) -> BinlogPosition:
         """Raises RefusedError ``binlog-off``."""
@@ -57,8 +58,8 @@ class LiveSource:
         end, executed = self._status()
         if executed is None:
             asked = f"SELECT BINLOG_GTID_POS({server_literal(end.log_file)}, {end.offset})"
-            executed = self._control.query(asked)[0][0] or ""
-        if gtids.contains(parse_gtid_set(self.flavor, executed)):
+            executed = self._control.cell(asked)
+        if gtids.contains(self._control.gtids(executed)):
             return end
         stream, cursor = DumpStream(self._login, gtids, self.identity), LogCursor()
         try:
@@ -72,7 +73,7 @@ class LiveSource:
 
     def check_range(self, start: BinlogPosition, end: BinlogPosition) -> None:
         """Raises RefusedError ``server-log-purged``."""
-        if self._file_sizes().get(start.log_file, -1) < start.offset:
+        if self._control.log_sizes().get(start.log_file, -1) < start.offset:
             raise RefusedError("server-log-purged", "the server does not have this position", position=str(start))
 
     def read(self, start: BinlogPosition | GtidSet, end: BinlogPosition) -> Iterator[EventBlock]:
@@ -133,17 +134,11 @@ class LiveSource:
     def _status(self) -> tuple[BinlogPosition, str | None]:
         """The end of the log, and the GTIDs executed at that moment where the server tells (MySQL)."""
         rows = self._control.query(self._control.log_status_sql)
-        if not rows:
-            raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
-        log_file, offset = rows[0][:2]
-        return BinlogPosition(log_file, int(offset)), rows[0][4] if len(rows[0]) > 4 else None
-
-    def _file_sizes(self) -> dict[str, int]:
-        return {row[0]: int(row[1]) for row in self._control.query("SHOW BINARY LOGS")}
+        return log_end(self._login, rows), str(rows[0][4] or "") if len(rows[0]) > 4 else None
 
     def _start_of(self, block: EventBlock, i: int) -> BinlogPosition:
         """By the event's own end position: a stream that leaves events out has no other."""
-        if self._file_sizes().get(block.log_file, 0) >= _DUMP_OFFSET_LIMIT:
+        if self._control.log_sizes().get(block.log_file, 0) >= _DUMP_OFFSET_LIMIT:
             what = f"{block.log_file} is longer than 4 GiB, so a GTID's offset is unsure; start by file and position"
             raise RefusedError("log-range", what)
         return BinlogPosition(block.log_file, int(block.events.log_pos[i]) - int(block.events.length[i]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pymysql
 
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin, open_session, server_error, server_errors
-from mirrorlake.mysql.result_set import ServerSaid, query_batches
+from mirrorlake.mysql.connection import ServerConnection, log_end
+from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.server_errors import ServerSaid, server_error
+from mirrorlake.mysql.session import Session
 
 LOCK_WAIT_S = 10
 """So long the server may wait for statements that are under way, and others for us, before we give up."""
@@ -38,8 +39,8 @@ class CurrentRead:
     """All tables of a server as they are when they are asked for. Times are in UTC."""
 
     def __init__(self, login: ServerLogin):
-        """Raises what ``ServerConnection`` raises."""
-        self._login, self._session = login, open_session(login, read_timeout_s=QUERY_LIMIT_S)
+        """Raises what ``Session`` raises."""
+        self._session = Session(login, read_timeout_s=QUERY_LIMIT_S)
         try:
             for setting in _SETTINGS:
                 self.rows(setting)
@@ -48,30 +49,27 @@ class CurrentRead:
             raise
 
     def rows(self, sql: Sql, *values: str) -> list[tuple]:
-        """values: for the %s in it. Raises TableChanged for a table that is not there; what ``ServerConnection.query``
-        raises."""
-        return _rows(self._session, self._login, sql, *values)
+        """values: for the %s in it. Raises TableChanged for a table that is not there; what ``Session`` raises."""
+        return _rows(self._session, sql, *values)
 
     def close(self) -> None:
-        if self._session.open:
-            self._session._force_close()
+        self._session.hang_up()
 
 
 class _Holder:
     """Keeps DDL away from tables until the consistent read has them itself."""
 
     def __init__(self, login: ServerLogin, names: Sequence[tuple[str, str]]):
-        self._session = open_session(login)
+        self._session = Session(login)
         try:
             for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quote(*name)) for name in names)):
-                _rows(self._session, login, sql)
+                _rows(self._session, sql)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        if self._session.open:
-            self._session._force_close()
+        self._session.hang_up()
 
 
 class ConsistentRead:
@@ -84,7 +82,7 @@ class ConsistentRead:
     def __init__(self, login: ServerLogin, *, holding: Sequence[tuple[str, str]] = ()):
         """holding: tables that no DDL changes from the position on until the end, which has to wait meanwhile.
 
-        Raises TableChanged for one that is not there; what ``ServerConnection`` raises; RetryableError ``server-lost``
+        Raises TableChanged for one that is not there; what ``Session`` raises; RetryableError ``server-lost``
         when a lock is not to be had.
         """
         self._login, control = login, ServerConnection(login)
@@ -92,7 +90,7 @@ class ConsistentRead:
             self.identity, self._flavor, status_sql = control.identity, control.flavor, control.log_status_sql
         finally:
             control.close()
-        self._session = open_session(login, read_timeout_s=QUERY_LIMIT_S)
+        self._session = Session(login, read_timeout_s=QUERY_LIMIT_S)
         holder = _Holder(login, holding) if holding else None
         try:
             self.position = self._begin(status_sql)
@@ -106,14 +104,13 @@ class ConsistentRead:
                 holder.close()
 
     def rows(self, sql: Sql, *values: str) -> list[tuple]:
-        """values: for the %s in it. Raises TableChanged; what ``ServerConnection.query`` raises."""
-        return _rows(self._session, self._login, sql, *values)
+        """values: for the %s in it. Raises TableChanged; what ``Session`` raises."""
+        return _rows(self._session, sql, *values)
 
     def batches(self, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The same, a column at a time. types: of the columns, text or bytes."""
         try:
-            with server_errors(self._login):
-                yield from query_batches(self._session, self._login, sql, types)
+            yield from query_batches(self._session, sql, types)
         except ServerSaid as error:
             number, text = error.args
             if number in _CHANGED:
@@ -121,34 +118,25 @@ class ConsistentRead:
             raise server_error(number, text, self._login) from None
 
     def close(self) -> None:
-        if self._session.open:
-            self._session._force_close()
+        self._session.hang_up()
 
     def _begin(self, status_sql: Sql) -> BinlogPosition:
         for setting in _SETTINGS:
             self.rows(setting)
         if self._flavor == "mariadb":
             self.rows(_START)
-            told = dict(self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'"))
-            log_file, offset = told.get("Binlog_snapshot_file"), told.get("Binlog_snapshot_position")
+            told = {row[0]: row[-1] for row in self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'")}
+            status = [(told.get("Binlog_snapshot_file"), told.get("Binlog_snapshot_position"))]
         else:
             self.rows("FLUSH TABLES WITH READ LOCK")
             self.rows(_START)
             status = self.rows(status_sql)
             self.rows("UNLOCK TABLES")
-            log_file, offset = status[0][:2] if status else (None, None)
-        if not log_file:
-            raise RefusedError("binlog-off", f"{self._login}: the server writes no binary log")
-        return BinlogPosition(log_file, int(offset))
+        return log_end(self._login, status)
 
 
-def _rows(session: pymysql.Connection, login: ServerLogin, sql: Sql, *values: str) -> list[tuple]:
-    with server_errors(login):
-        try:
-            with session.cursor() as cursor:
-                cursor.execute(sql, values or None)
-                return list(cursor.fetchall())
-        except pymysql.err.MySQLError as error:
-            if error.args and error.args[0] in _CHANGED:
-                raise TableChanged from None
-            raise
+def _rows(session: Session, sql: Sql, *values: str) -> list[tuple]:
+    try:
+        return session.rows(sql, *values, expected=_CHANGED)
+    except ServerSaid:
+        raise TableChanged from None

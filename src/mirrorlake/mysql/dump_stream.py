@@ -27,8 +27,10 @@ from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin, server_error, server_errors
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
+from mirrorlake.mysql.server_errors import server_error
 
 RECEIVE_BUFFER_BYTES = 4 << 20
 HEARTBEAT_S = 2
@@ -45,7 +47,7 @@ class DumpStream:
     """An open dump connection. The buffers it hands out are never written again where events lie.
 
     Raises RetryableError ``server-lost``, RefusedError ``server-log-purged``, ``server-privilege``, ``log-event``,
-    ``binlog-off``, and what ``ServerConnection`` raises.
+    ``binlog-off``, and what ``Session`` raises.
     """
 
     def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
@@ -58,7 +60,7 @@ class DumpStream:
         except BaseException:
             self.close()
             raise
-        self._received = ReceiveBuffer(self._connection.session._sock, SILENCE_LIMIT_S, self._lost)
+        self._received = ReceiveBuffer(self._connection.session.socket, SILENCE_LIMIT_S, self._lost)
 
     def read(self) -> tuple[np.ndarray, EventIndex]:
         """At least one event, artificial ones included; waits for it."""
@@ -82,10 +84,8 @@ class DumpStream:
         for statement in _session_settings(connection.flavor, start):
             connection.query(statement)
         session = connection.session
-        with server_errors(self._login):
-            session._execute_command(Command.REGISTER_SLAVE, struct.pack("<I3xHII", server_id, 0, 0, 0))
-            session._read_packet()
-            session._execute_command(*_dump_command(connection.flavor, start, server_id))
+        session.command(Command.REGISTER_SLAVE, struct.pack("<I3xHII", server_id, 0, 0, 0))
+        session.send(*_dump_command(connection.flavor, start, server_id))
 
     # --- packets that are not one plain event
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from mirrorlake.core.constants import Command
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import REFUSALS, RefusedError
-from mirrorlake.mysql.connection import ServerConnection, server_errors
+from mirrorlake.mysql.connection import ServerConnection
 
 OLDEST = {"mysql": (5, 6, 0), "mariadb": (10, 2, 0)}
 _NAME_ENGINES = (
@@ -71,10 +71,7 @@ def check_replication_privilege(connection: ServerConnection) -> Check:
     """By asking to be a replica, on a connection of its own."""
     probe = ServerConnection(connection.login)
     try:
-        with server_errors(connection.login):
-            fields = struct.pack("<I3xHII", _PROBE_SERVER_ID, 0, 0, 0)
-            probe.session._execute_command(Command.REGISTER_SLAVE, fields)
-            probe.session._read_packet()
+        probe.session.command(Command.REGISTER_SLAVE, struct.pack("<I3xHII", _PROBE_SERVER_ID, 0, 0, 0))
     except RefusedError as error:
         if error.code != "server-privilege":
             raise

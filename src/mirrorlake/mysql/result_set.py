@@ -6,34 +6,29 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pymysql
 
 from mirrorlake.core.binlog.framing import SLACK_BYTES
 from mirrorlake.core.constants import Command
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.errors import InternalError, RetryableError
-from mirrorlake.mysql.connection import ServerLogin
+from mirrorlake.errors import RetryableError
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
 from mirrorlake.mysql.result_rows import LARGE_PACKET, LAST_PACKET, MALFORMED, MORE_DATA, ResultRows
+from mirrorlake.mysql.server_errors import ServerSaid, protocol_error
+from mirrorlake.mysql.session import Session
 
 BATCH_BYTES = 16 << 20
 SILENCE_LIMIT_S = 3600
+MAX_ROW_BYTES = 1 << 30  # MySQL's and MariaDB's largest max_allowed_packet
 _LARGE = 0xFFFFFF
 
 
-class ServerSaid(Exception):
-    """The server's error: its number and text."""
-
-
-def query_batches(
-    session: pymysql.Connection, login: ServerLogin, sql: Sql, types: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def query_batches(session: Session, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
     """types: of the columns, text or bytes. Batches of about ``BATCH_BYTES``.
 
-    Raises ServerSaid before or between batches; RetryableError ``server-lost``.
+    Raises ServerSaid before or between batches; RetryableError ``server-lost``; RefusedError ``server-protocol``.
     """
-    session._execute_command(Command.QUERY, sql.encode())
-    reader = _ResultSet(ReceiveBuffer(session._sock, SILENCE_LIMIT_S, lambda why: _lost(login, why)), types)
+    session.send(Command.QUERY, sql.encode())
+    reader = _ResultSet(session, types)
     reader.skip_header(len(types))
     held: list[pa.RecordBatch] = []
     for batch in reader.batches():
@@ -46,14 +41,15 @@ def query_batches(
 
 
 class _ResultSet:
-    def __init__(self, received: ReceiveBuffer, types: pa.Schema):
-        self._received, self._rows = received, ResultRows(types)
+    def __init__(self, session: Session, types: pa.Schema):
+        self._login, self._rows = session.login, ResultRows(types)
+        self._received = ReceiveBuffer(session.socket, SILENCE_LIMIT_S, self._lost)
 
     def skip_header(self, n_columns: int) -> None:
         """Number of columns, a definition of each, and what ends them."""
         count = self._packet()
-        if int.from_bytes(count[1:3] if count[0] == 0xFC else count[:1], "little") != n_columns:
-            raise InternalError("internal", "a result has another number of columns than was asked for")
+        if int.from_bytes(count[1:3] if count[:1] == b"\xfc" else count[:1], "little") != n_columns:
+            raise protocol_error(self._login, "another number of columns than was asked for")
         for _ in range(n_columns + 1):
             self._packet()
 
@@ -68,7 +64,7 @@ class _ResultSet:
             elif status == MORE_DATA:
                 received.receive_more()
             elif status == MALFORMED:
-                raise _malformed()
+                raise protocol_error(self._login, "a row that is not as long as its cells")
         self._packet()
 
     def _packet(self) -> bytes:
@@ -80,24 +76,21 @@ class _ResultSet:
         return payload
 
     def _large_row(self) -> pa.RecordBatch:
-        parts, size = list[bytes](), _LARGE
+        payload, size = bytearray(), _LARGE
         while size == _LARGE:
             size = int.from_bytes(self._received.take(4)[:3], "little")
-            parts.append(self._received.take(size))
-        payload = b"".join([*parts, bytes(SLACK_BYTES)])
+            if len(payload) + size > MAX_ROW_BYTES:
+                raise protocol_error(self._login, "a row of more than 1 GiB")
+            payload += self._received.take(size)
+        payload += bytes(SLACK_BYTES)
         row = self._rows.read_payload(np.frombuffer(payload, np.uint8), len(payload) - SLACK_BYTES)
         if row is None:
-            raise _malformed()
+            raise protocol_error(self._login, "a row that is not as long as its cells")
         return row
+
+    def _lost(self, why: str) -> RetryableError:
+        return RetryableError("server-lost", f"{self._login}: {why}")
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-
-
-def _lost(login: ServerLogin, why: str) -> RetryableError:
-    return RetryableError("server-lost", f"{login}: {why}")
-
-
-def _malformed() -> InternalError:
-    return InternalError("internal", "a row of a result is not as the protocol has it")

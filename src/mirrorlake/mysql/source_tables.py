@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import NoneType
 
 from mirrorlake.core.sql_text import Sql, quote, server_literal
-from mirrorlake.mysql.connection import ServerConnection, ServerLogin
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 
 _LIST = """
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
@@ -51,12 +54,13 @@ class SourceTable:
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
     """Those that hold rows of users, by name. named: what the name of a database or table is here."""
     parents: dict[Name, set[Name]] = {}
-    for row in ask(_PARENTS):
+    for row in _rows(ask, _PARENTS, (str, str, str, str)):
         database, table, *parent = map(named, row)
         parents.setdefault((database, table), set()).add((parent[0], parent[1]))
+    tables = _rows(ask, _LIST, (str, str, (str, NoneType), (int, NoneType)))
     return [
         SourceTable(database, table, (engine or "").lower(), size or 0, frozenset(parents.get((database, table), ())))
-        for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in ask(_LIST))
+        for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in tables)
     ]
 
 
@@ -70,7 +74,7 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
         )
     finally:
         connection.close()
-    return (found[0][0] or "").lower() or None if found else None
+    return str(found[0][0] or "").lower() or None if found else None
 
 
 def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
@@ -84,9 +88,24 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
 
 def create_statement(ask: Ask, name: Name) -> str:
     """The CREATE TABLE as the server would write it now."""
-    return ask(f"SHOW CREATE TABLE {quote(*name)}")[0][1]
+    rows = ask(f"SHOW CREATE TABLE {quote(*name)}")
+    if not rows or len(rows[0]) < 2 or not isinstance(rows[0][1], str):
+        raise _unexpected()
+    return rows[0][1]
 
 
 def database_charsets(ask: Ask) -> dict[str, str]:
     """Database -> the character set that its new tables get."""
-    return dict(ask(_CHARSETS))
+    return dict(_rows(ask, _CHARSETS, (str, str)))
+
+
+def _rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
+    """Those of a query whose columns have these types."""
+    rows = ask(sql)
+    if all(len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows):
+        return rows
+    raise _unexpected()
+
+
+def _unexpected() -> RefusedError:
+    return RefusedError("server-protocol", "an answer about tables that is not what was asked for")

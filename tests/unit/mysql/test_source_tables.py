@@ -22,7 +22,7 @@ def test_parents_come_before_their_children_and_a_circle_ends():
 
 
 def test_tables_are_told_with_engine_size_and_parents():
-    answers = {"REFERENTIAL": [("d", "a", "d", "p"), ("d", "a", "e", "q")], "TABLES": [("d", "a", "InnoDB", None)]}
+    answers = {"REFERENCED": [("d", "a", "d", "p"), ("d", "a", "e", "q")], "TABLES": [("d", "a", "InnoDB", None)]}
 
     def ask(sql: str) -> list[tuple]:
         return next(rows for word, rows in answers.items() if word in sql)
@@ -33,6 +33,6 @@ def test_tables_are_told_with_engine_size_and_parents():
 
 
 def test_tables_have_the_names_by_which_the_server_compares_them():
-    answers = {"REFERENTIAL": [("D", "A", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
+    answers = {"REFERENCED": [("D", "A", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
     (found,) = list_tables(lambda sql: next(rows for word, rows in answers.items() if word in sql), str.lower)
     assert found == SourceTable("d", "a", "innodb", 9, frozenset({("d", "p")}))

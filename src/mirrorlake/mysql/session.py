@@ -1,0 +1,211 @@
+"""One open connection: PyMySQL within bounds. Its inner calls are used here and in ``authentication`` only.
+
+Before the login a server is anybody: its packets are small and few, and the whole handshake has one deadline. Answers
+to our questions have a limit of bytes, columns and cells.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pymysql
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from pymysql.constants import CLIENT
+from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
+
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.errors import MirrorlakeError, RetryableError, UsageError
+from mirrorlake.mysql.authentication import METHODS
+from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.server_errors import one_line, protocol_error, server_errors
+from mirrorlake.mysql.tls import no_tls, tls_context
+
+CONNECT_TIMEOUT_S = 10
+READ_TIMEOUT_S = 60
+HANDSHAKE_LIMIT_S = 30
+HANDSHAKE_PACKET_BYTES = 64 << 10
+ANSWER_LIMIT_S = 600
+ANSWER_BYTES = 32 << 20
+ANSWER_COLUMNS = 4096  # what a table can have (MySQL and MariaDB: MAX_FIELDS)
+ANSWER_CELLS = 2 << 20
+_PROTOCOL_VERSION = 10
+_TOLD_PASSWORD = "sha256_password"
+"""PyMySQL answers a greeting of this method with the password, if there is TLS; ``authentication`` decides that."""
+
+
+@dataclass
+class _Allowance:
+    """What the server may still send, and until when (monotonic clock)."""
+
+    packet_bytes: int
+    n_bytes: int
+    deadline_s: float
+    n_columns: int = ANSWER_COLUMNS
+    n_cells: int = ANSWER_CELLS
+
+
+class Session(pymysql.Connection):
+    """A connection that is not opened again by itself.
+
+    Raises RetryableError ``server-unreachable``, ``server-lost``, RefusedError ``server-password``,
+    ``server-privilege``, ``server-tls``, ``server-protocol``, and UsageError for files that cannot be used.
+    """
+
+    _auth_plugin_name: str
+
+    def __init__(self, login: ServerLogin, *, receive_buffer_bytes: int = 0, read_timeout_s: float = READ_TIMEOUT_S):
+        """Connects. receive_buffer_bytes: of the socket; 0 leaves it to the system."""
+        self.login, context = login, tls_context(login)
+        super().__init__(
+            host=login.host, port=login.port, user=login.user, password=login.password.encode(), charset="utf8mb4",
+            autocommit=True, read_timeout=read_timeout_s, write_timeout=READ_TIMEOUT_S, defer_connect=True,
+            auth_plugin_map=METHODS, server_public_key=_public_key(login),
+            **({"ssl": context} if context else {"ssl_disabled": True}),
+        )  # fmt: skip
+        sock = _open_socket(login, receive_buffer_bytes)
+        self._may_send = _Allowance(HANDSHAKE_PACKET_BYTES, 1 << 20, time.monotonic() + HANDSHAKE_LIMIT_S)
+        with server_errors(login, logged_in=False):
+            self.connect(sock)
+
+    @property
+    def is_private(self) -> bool:
+        """Does nobody but the server that we mean read what we send?"""
+        return self.login.is_loopback or (self._secure and self.login.proves_server)
+
+    @property
+    def socket(self) -> socket.socket:
+        """For who reads an answer by himself: no byte of it has been taken."""
+        return self._sock
+
+    def rows(self, sql: Sql, *values: str, expected: Collection[int] = ()) -> list[tuple]:
+        """values: for the %s in it. Raises ServerSaid for an error whose number is expected."""
+        self._expect_answer()
+        with self._talk(expected), self.cursor() as cursor:
+            cursor.execute(sql, values or None)
+            found = list(cursor.fetchall())
+            if any(len(row) != len(cursor.description or ()) or not row for row in found):
+                raise protocol_error(self.login, "a row with another number of columns than its result")
+            return found
+
+    def send(self, command: int, payload: bytes) -> None:
+        """A command; the answer is read from ``socket``."""
+        with self._talk():
+            self._execute_command(command, payload)
+
+    def command(self, command: int, payload: bytes) -> None:
+        """A command that is answered by OK."""
+        self.send(command, payload)
+        self._expect_answer()
+        with self._talk():
+            self._read_packet()
+
+    def hang_up(self) -> None:
+        """Without COM_QUIT, which could wait for a peer that is gone."""
+        if self.open:
+            self._force_close()
+
+    @contextmanager
+    def _talk(self, expected: Collection[int] = ()) -> Iterator[None]:
+        """Around calls of PyMySQL; what is left of a talk that broke off is never read."""
+        try:
+            with server_errors(self.login, expected=expected):
+                yield
+        except MirrorlakeError as error:
+            if error.code in ("server-lost", "server-protocol"):
+                self.hang_up()
+            raise
+
+    # --- what PyMySQL calls
+
+    def _get_server_information(self) -> None:
+        super()._get_server_information()
+        if self.protocol_version != _PROTOCOL_VERSION:
+            raise protocol_error(self.login, f"protocol version {self.protocol_version}")
+        if self.ssl and not self.server_capabilities & CLIENT.SSL:
+            raise no_tls(self.login)
+        if self._auth_plugin_name == _TOLD_PASSWORD:
+            self._auth_plugin_name = "caching_sha2_password"  # the server then names the account's own method
+
+    def _read_packet(self, packet_type: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:
+        packet, allowed = super()._read_packet(packet_type), self._may_send
+        if packet_type is FieldDescriptorPacket:
+            allowed.n_columns -= 1
+        allowed.n_cells -= max(1, ANSWER_COLUMNS - allowed.n_columns)
+        if allowed.n_columns < 0 or allowed.n_cells < 0:
+            raise protocol_error(self.login, "more columns or rows than any answer to this question has")
+        return packet
+
+    def _read_bytes(self, num_bytes: int) -> bytes:
+        """Not one byte more is taken off the socket, so a deadline holds, and others may read on."""
+        allowed = self._may_send
+        allowed.n_bytes -= num_bytes
+        if num_bytes > allowed.packet_bytes or allowed.n_bytes < 0:
+            raise protocol_error(self.login, "more bytes than any answer to this question has")
+        taken, filled = memoryview(bytearray(num_bytes)), 0
+        while filled < num_bytes:
+            self._limit_wait(self._read_timeout)
+            try:
+                n_bytes = self._sock.recv_into(taken[filled:])
+            except ssl.SSLError:
+                raise
+            except OSError as error:  # which PyMySQL would take for a server that cannot be reached
+                raise RetryableError("server-lost", f"{self.login}: {one_line(error)}") from None
+            if not n_bytes:
+                raise RetryableError("server-lost", f"{self.login}: the server closed the connection")
+            filled += n_bytes
+        return taken.tobytes()
+
+    def _write_bytes(self, data: bytes) -> None:
+        """Also the last call before the handshake of TLS, which keeps the socket's timeout."""
+        self._limit_wait(self._write_timeout)
+        self._sock.sendall(data)
+
+    def _limit_wait(self, seconds: float) -> None:
+        left_s = self._may_send.deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise RetryableError("server-lost", f"{self.login}: the server did not come to the end of its answer")
+        self._sock.settimeout(min(seconds, left_s))
+
+    def _expect_answer(self) -> None:
+        limit_s = max(ANSWER_LIMIT_S, self._read_timeout)
+        self._may_send = _Allowance(ANSWER_BYTES, ANSWER_BYTES, time.monotonic() + limit_s)
+
+
+def _public_key(login: ServerLogin) -> bytes | None:
+    if login.server_public_key is None:
+        return None
+    try:
+        with open(login.server_public_key, "rb") as file:
+            text = file.read(HANDSHAKE_PACKET_BYTES)
+        load_pem_public_key(text)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it holds no public key (PEM)"
+        raise UsageError("usage", f"--server-public-key: cannot use {login.server_public_key}: {why}") from None
+    return text
+
+
+def _open_socket(login: ServerLogin, receive_buffer_bytes: int) -> socket.socket:
+    """The receive buffer must be set before the connection is made: it decides the TCP window's scale."""
+    try:
+        addresses = socket.getaddrinfo(login.host, login.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise RetryableError("server-unreachable", f"{login}: {one_line(error)}") from None
+    for family, kind, protocol, _, address in addresses:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            if receive_buffer_bytes:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            sock.settimeout(CONNECT_TIMEOUT_S)
+            sock.connect(address)
+            return sock
+        except OSError as error:
+            sock.close()
+            reason = error
+    raise RetryableError("server-unreachable", f"{login}: {one_line(reason)}")
