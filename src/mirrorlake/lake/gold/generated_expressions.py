@@ -16,8 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mirrorlake.core.schema.ddl_lexer import Kind as Token
-from mirrorlake.core.schema.ddl_lexer import LexError
-from mirrorlake.core.schema.ddl_tokens import ParseError, Tokens
+from mirrorlake.core.schema.ddl_tokens import Tokens
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, MAY_BE_INVALID
 from mirrorlake.core.sql_text import Sql, literal, quote
@@ -38,6 +37,8 @@ from mirrorlake.lake.gold.generated_values import (
 
 LONGEST = 20_000
 """Characters of an expression in Spark SQL: values that are used twice make it grow fast."""
+_DEEPEST = 40
+"""Levels of an expression: reading one takes a dozen calls inside each other."""
 _COMPARISONS = ("<=>", "<>", "!=", "<=", ">=", "=", "<", ">")
 _FOLLOWING = (*_COMPARISONS, "IS", "IN", "BETWEEN", "NOT", "LIKE", "REGEXP", "RLIKE")
 
@@ -81,11 +82,11 @@ class _Definitions:
     def _computed(self, column: Column) -> Value:
         try:
             found = stored(_Reader(column.generated or "", self.named).read(), column.type)
-        except (LexError, ParseError) as error:
+        except ValueError as error:  # LexError and ParseError, too
             raise NotDerivable(str(error)) from None
-        if len(found.sql) > LONGEST:
-            raise NotDerivable("it is too long")
-        return found
+        except RecursionError:
+            raise NotDerivable("it is nested too deep") from None
+        return _short(found)
 
     def _plain(self, column: Column) -> Value:
         kind, name, group = column.type, self.spelled(column.name), family(column.type)
@@ -106,12 +107,19 @@ class _Definitions:
         return Value(name, Kind.OTHER, carried=carried)
 
 
+def _short(found: Value) -> Value:
+    """Looked at on each level, for what is used twice on every one doubles as often."""
+    if len(found.sql) + sum(map(len, found.fails)) > LONGEST:
+        raise NotDerivable("it is too long")
+    return found
+
+
 class _Reader:
     """column: the value of a column by its name."""
 
     def __init__(self, expression: str, column: Callable[[str], Value]):
         self._tokens = Tokens(expression, database="", sql_mode=0, flavor="mariadb", server_version=129999)
-        self._column = column
+        self._column, self._level = column, 0
 
     def read(self) -> Value:
         found = self._or()
@@ -187,6 +195,14 @@ class _Reader:
         return found
 
     def _factor(self) -> Value:
+        self._level += 1
+        if self._level > _DEEPEST:
+            raise NotDerivable("it is nested too deep")
+        found = _short(self._plain_factor())
+        self._level -= 1
+        return found
+
+    def _plain_factor(self) -> Value:
         tokens = self._tokens
         if tokens.accept("-"):
             return negative(self._factor())

@@ -1,0 +1,38 @@
+"""Expressions of generated columns that are as deep, as long or as odd as a statement can make them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.generated_expressions import computed_column
+
+SCHEMA = TableSchema("d", "t", (Column("b", ColumnType("int")),), ("b",))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("(", ")"),
+        ("abs(", ")"),
+        ("-", ""),
+        ("!", ""),
+        ("nullif(", ",b)"),
+        ("case when b then ", " end"),
+        ("if(b,", ",2)"),
+    ],
+)
+@pytest.mark.parametrize("levels", [39, 60, 5000])
+def test_it_is_computed_or_is_not_soon(opening, closing, levels):
+    column = Column("g", ColumnType("int"), generated=opening * levels + "b" + closing * levels)
+    try:
+        assert len(computed_column(column, SCHEMA).sql) < 20_000
+    except NotDerivable as stop:
+        assert str(stop) in ("it is nested too deep", "it is too long")
+
+
+def test_a_number_of_more_digits_than_python_reads():
+    with pytest.raises(NotDerivable):
+        computed_column(Column("g", ColumnType("int"), generated="b + 0." + "0" * 5000 + "1"), SCHEMA)
