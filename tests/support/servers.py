@@ -46,6 +46,8 @@ _FAST_OF = {"mariadb": _FAST, "mariadb118": _FAST} | dict.fromkeys(
 _SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
 _PID_FILE = "run/server.pid"
 _STOP_S = 60
+_OF_FIRST_START = "--lower-case-table-names"  # what the data keep from then on
+_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
 
 
 class ServerUnavailable(Exception):
@@ -151,17 +153,47 @@ def running_server(flavor: str, *options: str) -> Iterator[Server]:
     Raises ServerUnavailable when the programs are not here and cannot be installed.
     """
     install(flavor)
-    folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{flavor}-"))  # short: a socket's path has 107 bytes at most
-    try:
-        if flavor in _UNPACKED:
-            (folder / "root").symlink_to(_unpacked(flavor) / "root")
+    with _new_folder(flavor) as folder:
         server = Server(flavor, folder, options)
+        if flavor != "mysql56" and not any(option.startswith(_OF_FIRST_START) for option in options):
+            _run(["cp", "-r", "--sparse=always", str(_first_data(flavor)), str(server.datadir)])
         server.start()
         try:
             yield server
         finally:
             if (folder / _PID_FILE).exists():
                 server.stop()
+
+
+def _first_data(flavor: str) -> Path:
+    """The data of a server that was started for the first time and has logged nothing: one for each of its programs.
+
+    To copy them takes a twentieth of the time that it takes to make them.
+    """
+    program = (
+        _unpacked(flavor) / _PROGRAM[flavor] if flavor in _UNPACKED else Path(shutil.which("mariadbd", path=_PATH))
+    )
+    kept = CHECKOUT / f".cache/first-data/{flavor}-{program.resolve().stat().st_mtime_ns}"
+    with _locked(kept), _new_folder(flavor) as folder:
+        if not (kept / "data").exists():
+            server = Server(flavor, folder, ())
+            server.start()
+            server.stop()
+            for file in [*server.datadir.glob("binlog.*"), server.datadir / "auto.cnf"]:  # auto.cnf: MySQL's identity
+                file.unlink(missing_ok=True)
+            shutil.rmtree(kept / "part", ignore_errors=True)
+            shutil.copytree(server.datadir, kept / "part", ignore=shutil.ignore_patterns("*.sock*"))
+            (kept / "part").rename(kept / "data")
+    return kept / "data"
+
+
+@contextmanager
+def _new_folder(flavor: str) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{flavor}-"))  # short: a socket's path has 107 bytes at most
+    try:
+        if flavor in _UNPACKED:
+            (folder / "root").symlink_to(_unpacked(flavor) / "root")
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
