@@ -60,8 +60,9 @@ def definition_of(ask: Ask, name: Name, flavor: str, name_case: NameCase) -> Tab
 
 
 def differences(source: TableSchema, mirror: TableSchema) -> list[str]:
-    """How two definitions differ, each difference in words."""
+    """How two definitions differ, each difference in words. Columns that the options leave out are no difference."""
     theirs, ours = ({column.name.lower(): column for column in schema.columns} for schema in (source, mirror))
+    theirs = {name: column for name, column in theirs.items() if column.name not in mirror.left_out}
     found = [f"column {theirs[name].name} is missing in the mirror" for name in theirs if name not in ours]
     found += [f"column {ours[name].name} is only in the mirror" for name in ours if name not in theirs]
     both = [name for name in theirs if name in ours]
