@@ -27,6 +27,8 @@ from pathlib import Path
 
 import pymysql
 
+from mirrorlake.core.sql_text import quote
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
 
@@ -101,7 +103,7 @@ class Server:
         self.execute("SET foreign_key_checks = 0")  # a database may hold parents of another one's tables
         for (name,) in self.query("SHOW DATABASES"):
             if name not in _SYSTEM_DATABASES:
-                self.execute(f"DROP DATABASE `{name}`")
+                self.execute(f"DROP DATABASE {quote(name)}")
         self.execute("RESET BINARY LOGS AND GTIDS" if self.flavor == "mysql" else "RESET MASTER")
         self._hang_up()
 
