@@ -151,7 +151,10 @@ def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iter
 
 def replaces_variables(session: SparkSession) -> bool:
     """Whether the platform insists on replacing ``${name}`` in statements: no name may hold that there."""
-    return session.conf.get("spark.sql.variable.substitute", "true") != "false"
+    try:
+        return session.conf.get("spark.sql.variable.substitute", "true") != "false"
+    except PySparkException:  # a platform that does not tell
+        return True
 
 
 def is_own(session: SparkSession) -> bool:
