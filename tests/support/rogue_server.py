@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import re
 import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -30,21 +32,32 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
 
+from mirrorlake.core.constants import Command
+
 TLS, PLUGINS = 0x800, 0x80000
 # CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION, CLIENT_PLUGIN_AUTH, CLIENT_MULTI_RESULTS and their kin
 CAPABILITIES = 0x00FF_F7FF & ~TLS
 NONCE = b"0123456789abcdefghij"
 OK = b"\0\0\0\x02\0\0\0"
+_VARIABLES = {"version_comment": "a server", "server_uuid": "3e11fa47-71ca-11e1-9e33-c80aa9429562"}
+_MYSQL = {
+    "SELECT VERSION()": [("8.4.0",)], "SHOW BINARY LOGS": [("binlog.000001", "1000", "No")],
+    "SHOW BINARY LOG STATUS": [("binlog.000001", "1000", "", "", "")],
+}  # fmt: skip
 LARGEST = 0xFFFFFF
 COLUMN_END = b"\xfe\0\0\x02\0"
 
 
 class Wire:
-    """One connection, in packets. ``heard`` has all that the client sent, also what came through TLS."""
+    """One connection, in packets. ``heard`` has all that the client sent, also what came through TLS.
+
+    patience_s: after so long without a word from the client the connection is closed.
+    """
 
     def __init__(self, sock: socket.socket, keys: Keys | None):
         self._sock, self._keys, self._sequence = sock, keys, 0
         self.heard: list[bytes] = []
+        self.patience_s: float | None = None
 
     def send(self, payload: bytes) -> None:
         self.send_raw(struct.pack("<I", len(payload))[:3] + bytes((self._sequence,)) + payload)
@@ -89,33 +102,61 @@ class Wire:
         self.answer_settings()
 
     def answer_settings(self) -> None:
-        """SET NAMES, SET AUTOCOMMIT."""
-        for _ in range(2):
-            self.receive()
-            self.send(OK)
+        """SET NAMES; autocommit is on by the greeting."""
+        self.receive()
+        self.send(OK)
 
-    def send_column(self, name: bytes = b"x") -> None:
-        self.send(
-            b"\x03def\0\0\0" + bytes((len(name),)) + name + b"\0" + struct.pack("<BHIBHBxx", 12, 45, 999, 253, 0, 0)
-        )
+    @staticmethod
+    def column(name: bytes = b"x", kind: int = 253) -> bytes:
+        """A column's definition; kind: its type, such as 3 for INT and 253 for VARCHAR."""
+        traits = struct.pack("<BHIBHBxx", 12, 45, 999, kind, 0, 0)
+        return b"\x03def\0\0\0" + bytes((len(name),)) + name + b"\0" + traits
 
-    def send_rows(self, *rows: tuple[str, ...]) -> None:
+    def send_rows(self, rows: list[tuple[str, ...]], n_columns: int) -> None:
         """A whole answer."""
-        self.send(bytes((len(rows[0]) if rows else 1,)))
-        for _ in rows[0] if rows else ("",):
-            self.send_column()
+        self.send(bytes((n_columns,)))
+        for _ in range(n_columns):
+            self.send(self.column())
         self.send(COLUMN_END)
         for row in rows:
             self.send(b"".join(bytes((len(cell),)) + cell.encode() for cell in row))
         self.send(COLUMN_END)
 
+    def answer_as_mysql(self, answers: dict[str, list[tuple[str, ...]]]) -> bool:
+        """Answer what a job asks, by ``answers`` first; True when it asks for the log, False when it hangs up."""
+        answers = _MYSQL | answers
+        try:
+            while True:
+                command, text = (packet := self.receive())[0], packet[1:].decode("utf-8", "replace")
+                if command in (Command.BINLOG_DUMP, Command.BINLOG_DUMP_GTID):
+                    return True
+                name = re.fullmatch(r"SHOW GLOBAL VARIABLES LIKE '(\w+)'", text)
+                if name:
+                    self.send_rows([(name[1], _VARIABLES[name[1]])] if name[1] in _VARIABLES else [], 2)
+                elif text in answers:
+                    self.send_rows(answers[text], len(answers[text][0]))
+                else:
+                    self.send(OK)
+        except ConnectionResetError:
+            return False
+
     def endless(self, packet: bytes) -> None:
-        """The same packets over and over, until the client hangs up."""
+        """A packet over and over, numbered as it has to be, until the client hangs up."""
+        number, many = self._sequence, max(1, (1 << 16) // len(packet))
         while True:
-            self.send_raw(packet)
+            numbers = ((number + i) % 256 for i in range(many))
+            self.send_raw(b"".join(packet[:3] + bytes((n,)) + packet[4:] for n in numbers))
+            number = (number + many) % 256
+
+    def drip(self) -> None:
+        """A byte now and then, until the client hangs up."""
+        while True:
+            self.send_raw(b"\0")
+            time.sleep(0.1)
 
     def _exactly(self, n_bytes: int) -> bytes:
         data = b""
+        self._sock.settimeout(self.patience_s)
         while len(data) < n_bytes:
             more = self._sock.recv(n_bytes - len(data))
             if not more:

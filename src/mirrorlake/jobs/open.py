@@ -69,7 +69,7 @@ def _name_case(options: Options, source: BinlogSource, recorded: Progress | None
     lake's names were made in another way.
     """
     told: int | None = options.lower_case_table_names
-    said = int(source.control.variable(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
+    said = (source.control.number(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
     if told not in (None, said):
         raise UsageError("usage", f"--lower-case-table-names is {told}, and {said} on the server")
     if recorded is None:

@@ -139,8 +139,8 @@ class CachingSha2(_WholePassword):
 class Parsec(_Method):
     """MariaDB 11.6 and later: a signature with a key made from the password.
 
-    Server: 32 random bytes. Client: nothing. Server: "P", u8 rounds, salt. Client: 32 random bytes, and the Ed25519
-    signature of both. The key's seed is PBKDF2-HMAC-SHA512 of the password (MariaDB plugin/auth_parsec).
+    Server: 32 random bytes. Client: nothing. Server: 0x01, "P", u8 rounds, salt. Client: 32 random bytes, and the
+    Ed25519 signature of both. The key's seed is PBKDF2-HMAC-SHA512 of the password (MariaDB plugin/auth_parsec).
     """
 
     name = "parsec"
@@ -148,7 +148,7 @@ class Parsec(_Method):
     def authenticate(self, packet: MysqlPacket) -> MysqlPacket:
         session = self._session
         theirs = packet.read_all()[:_NONCE_BYTES]
-        parameters = self._ask(b"").get_all_data()
+        parameters = self._ask(b"").get_all_data().removeprefix(b"\x01")
         kind, rounds, salt = parameters[:1], parameters[1], parameters[2:]
         if len(theirs) < _NONCE_BYTES or kind != b"P" or rounds > _MOST_ROUNDS or not salt:
             raise protocol_error(session.login, "parsec's parameters")

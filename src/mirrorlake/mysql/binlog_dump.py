@@ -19,6 +19,10 @@ from mirrorlake.mysql.connection import ServerConnection, log_end
 from mirrorlake.mysql.dump_stream import DumpStream
 from mirrorlake.mysql.login import ServerLogin
 
+QUIET_LIMIT_S = 120
+"""A server that has events for us and sends heartbeats alone, or no event to its end, for so long is lost."""
+SEARCH_LIMIT_S = 3600
+"""The same while it looks for the first transaction that is not in a GTID set: it sends nothing it passes over."""
 _DUMP_OFFSET_LIMIT = 1 << 32
 """COM_BINLOG_DUMP and an event's header hold 32 bits of an offset."""
 
@@ -62,6 +66,7 @@ class LiveSource:
         if gtids.contains(self._control.gtids(executed)):
             return end
         stream, cursor = DumpStream(self._login, gtids, self.identity), LogCursor()
+        stream.expect(SEARCH_LIMIT_S)
         try:
             while True:
                 for block in cursor.blocks(*stream.read()):
@@ -84,6 +89,7 @@ class LiveSource:
         if not self._goes_on_at(position):
             self._open_stream(position)
         while self._position < end:
+            self._stream.expect(QUIET_LIMIT_S)
             block = self._next_block()
             taken = _events_until(block, end)
             if taken < len(block.events):

@@ -39,8 +39,19 @@ class ServerConnection:
         self._used_s = time.monotonic()
         return self._session
 
-    def query(self, sql: Sql) -> list[tuple]:
-        return self.session.rows(sql)
+    def query(self, sql: Sql, n_columns: int = 1) -> list[tuple]:
+        """n_columns: how many the answer has at least."""
+        rows = self.session.rows(sql)
+        if any(len(row) < n_columns for row in rows):
+            raise protocol_error(self.login, "less columns than were asked for")
+        return rows
+
+    def number(self, name: str) -> int | None:
+        """A global variable that is a number; None: this server does not have it."""
+        text = self.variable(name)
+        if text is not None and not re.fullmatch("[0-9]{1,18}", text):
+            raise protocol_error(self.login, f"{name} is no number")
+        return None if text is None else int(text)
 
     def cell(self, sql: Sql) -> str:
         """The one value of the one row that a query gives; NULL as an empty text."""
@@ -51,12 +62,8 @@ class ServerConnection:
 
     def variable(self, name: str) -> str | None:
         """A global variable as text; None: this server does not have it."""
-        rows = self.query(f"SHOW GLOBAL VARIABLES LIKE {server_literal(name)}")
-        if not rows:
-            return None
-        if len(rows[0]) < 2:
-            raise protocol_error(self.login, "a variable without a value")
-        return str(rows[0][1])
+        rows = self.query(f"SHOW GLOBAL VARIABLES LIKE {server_literal(name)}", 2)
+        return str(rows[0][1]) if rows else None
 
     @cached_property
     def server_version(self) -> str:

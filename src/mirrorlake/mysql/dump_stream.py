@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from uuid import uuid4
 
 import numpy as np
@@ -61,6 +62,10 @@ class DumpStream:
             self.close()
             raise
         self._received = ReceiveBuffer(self._connection.session.socket, SILENCE_LIMIT_S, self._lost)
+
+    def expect(self, limit_s: float) -> None:
+        """An event of the log is there that was not read: it has to come within so many seconds."""
+        self._received.deadline_s = time.monotonic() + limit_s
 
     def read(self) -> tuple[np.ndarray, EventIndex]:
         """At least one event, artificial ones included; waits for it."""

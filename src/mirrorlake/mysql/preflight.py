@@ -114,7 +114,8 @@ def check_generated_columns(connection: ServerConnection) -> Check:
         return Check(name, True, "logged")
     rows = connection.query(
         "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE IS_GENERATED = 'ALWAYS'"
-        " AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION"
+        " AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION",
+        3,
     )
     if not rows:
         return Check(name, True, "none")
@@ -147,7 +148,7 @@ def check_gtid_mode(connection: ServerConnection) -> Check:
 
 def check_binlog_filters(connection: ServerConnection) -> Check:
     """They leave statements out by the session's database, whatever table a statement is about."""
-    status = _asked(connection, connection.log_status_sql)
+    status = _asked(connection, connection.log_status_sql, 4)
     only, ignored = (str(names or "") for names in status[0][2:4]) if status else ("", "")
     found = _not_empty(zip(_BINLOG_FILTERS, (only, ignored), strict=True))
     if ignored and not only and _SYSTEM_DATABASES.issuperset(ignored.split(",")):
@@ -179,21 +180,21 @@ def _role(connection: ServerConnection) -> str:
         return "a node of a Galera cluster"
     if connection.flavor == "mysql":
         return "a replica" if _channels(connection) else ""
-    running = connection.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'")
-    is_running = bool(running and int(running[0][1]))  # all that it tells a user without SLAVE MONITOR
+    running = connection.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'", 2)
+    is_running = bool(running and str(running[0][1]) != "0")  # all that it tells a user without SLAVE MONITOR
     return "a replica" if is_running or _asked(connection, "SHOW ALL SLAVES STATUS") else ""
 
 
 def _channels(connection: ServerConnection) -> list[tuple]:
     """What a MySQL server says of each source that it replicates."""
     is_new = connection.version_numbers >= (8, 0, 22)
-    return _asked(connection, "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS")
+    return _asked(connection, "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS", 18)
 
 
-def _asked(connection: ServerConnection, sql: Sql) -> list[tuple]:
+def _asked(connection: ServerConnection, sql: Sql, n_columns: int = 1) -> list[tuple]:
     """No rows for a user who may not ask."""
     try:
-        return connection.query(sql)
+        return connection.query(sql, n_columns)
     except RefusedError as error:
         if error.code != "server-privilege":
             raise

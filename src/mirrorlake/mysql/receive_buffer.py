@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import ssl
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -23,12 +25,13 @@ class ReceiveBuffer:
     """Bytes low..high of ``array`` are there and not taken. Arrays are never written again below ``high``, and end with
     ``SLACK_BYTES``.
 
-    lost(why): the error for a connection that broke.
+    lost(why): the error for a connection that broke. deadline_s: on the monotonic clock; what is asked for has to be
+    there by then.
     """
 
     def __init__(self, sock: socket.socket, silence_limit_s: float, lost: Callable[[str], RetryableError]):
         self._socket, self._silence_limit_s, self._lost = sock, silence_limit_s, lost
-        sock.settimeout(silence_limit_s)
+        self.deadline_s = math.inf
         self.low = self.high = 0
         self._renew(BUFFER_BYTES)
 
@@ -72,10 +75,14 @@ class ReceiveBuffer:
         return bool(poll.poll(GATHER_S * 1000))
 
     def _receive_into(self, target: memoryview) -> int:
+        left_s = self.deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise self._lost("the server sends, but not what it was asked for")
+        self._socket.settimeout(min(self._silence_limit_s, left_s))
         try:
             n_bytes = self._socket.recv_into(target)
         except TimeoutError:
-            raise self._lost(f"nothing came for {self._silence_limit_s} s") from None
+            raise self._lost(f"nothing came for {min(self._silence_limit_s, left_s):.0f} s") from None
         except OSError as error:
             raise self._lost(str(error)) from None
         if not n_bytes:

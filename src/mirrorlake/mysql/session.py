@@ -32,7 +32,7 @@ HANDSHAKE_PACKET_BYTES = 64 << 10
 ANSWER_LIMIT_S = 600
 ANSWER_BYTES = 32 << 20
 ANSWER_COLUMNS = 4096  # what a table can have (MySQL and MariaDB: MAX_FIELDS)
-ANSWER_CELLS = 2 << 20
+ANSWER_CELLS = 1 << 20
 _PROTOCOL_VERSION = 10
 _TOLD_PASSWORD = "sha256_password"
 """PyMySQL answers a greeting of this method with the password, if there is TLS; ``authentication`` decides that."""

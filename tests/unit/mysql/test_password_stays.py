@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.login import ServerLogin
@@ -188,3 +191,26 @@ def test_a_method_that_is_not_there_is_named():
     with RogueServer(act) as rogue:
         error = refused(rogue, tls="off")
     assert error.code == "server-password" and "authentication_kerberos_client" in error.message
+
+
+def test_parsec_signs_both_sides_random_bytes_with_a_key_made_from_the_password():
+    """As MariaDB 11.8.9 does it; its own check of a signature is in tests/server/test_authentication.py."""
+    theirs, salt, seen = bytes(range(32)), b"salt of 18 bytes..", []
+
+    def act(wire):
+        wire.greet()
+        wire.login()
+        wire.switch("parsec", theirs)
+        assert wire.receive() == b""
+        wire.send(b"\x01P\x01" + salt)
+        answer = wire.receive()
+        seed = hashlib.pbkdf2_hmac("sha512", PASSWORD.encode(), salt, 2048, 32)
+        public = Ed25519PrivateKey.from_private_bytes(seed).public_key()
+        public.verify(answer[32:], theirs + answer[:32])
+        seen.append(len(answer))
+        wire.send(OK)
+        wire.answer_settings()
+
+    with RogueServer(act) as server:
+        Session(ServerLogin(ANOTHER_HOST, server.port, "u", PASSWORD, tls="off")).hang_up()
+    assert seen == [96]

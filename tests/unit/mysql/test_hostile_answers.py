@@ -1,0 +1,350 @@
+"""What a server sends wrongly is an error with a name, within bounds of memory and time, and never a defect of ours."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pytest
+
+from mirrorlake.core.position import BinlogPosition
+from mirrorlake.jobs.failures import as_ours
+from mirrorlake.mysql import binlog_dump, session
+from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.consistent_read import ConsistentRead
+from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.preflight import run_preflight
+from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.server_errors import ServerSaid, server_error
+from mirrorlake.mysql.session import Session
+from mirrorlake.mysql.source_tables import create_statement, list_tables
+from tests.support.rogue_server import COLUMN_END, LARGEST, OK, Keys, RogueServer, Wire
+
+PEAK_MB = 600
+FULL_PACKET = struct.pack("<I", LARGEST)
+
+
+def code_of(call) -> str:
+    with pytest.raises(Exception) as raised:
+        call()
+    return as_ours(raised.value).code
+
+
+def login(rogue: RogueServer, **settings) -> ServerLogin:
+    return ServerLogin("127.0.0.1", rogue.port, "u", "p", **settings)
+
+
+# --- before the login
+
+
+def greeting(payload: bytes):
+    return lambda wire: wire.send(payload)
+
+
+def after_greeting(*answers: bytes):
+    def act(wire):
+        wire.greet()
+        wire.login()
+        for answer in answers:
+            wire.send(answer)
+            wire.receive()
+
+    return act
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        greeting(bytes(range(7, 27))), greeting(b""), greeting(b"\x0a"), greeting(b"\x0a8.4.0\0"),
+        greeting(b"\x0a8.4.0\0" + bytes(14)), greeting(b"\x0a" + b"x" * 50), greeting(b"\xff"), greeting(b"\xff\x01"),
+        greeting(b"\x0a" + b"9" * 5000 + b"\0" + bytes(60)), lambda wire: wire.greet(version="odd"),
+        lambda wire: wire.greet(protocol=9), lambda wire: wire.greet(protocol=0),
+        lambda wire: wire.greet("\u00e9\u00ff"),
+        lambda wire: wire.send_raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"), lambda wire: None,
+        lambda wire: wire.send_raw(b"\x05\0\0\x07hello"), lambda wire: wire.send(bytes(70_000)),
+        after_greeting(b""), after_greeting(b"\xfe"), after_greeting(b"\xfe\xff\xfe\0x"), after_greeting(b"\x01"),
+        after_greeting(b"\x01\x05"), after_greeting(b"\x01\x04", b"\x01junk"), after_greeting(b"\x01\x04", b"\0"),
+        after_greeting(b"\xfesha256_password\0", b"\x01"),
+        after_greeting(b"\xfecaching_sha2_password\0\0", b"\x01\x04"),
+        after_greeting(b"\xfeparsec\0short", b"\x01P\0salt"), after_greeting(b"\xfeparsec\0" + bytes(32), b""),
+        after_greeting(b"\xfeparsec\0" + bytes(32), b"\x01P\x1fsalt"),
+        after_greeting(b"\xfeparsec\0" + bytes(32), b"\x01P\0"),
+        after_greeting(b"\xfeclient_ed25519\0", b"\xfe"), after_greeting(b"\xfedialog\0", b"\x03more?"),
+        after_greeting(b"\xfemysql_native_password\0" + bytes(20), b"\xfemysql_clear_password\0"),
+        after_greeting(b"\xff"),
+        after_greeting(b"\xff\x39\x30#HY000?"), after_greeting(b"\0"),
+    ],
+)  # fmt: skip
+def test_no_greeting_and_no_authentication_is_a_defect_of_ours(act):
+    with RogueServer(act) as rogue:
+        assert code_of(lambda: Session(login(rogue))) in ("server-protocol", "server-lost", "server-password")
+
+
+def drips(wire):
+    for byte in b"\x4a\0\0\0\x0a8.4.0":
+        wire.send_raw(bytes((byte,)))
+        time.sleep(0.3)
+    wire.drip()
+
+
+def drips_tls(wire):
+    wire.greet()
+    wire.receive()
+    wire.send_raw(b"\x16\x03\x03\x3f\xff\x02")
+    wire.drip()
+
+
+def asks_without_end(wire):
+    wire.greet()
+    wire.login()
+    while True:
+        wire.send(b"\x01\x04")
+        wire.receive()
+
+
+@pytest.mark.parametrize(("act", "has_tls"), [(drips, False), (drips_tls, True), (asks_without_end, False)])
+def test_the_handshake_has_one_deadline(act, has_tls, monkeypatch, tmp_path):
+    monkeypatch.setattr(session, "HANDSHAKE_LIMIT_S", 1)
+    with RogueServer(act, Keys(tmp_path) if has_tls else None) as rogue:
+        began = time.monotonic()
+        code = code_of(lambda: Session(login(rogue, tls="required" if has_tls else "off")))
+    assert code in ("server-lost", "server-unreachable", "server-protocol") and time.monotonic() - began < 20
+
+
+# --- answers to questions
+
+
+def answers(*packets: bytes):
+    """Every question is answered with these packets."""
+
+    def act(wire):
+        wire.let_in()
+        while True:
+            wire.receive()
+            for packet in packets:
+                wire.send(packet)
+            wire.patience_s = 0.1
+
+    return act
+
+
+COLUMN = Wire.column()
+TABLE_OF_ONE = (b"\x01", COLUMN, COLUMN_END)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        answers(b""), answers(b"\xfb/etc/passwd"), answers(b"\xfb"), answers(b"\0"), answers(OK), answers(b"\xff"),
+        answers(b"\xff\x10"), answers(b"\xff\x28\x04#42000you have an error"), answers(b"\xfe"), answers(b"\xfc\x01"),
+        answers(b"\x01", b""), answers(b"\x01", b"\x03def"), answers(b"\x01", COLUMN, OK),
+        answers(b"\x01", b"\xfa" + COLUMN),
+        answers(*TABLE_OF_ONE, b""), answers(*TABLE_OF_ONE, b"\xfa1"), answers(*TABLE_OF_ONE, b"\xfd\xff\xff\xff1"),
+        answers(*TABLE_OF_ONE, b"\x02\xc3\x28", COLUMN_END), answers(*TABLE_OF_ONE, COLUMN_END),
+        answers(*TABLE_OF_ONE, b"\x011", b"\x012", COLUMN_END), answers(*TABLE_OF_ONE, b"\x011", COLUMN_END),
+        answers(b"\x02", COLUMN, COLUMN, COLUMN_END, b"\x011", COLUMN_END), answers(b"\xfe" + b"\xff" * 8, COLUMN),
+        answers(b"\x01", Wire.column(kind=3), COLUMN_END, b"\x01x", COLUMN_END),
+        answers(b"\x01", Wire.column(kind=3), COLUMN_END, b"\xfc\x10\x27" + b"9" * 10_000, COLUMN_END),
+        answers(b"\x01", Wire.column(kind=12), COLUMN_END, b"\x05abcde", COLUMN_END),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ask", ["preflight", "source", "status", "tables", "statement", "read", "batches"])
+def test_no_answer_is_a_defect_of_ours(act, ask):
+    with RogueServer(act) as rogue:
+        where, connection = login(rogue), ServerConnection(login(rogue))
+
+        def batches():
+            try:
+                list(query_batches(Session(where), "SELECT 1", pa.schema([("x", pa.string()), ("y", pa.string())])))
+            except ServerSaid as error:
+                raise server_error(*error.args, where) from None
+
+        calls = {
+            "preflight": lambda: run_preflight(connection), "source": lambda: LiveSource(where).current(),
+            "status": connection.log_sizes, "tables": lambda: list_tables(connection.query),
+            "statement": lambda: create_statement(connection.query, ("d", "t")),
+            "read": lambda: ConsistentRead(where), "batches": batches,
+        }  # fmt: skip
+        try:
+            calls[ask]()
+        except Exception as error:
+            assert as_ours(error).code not in ("internal", "usage"), as_ours(error)
+        finally:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "row", [("binlog.000001", "99999999999999999999"), ("binlog.000001", "-1"), ("binlog", "4"), ("binlog.1", "x")]
+)
+def test_a_place_in_the_log_that_is_none(row):
+    def act(wire):
+        wire.let_in()
+        wire.answer_as_mysql({"SHOW BINARY LOG STATUS": [row], "SHOW BINARY LOGS": [row]})
+
+    with RogueServer(act) as rogue:
+        source = LiveSource(login(rogue))
+        assert code_of(source.current) == code_of(source.earliest) == "server-protocol"
+        source.close()
+
+
+# --- memory: in a process of its own, whose peak the system tells
+
+CHILD = """
+import resource, sys
+from mirrorlake.jobs.failures import as_ours
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
+
+try:
+    ServerConnection(ServerLogin("127.0.0.1", int(sys.argv[1]), "u", "p")).query("SELECT 1")
+    print("none")
+except Exception as error:
+    print(as_ours(error).code)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+def endless_greeting(wire):
+    wire.endless(FULL_PACKET + bytes(LARGEST))
+
+
+def endless_small_greetings(wire):
+    wire.greet()
+    wire.login()
+    wire.endless(b"\xff\xff\0\0\x01" + bytes(65534))
+
+
+def endless_packet(wire):
+    wire.let_in()
+    wire.receive()
+    wire.endless(FULL_PACKET + bytes(LARGEST))
+
+
+def endless_row(wire):
+    wire.let_in()
+    wire.receive()
+    for packet in TABLE_OF_ONE:
+        wire.send(packet)
+    wire.endless(FULL_PACKET + bytes(LARGEST))
+
+
+def endless_rows(row: bytes, n_columns: int):
+    def act(wire):
+        wire.let_in()
+        wire.receive()
+        for packet in (bytes((n_columns,)), *[COLUMN] * n_columns, COLUMN_END):
+            wire.send(packet)
+        wire.endless(struct.pack("<I", len(row)) + row)
+
+    return act
+
+
+def endless_columns(wire):
+    wire.let_in()
+    wire.receive()
+    wire.send(b"\xfe" + b"\xff" * 7 + b"\x7f")
+    wire.endless(struct.pack("<I", len(COLUMN)) + COLUMN)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        endless_greeting, endless_small_greetings, endless_packet, endless_row, endless_columns,
+        endless_rows(b"\x0212" * 64, 64), endless_rows(b"\xfb" * 200, 200),
+        endless_rows(b"\xfc\xff\xff" + "\u00e9".encode() * 32767 + b"x", 1),
+    ],
+)  # fmt: skip
+def test_a_flood_ends_before_it_fills_the_memory(act):
+    with RogueServer(act) as rogue:
+        found = subprocess.run(
+            [sys.executable, "-c", CHILD, str(rogue.port)], capture_output=True, text=True, timeout=120, check=True
+        )
+    code, peak_mb = found.stdout.split()
+    assert code == "server-protocol" and int(peak_mb) < PEAK_MB
+
+
+def test_a_row_of_a_copy_is_believed_as_far_as_its_bytes_came():
+    def act(wire):
+        wire.let_in()
+        wire.receive()
+        for packet in TABLE_OF_ONE:
+            wire.send(packet)
+        wire.send_raw(FULL_PACKET + b"\xfe" + struct.pack("<Q", 1 << 40))
+
+    with RogueServer(act) as rogue:
+        batches = query_batches(Session(login(rogue)), "SELECT 1", pa.schema([("x", pa.string())]))
+        assert code_of(lambda: next(batches)) == "server-lost"
+
+
+# --- the log
+
+
+def event(kind: int, body: bytes = b"", position: int = 500) -> bytes:
+    """A packet's payload: 0x00 and an event of the binary log without a checksum."""
+    return b"\0" + struct.pack("<IBIIIH", 0, kind, 1, 19 + len(body), position, 0) + body
+
+
+def streams(*payloads: bytes, then):
+    def act(wire):
+        wire.let_in()
+        if wire.answer_as_mysql({}):
+            for payload in payloads:
+                wire.send(payload)
+            then(wire)
+
+    return act
+
+
+def beats(wire):
+    while True:
+        wire.send(event(27, b"binlog.000001"))
+        time.sleep(0.05)
+
+
+def beats_fast(wire):
+    while True:
+        wire.send(event(27, b"binlog.000001"))
+
+
+def beats_slowly(wire):
+    for byte in (struct.pack("<I", 5000) + event(27, b"binlog.000001")) * 100:
+        wire.send_raw(bytes((byte,)))
+        time.sleep(0.1)
+
+
+def turns(wire):
+    while True:
+        wire.send(event(4, struct.pack("<Q", 4) + b"binlog.000001", 0))
+
+
+@pytest.mark.parametrize("then", [beats, beats_fast, beats_slowly, turns])
+def test_heartbeats_alone_do_not_hold_a_run(then, monkeypatch):
+    monkeypatch.setattr(binlog_dump, "QUIET_LIMIT_S", 1)
+    with RogueServer(streams(then=then)) as rogue:
+        source, began = LiveSource(login(rogue)), time.monotonic()
+        start, end = BinlogPosition("binlog.000001", 4), BinlogPosition("binlog.000001", 1000)
+        assert code_of(lambda: list(source.read(start, end))) == "server-lost"
+        source.close()
+    assert time.monotonic() - began < 20  # 1 on a machine that is free
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"", b"\xff", b"\xff\x10", b"\xff\xd4", b"\xff\xd4\x04#HY000", b"\xff\x0c\x30#HY000what?", b"\xfe", b"\x07junk",
+        b"\0", b"\0short", event(4, b""), event(4, b"\x04\0\0\0\0\0\0\0", 0), event(4, b"\xff" * 8 + b"../../x", 0),
+        event(4, b"\x04\0\0\0\0\0\0\0\xff\xfe", 0), event(15, b""), event(15, b"\x04\0", 0), event(27, b""),
+        event(255, b"x" * 30),
+    ],
+)  # fmt: skip
+def test_nothing_in_the_stream_is_a_defect_of_ours(payload, monkeypatch):
+    monkeypatch.setattr(binlog_dump, "QUIET_LIMIT_S", 1)
+    with RogueServer(streams(payload, then=lambda wire: None)) as rogue:
+        source = LiveSource(login(rogue))
+        start, end = BinlogPosition("binlog.000001", 4), BinlogPosition("binlog.000001", 1000)
+        assert code_of(lambda: list(source.read(start, end))) not in ("internal", "usage")
+        source.close()
