@@ -33,7 +33,7 @@ REFUSALS: dict[str, str] = {
     "server-password": "Check the user and the password (environment variable MIRRORLAKE_PASSWORD or --password-file).",
     "server-tls": "Compare --tls and --tls-ca with what the server offers: whether it has TLS, its certificate and its CA.",
     "server-protocol": "Check that --source names a MySQL or MariaDB server, and what stands between here and there.",
-    "server-privilege": "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this user (MariaDB: also BINLOG MONITOR); for snapshot and verify SELECT, on MySQL RELOAD.",
+    "server-privilege": "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this user; for snapshot, resync and verify also SELECT, on MySQL FLUSH_TABLES (before 8.0.23 RELOAD).",
     "server-log-purged": "The server no longer has this position; start a new lake; `mirrorlake snapshot` begins it with copies of the tables.",
     "binlog-off": "Start the server with log_bin enabled, then run preflight again.",
     "binlog-format": "SET GLOBAL binlog_format = 'ROW' and reconnect all clients.",

@@ -73,7 +73,7 @@ def test_every_mirrored_type_is_documented():
     assert {column_type.name for column_type, _ in documented_types()} == MIRRORED
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
 def test_links_files_and_tests_that_a_page_names_exist(page):
     text = page.read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):

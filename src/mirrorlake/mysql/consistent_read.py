@@ -76,7 +76,7 @@ class ConsistentRead:
     """position: all transactions before it can be seen, none behind. Times are in UTC.
 
     MariaDB tells the place of a snapshot. On MySQL a global read lock holds all commits for the moment between the two,
-    which needs the privilege RELOAD.
+    which needs the privilege FLUSH_TABLES (before 8.0.23 RELOAD).
     """
 
     def __init__(self, login: ServerLogin, *, holding: Sequence[tuple[str, str]] = ()):
