@@ -93,9 +93,10 @@ def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(plain_
     """Where character sets are not known, a table that is made from a SELECT is refused, and not empty. MariaDB logs a
     CREATE TABLE IF NOT EXISTS only where it makes the table; MySQL says whether it did."""
     played(plain_server, OLDER)
-    options = Options(source=plain_server.url, lake=str(lake_dir), start="current")
-    hops.run(options, Watcher(), spark)
+    plain_server.execute("FLUSH BINARY LOGS")
+    start = f"{plain_server.log_files()[-1].name}:4"
     played(plain_server, INSTALLER)
+    options = Options(source=plain_server.url, lake=str(lake_dir), start=start)
     hops.run(options, Watcher(), spark)
     lake = open_lake(options, spark)
     found = {entry.name: (entry.state, entry.code) for entry in TableRegister.read(lake)}
@@ -141,9 +142,9 @@ def test_settings_of_mariadb_that_no_log_has(plain_server, spark, lake_dir):
     if plain_server.flavor != "mariadb":
         pytest.skip("MySQL has neither of them")
     played(plain_server, SETTINGS)
-    found = verify(
-        Options(source=plain_server.url, lake=str(lake_dir)), Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10
-    )[1]
+    options = Options(source=plain_server.url, lake=str(lake_dir))
+    hops.run(options, Watcher(), spark)
+    found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert [(table.table, table.state, table.rows, table.difference) for table in found] == [
         ("k", EQUAL, 2, ""), ("newt", EQUAL, 3, ""), ("oldk", EQUAL, 1, ""),
         ("oldt", EQUAL, 4, ""), ("u8", EQUAL, 2, ""),
