@@ -188,3 +188,35 @@ def test_whatever_spark_keeps_outside_the_lake_is_in_one_folder_that_goes_with_t
             time.sleep(0.2)
         assert list(base.iterdir()) == []
     assert list(work.iterdir()) == []
+
+
+ENVIRONMENTS = """
+import os, sys
+import pyarrow as pa
+from mirrorlake.cli import app
+sys.argv[1:] = ["tables", "--lake", "none"]
+try:
+    app()
+except SystemExit as ended:
+    print(ended.code)
+from pyspark.sql import SparkSession
+spark = SparkSession.getActiveSession()
+system = spark._jvm.java.lang.System
+print(system.getenv("MARK"), system.getenv("MIRRORLAKE_PASSWORD"))
+def environments(batches):
+    for batch in batches:
+        with open(f"/proc/{os.getppid()}/environ") as of_daemon:
+            found = [str(dict(os.environ)), of_daemon.read()]
+        yield pa.RecordBatch.from_pydict({"found": found})
+workers = [row.found for row in spark.range(1).coalesce(1).mapInArrow(environments, "found STRING").collect()]
+workers += [str(system.getenv()), str(system.getProperties()), str(spark.sparkContext.getConf().getAll())]
+print(["MARK" in of for of in workers], ["S3cret" in of for of in workers])
+"""
+
+
+def test_neither_java_nor_a_worker_of_a_command_has_the_password(tmp_path):
+    variables = {"MIRRORLAKE_PASSWORD": "S3cret-Passw0rd", "MARK": "here", "MIRRORLAKE_DRIVER_MEMORY": "1g"}
+    done = run_python(ENVIRONMENTS, tmp_path, **variables)
+    assert done.stdout.splitlines() == [
+        "3", "here None", f"{[True, True, True, False, False]} {[False] * 5}"
+    ], done.stderr  # fmt: skip
