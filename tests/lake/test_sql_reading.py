@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.reading import ONLY_READS
-from mirrorlake.jobs.sql import Catalog
+from mirrorlake.jobs.reading import FORBIDDEN_FUNCTIONS, ONLY_READS
+from mirrorlake.jobs.sql import Catalog, run_sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.gold.register import TableRegister
 
 NO_FILE = "this lake has no table"
 FUNCTION = "the function"
@@ -75,6 +82,9 @@ REFUSED = {
     "SELECT * FROM python_worker_logs()": FUNCTION,
     "SELECT * FROM read_files('/etc/passwd')": FUNCTION,
     "SELECT from_protobuf(X'00', 'a', '/etc/passwd')": FUNCTION,
+    "SELECT from_xml('<a/>', 'a INT', map('rowValidationXSDPath', '/etc/passwd'))": FUNCTION,
+    "SELECT schema_of_xml('<a/>', map('rowValidationXSDPath', '/etc/passwd'))": FUNCTION,
+    "SELECT from_avro(X'00', '{}', map('avroSchemaUrl', 'file:///etc/passwd'))": FUNCTION,
     "SELECT * FROM shop.customers WITH ('path' = '/etc')": "a table is read without options",
     # whatever else is no query
     "WITH a AS (SELECT 1) INSERT INTO shop.customers SELECT * FROM a": ONLY_READS,
@@ -165,3 +175,44 @@ def test_xml_reaches_no_file(lake):
     document = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
     with Catalog(lake) as catalog:
         assert catalog.query(f"SELECT xpath_string('{document}', 'a') AS a").to_pylist() == [{"a": ""}]
+
+
+def test_xml_calls_nobody(spark):
+    """A row may hold any XML, and ``xpath`` reads it as whoever runs the query."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/a.dtd"
+        for document in (
+            f'<!DOCTYPE a SYSTEM "{address}"><a>x</a>',
+            f'<!DOCTYPE a [<!ENTITY % x SYSTEM "{address}"> %x;]><a>x</a>',
+            f'<!DOCTYPE a [<!ENTITY x SYSTEM "{address}">]><a>&x;</a>',
+        ):
+            with suppress(Py4JJavaError):
+                spark.sql(f"SELECT xpath_string('{document}', 'a') AS a").collect()
+            with pytest.raises(TimeoutError):
+                listener.accept()
+
+
+def test_every_function_of_spark_is_one_that_somebody_has_looked_at(spark):
+    """A new Spark brings new ones: they are forbidden, or harmless whatever their arguments."""
+    harmless = Path(__file__).with_name("harmless_functions.txt").read_text().split()
+    registry = spark._jsparkSession.sessionState().functionRegistry().listFunction().iterator()
+    names = set()
+    while registry.hasNext():
+        names.add(registry.next().funcName())
+    assert sorted(names - FORBIDDEN_FUNCTIONS - set(harmless)) == []
+
+
+FORMATS = (("json", "rows"), ("delta", "rows"), ("text", "/etc/hostname"))
+
+
+def test_a_database_that_is_called_like_a_format_of_files_is_a_database(lake, monkeypatch):
+    """A file that has the table's name, or none, must not be read in the mirror's place."""
+    [entry] = [entry for entry in TableRegister.read(lake) if entry.name == ("shop", "customers")]
+    register = TableRegister(replace(entry, database=database, table=table) for database, table in FORMATS)
+    monkeypatch.setattr(TableRegister, "read", lambda *_, **__: register)
+    n_rows = lake.spark.table(lake.names.mirror(entry.mirror_id)).count()
+    for name in ("json.rows", "delta.rows", "spark_catalog.json.rows"):
+        assert run_sql(lake, f"SELECT count(*) AS n FROM {name}").to_pylist() == [{"n": n_rows}]
+    with pytest.raises(UsageError, match="the mirror is called `text__/etc/hostname`"):
+        run_sql(lake, "SELECT * FROM text.`/etc/hostname`")

@@ -26,6 +26,7 @@ from mirrorlake.lake.delta.session import is_connect
 FORBIDDEN_FUNCTIONS = frozenset((
     "reflect", "try_reflect", "java_method",  # any static method of Java
     "from_protobuf", "to_protobuf", "python_worker_logs", "table_changes_by_path",  # files of this machine
+    "from_xml", "schema_of_xml", "from_avro", "to_avro", "schema_of_avro",  # schemas by their path or address
     "secret", "try_secret", "list_secrets", "http_request", "remote_query", "read_files", "read_kafka",  # Databricks
 ))  # fmt: skip
 TABLE_FUNCTIONS = frozenset((

@@ -139,11 +139,14 @@ class Catalog:
         return None
 
     def _may_be_read(self, name: Name) -> bool:
-        """A mirror by its name; a table by its path in the lake; in a Unity Catalog what its grants allow."""
+        """A mirror by its name; a table by its path in the lake; in a Unity Catalog what its grants allow.
+
+        The mirror is registered at once: Spark reads ``json.a`` as a file where no such table is.
+        """
         if self._lake.names.is_unity:
             return not any(sign in part for part in name for sign in "/:")
         if self._find(name[-2:]) is not None:
-            return True
+            return self._add(name[-2:])
         path = os.path.normpath(name[-1])
         return name[0].casefold() == "delta" and len(name) == 2 and path.startswith(f"{self._lake.names.root}/")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
@@ -65,6 +67,15 @@ def test_value(column):
 def test_a_default_that_takes_the_server_to_read_it(column):
     with pytest.raises(NotDerivable):
         value(column)
+
+
+@pytest.mark.parametrize("n_digits", [21, 29, 200_000])
+def test_a_number_that_no_integer_holds_is_not_derivable_and_soon(n_digits):
+    started = time.process_time()
+    with pytest.raises(NotDerivable):
+        value(f"bigint default {'9' * n_digits}")
+    assert value(f"bigint default {'0' * n_digits}7.5") == "8"
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

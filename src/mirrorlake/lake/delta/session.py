@@ -70,6 +70,8 @@ FEW_MALLOC_ARENAS = ("MALLOC_ARENA_MAX", "2")
 """glibc keeps pools for each thread, of which the JVM has many: 130 MB that nothing uses."""
 COLLECTOR = "-XX:+UseParallelGC"
 """Java's default, G1, marks beside the work: a backlog of a million changes takes a fifth more CPU time with it."""
+NO_EXTERNAL_XML = ("-Djavax.xml.accessExternalDTD=", "-Djavax.xml.accessExternalSchema=")
+"""A row's XML may name a DTD or schema elsewhere: Java's parser, which ``xpath`` asks, would fetch it."""
 CLASS_ARCHIVE = "java-classes.jsa"
 """Classes as Java maps them, put beside the interpreter by `make`: start and first table take 24 s of CPU time
 instead of 31."""
@@ -201,7 +203,7 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [
         f'-Dderby.system.home="{scratch}"', f'-Djava.io.tmpdir="{scratch}"',
-        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
+        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR, *NO_EXTERNAL_XML,
     ]  # fmt: skip
     archive = Path(sys.prefix) / CLASS_ARCHIVE
     if archive.exists():

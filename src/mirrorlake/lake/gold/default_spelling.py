@@ -15,10 +15,11 @@ from mirrorlake.core.schema.tables import Default
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.conversion import family
 
-_FIXED = re.compile(r"(-?)([0-9]*)[.]?([0-9]*)")
-_FLOATING = re.compile(r"-?[0-9]*[.]?[0-9]*[eE][+-]?[0-9]{1,2}")
+_FIXED = re.compile(r"(-?)([0-9]*)(?:[.]([0-9]*))?")
+_FLOATING = re.compile(r"-?[0-9]*(?:[.][0-9]*)?[eE][+-]?[0-9]{1,2}")
 _EXACT = 2**53
 """Integers up to here are as exact as doubles."""
+_MOST_DIGITS = 20  # of BIGINT UNSIGNED
 _PLAIN_DATE = re.compile(r"([0-9]{2}|[0-9]{4})([0-9]{2})([0-9]{2})(?:([0-9]{2})([0-9]{2})([0-9]{2}))?")
 _DATE = re.compile(
     r"([0-9]{2}|[0-9]{4})[-/.:]([0-9]{1,2})[-/.:]([0-9]{1,2})"
@@ -56,7 +57,10 @@ def _integer(text: str) -> str | None:
     if _FLOATING.fullmatch(text):
         value = Decimal(text)
         return str(int(value)) if value == int(value) and abs(value) < _EXACT else None
-    return str(int(Decimal(text).quantize(Decimal(1), ROUND_HALF_UP))) if _FIXED.fullmatch(text) else None
+    found = _FIXED.fullmatch(text)
+    if not found or len(found[2].lstrip("0")) > _MOST_DIGITS:
+        return None
+    return str(int(Decimal(text).quantize(Decimal(1), ROUND_HALF_UP)))
 
 
 def _fraction(text: str) -> str | None:
