@@ -60,6 +60,10 @@ class ServerLogin:
             raise UsageError("usage", _URL)
         return cls(host, 3306 if port is None else port, unquote(user), password, **settings)
 
+    def __reduce__(self):
+        """Raises TypeError: what Spark's workers get is pickled, and the password stays in this process."""
+        raise TypeError("a ServerLogin is not pickled")
+
     def __str__(self) -> str:
         return f"{self.user}@{self.host}:{self.port}"
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
+from pyspark import cloudpickle
 
 from mirrorlake.config import load_options
 from mirrorlake.errors import UsageError
@@ -79,6 +83,15 @@ def test_a_key_with_a_passphrase_asks_nobody(tmp_path):
     )
     with pytest.raises(UsageError, match="--tls-key.*encrypted"):
         Session(ServerLogin("127.1", 1, "u", tls_cert=str(spare_keys().certificate), tls_key=str(locked)))
+
+
+def test_no_worker_gets_a_login():
+    """Spark pickles functions for its workers with cloudpickle, and with them whatever they hold."""
+    login = ServerLogin("h", 3306, "u", "S3cret-Passw0rd")
+    for held in (login, partial(print, login), lambda: login):
+        with pytest.raises(TypeError, match="a ServerLogin is not pickled"):
+            cloudpickle.dumps(held)
+    assert replace(login, user="v").password == "S3cret-Passw0rd"
 
 
 def test_yaml_says_off_without_quotes_and_a_job_leaves_an_option_empty(tmp_path):
