@@ -14,6 +14,9 @@ dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema"
 dbutils.widgets.text("password_secret", "mirrorlake/source-password", "secret scope/key")
 dbutils.widgets.text("tls", "verify", "verify, required or off")
 dbutils.widgets.text("tls_ca", "", "PEM file in a volume; empty: the system's CAs")
+dbutils.widgets.text("tls_cert", "", "PEM file in a volume: the client's own certificate")
+dbutils.widgets.text("tls_key", "", "its key, when it is not in the same file")
+dbutils.widgets.text("server_public_key", "", "PEM file in a volume: the server's RSA key, for passwords without TLS")
 dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
 
 # COMMAND ----------
@@ -21,7 +24,9 @@ dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
 from mirrorlake.config import load_options
 from mirrorlake.jobs.report import report_ingest
 
-names = ("source", "lake", "password_secret", "tls", "tls_ca", "until")
+names = (
+    "source", "lake", "password_secret", "tls", "tls_ca", "tls_cert", "tls_key", "server_public_key", "until",
+)
 options = load_options(None, {name: dbutils.widgets.get(name) or None for name in names})
 report = report_ingest(options, spark)
 

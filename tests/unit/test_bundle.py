@@ -96,7 +96,8 @@ def test_a_task_calls_the_wheels_command_with_options_that_exist(task):
         if name != "source"
     }
     options = Options(**values)
-    assert options.lake == "uc:x.x" and options.tls_ca is None
+    assert options.lake == "uc:x.x"
+    assert (options.tls_ca, options.tls_cert, options.tls_key, options.server_public_key) == (None,) * 4
     assert options.tls == ("verify" if "source" in given else None)
 
 
