@@ -131,7 +131,7 @@ READ = [
     "SELECT /*+ BROADCAST(c) */ 1 FROM shop.customers c LIMIT 1",
     "SELECT * FROM spark_catalog.shop.customers LIMIT 1",
     "SHOW TABLES IN shop", "SHOW COLUMNS IN shop.customers", "SHOW FUNCTIONS LIKE 'abs'",
-    "SHOW CREATE TABLE shop.customers", "DESCRIBE shop.customers", "DESC FUNCTION abs", "DESCRIBE QUERY SELECT 1",
+    "DESCRIBE shop.customers", "DESC FUNCTION abs", "DESCRIBE QUERY SELECT 1",
     "DESCRIBE HISTORY shop.customers", "DESCRIBE DETAIL shop.customers", "EXPLAIN SELECT * FROM shop.customers",
     "DESCRIBE HISTORY delta.`{lake}/bronze/events`", "DESCRIBE DETAIL '{lake}/bronze/events'",
 ]  # fmt: skip
