@@ -6,9 +6,11 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
+_OFFSET = re.compile(r"([+-])([0-9]{1,2}):([0-9]{2})")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
-_CALL = re.compile(r"UNIX_TIMESTAMP\s*\(\s*'(\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?)'\s*\)", re.IGNORECASE)
+_CALL = re.compile(
+    r"UNIX_TIMESTAMP\s*\(\s*'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)'\s*\)", re.IGNORECASE
+)
 _FIRST, _END = datetime(1970, 1, 2), datetime(2038, 1, 18)
 """Within what every server takes for a TIMESTAMP, whatever the zone."""
 

@@ -11,6 +11,7 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.tables import Default
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.conversion import family
@@ -108,7 +109,7 @@ def _time(text: str) -> str | None:
     if found:
         hours = 24 * int(found[2] or 0) + int(found[3])
         return f"{found[1]}{hours:02d}:{int(found[4]):02d}:{int(found[5] or 0):02d}{found[6] or ''}"
-    plain = _PLAIN_TIME.fullmatch(text.rjust(5, "0") if text.isdecimal() else text)
+    plain = _PLAIN_TIME.fullmatch(text.rjust(5, "0") if is_number(text) else text)
     if not plain or int(plain[3]) > 59 or int(plain[4]) > 59:
         return None
     return f"{plain[1]}{int(plain[2]):02d}:{plain[3]}:{plain[4]}"
