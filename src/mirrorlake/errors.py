@@ -64,6 +64,7 @@ REFUSALS: dict[str, str] = {
     # --- one table; the others go on
     "mirror-changed": "Only mirrorlake may write to a mirror table: this one is wrong now, `mirrorlake resync` the table.",
     "mirror-diverged": "The mirror is not what the source was, from an earlier moment on; `mirrorlake resync` the table.",
+    "spark-refused": "Spark or Delta does not take this table's changes, for the reason that is named; `mirrorlake resync` the table when that is gone.",
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown: `mirrorlake snapshot` copies the table.",
     "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",
     "column-charset": "This character set is not mirrored yet; the table's events are kept in bronze.",

@@ -10,12 +10,12 @@ from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.epoch import EpochLog
-from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_FIRST_COPY, REFUSED, TableRegister
+from mirrorlake.lake.gold.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_FIRST_COPY, REFUSED, TableRegister
 from mirrorlake.lake.silver.amendment import amend
 from mirrorlake.lake.silver.answers import give, read_answers, read_given
 from mirrorlake.lake.silver.definitions import recorded
 
-_NOT_BY_ITSELF = (MIRROR_CHANGED, NEEDS_FIRST_COPY)
+_NOT_BY_ITSELF = (MIRROR_CHANGED, NEEDS_FIRST_COPY, MIRROR_DIVERGED)
 """Codes of refusals for which an answer to the statement is no way out."""
 
 

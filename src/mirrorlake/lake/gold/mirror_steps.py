@@ -20,8 +20,9 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.ddl_class import DdlClass, strongest
-from mirrorlake.lake.gold.register import MIRROR_CHANGED, NEEDS_RESYNC
+from mirrorlake.lake.gold.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.table import LSN_COLUMN, create_mirror_statement
+from mirrorlake.lake.gold.table_failures import condition_of_table
 
 HOP = "apply/ddl"
 UNCLEAR = "a row may be in one partition or another"
@@ -126,7 +127,8 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written."""
+    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written, but for what a mirror
+    that has diverged has got of it."""
 
     code: str
     reason: str
@@ -140,14 +142,27 @@ def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: M
     mirror = lake.names.mirror(work.mirror_id)
     try:
         return _carry_out(session, lake, lsn, work, pinned)
-    except AnalysisException:
-        if any(isinstance(step, Create) for step in work.steps) or table_exists(session, mirror):
+    except Exception as error:
+        stop = _why_stopped(session, mirror, lsn, work, error)
+        if stop is None:
             raise
+        return stop
+
+
+def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error: Exception) -> Stop | None:
+    """None: the failure is not this mirror's alone."""
+    creates = any(isinstance(step, Create) for step in work.steps)
+    if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
-    except Exception as error:  # steps that read values are one commit, and no other step goes before them
-        if _is_about_values(error):
-            return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
-        raise
+    if _is_about_values(error):  # steps that read values are one commit, and no other step goes before them
+        return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
+    condition = condition_of_table(error)
+    if condition is None:
+        return None
+    n_done, _ = _steps_done(session, mirror, lsn)
+    if n_done:
+        return Stop(MIRROR_DIVERGED, f"it has a part of the statement, and Spark does not take the rest: {condition}")
+    return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
 
 
 def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:

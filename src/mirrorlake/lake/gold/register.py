@@ -19,6 +19,7 @@ from mirrorlake.lake.gold.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
 MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", UNDEFINED, "needs-resync"
+SPARK_REFUSED, MIRROR_DIVERGED = "spark-refused", "mirror-diverged"
 INVALID_VALUE, INVALID_KEY = "invalid-value", "invalid-key"
 DDL_IGNORED = "ddl-ignored"
 """Code of a mirror that goes on and may have rows that its source has not."""

@@ -24,6 +24,7 @@ from mirrorlake.core.changes.conditions import GENERATED
 from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -42,8 +43,17 @@ from mirrorlake.lake.gold.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.mirror_files import prepare_files
 from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
 from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
-from mirrorlake.lake.gold.register import DDL_IGNORED, INVALID_KEY, MIRROR_CHANGED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.register import (
+    DDL_IGNORED,
+    INVALID_KEY,
+    MIRROR_CHANGED,
+    REFUSED,
+    SPARK_REFUSED,
+    TableEntry,
+    TableRegister,
+)
 from mirrorlake.lake.gold.table import mirror_types
+from mirrorlake.lake.gold.table_failures import condition_of_table
 from mirrorlake.lake.gold.versions import held_lsn
 
 MAX_THREADS = 4
@@ -125,19 +135,25 @@ class RowEpochs:
         try:
             commit = self._apply(epoch, reader, planned.get(changes.name), work)
             return _Step(_outcome(changes, entry, commit), commit.is_new)
-        except AnalysisException:
-            if table_exists(self.session(), mirror):
-                raise
-            return _Step(entry.refused(changes.first_lsn, MIRROR_CHANGED, "the mirror table is gone"))
         except Exception as error:
             if self._group.shares and _has_lost_race(error):
                 step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
                 if step is not None:  # by a former owner of the mirror
                     return _Step(_outcome(changes, entry, step))
-            found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
-            if found is None:
+            cause = self._why_refused(error, mirror)
+            if cause is None:
                 raise
-            return _Step(entry.refused(changes.first_lsn, found[1], found[2]))
+            return _Step(entry.refused(changes.first_lsn, *cause))
+
+    def _why_refused(self, error: Exception, mirror: Sql) -> tuple[str, str] | None:
+        """Code and reason; None: the failure is not this table's alone. Nothing of the epoch is in the mirror then."""
+        found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
+        if found:
+            return found[1], found[2]
+        if isinstance(error, AnalysisException) and not table_exists(self.session(), mirror):
+            return MIRROR_CHANGED, "the mirror table is gone"
+        condition = condition_of_table(error)
+        return (SPARK_REFUSED, f"Spark does not take its changes: {condition}") if condition else None
 
     def _apply(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, work: TableWork) -> StepCommit:
         lake, session, changes, entry = self._lake, self.session(), work.changes, work.entry

@@ -1,0 +1,47 @@
+"""Whether what Spark or Delta refuses is about one table, which is refused then, or about the lake, which stops.
+
+Each of their errors has an SQLSTATE. Its class tells a statement, a name, a type or a value that they do not take from
+a file that is missing, a commit that came in between and a process that ended. An error without one is not a table's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.errors import PySparkException
+
+_OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
+"""Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
+_OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
+"""Among them: privileges, files, folders and tables that are or are not there, settings."""
+_OF_A_FILE = "KD"
+"""Class of errors about a data source: what a broken file holds may be called malformed data further inside."""
+_STATE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!\[[A-Z][A-Z0-9_.]+\]).)*?SQLSTATE: ([0-9A-Z]{5})", re.DOTALL)
+_TOO_DEEP = "java.lang.StackOverflowError"
+
+
+def condition_of_table(error: BaseException) -> str | None:
+    """The condition by which Spark or Delta refuses one table's work; None: it is not about the table.
+
+    Of an error with causes the innermost decides, which stands last: a task that failed names the value's own error.
+    """
+    if not _is_spark(error):
+        return None
+    found = _STATE.findall(str(error)) or _own_state(error)
+    if not found:
+        return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else None
+    if any(state.startswith(_OF_A_FILE) for _, state in found):
+        return None
+    condition, state = found[-1]
+    return condition if state[:2] in _OF_A_TABLE and not _OF_THE_LAKE.fullmatch(state) else None
+
+
+def _own_state(error: BaseException) -> list[tuple[str, str]]:
+    """Condition and SQLSTATE of an error whose text has none: Delta's own."""
+    if not isinstance(error, PySparkException) or not error.getCondition() or not error.getSqlState():
+        return []
+    return [(error.getCondition(), error.getSqlState())]
+
+
+def _is_spark(error: BaseException) -> bool:
+    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
