@@ -146,7 +146,7 @@ def test_of_two_writers_in_flight_one_wins_and_the_other_writes_nothing(spark, t
 
     def write():
         staged = blocked(slow, rows(3, last, "slow"), tmp_path)
-        return append_from(slow, table, slow.sql(staged), expected=start, new_lsn=last, payload=PAYLOAD)
+        return append_from(slow, table, staged, expected=start, new_lsn=last, payload=PAYLOAD)
 
     with InFlight(tmp_path, write) as loser:
         quick = append(private_session(spark), table, start, 20, "quick")
@@ -205,7 +205,7 @@ def test_a_commit_that_maintenance_overtakes_is_still_recognised(spark, table, t
 
     def write():
         staged = blocked(slow, rows(20, 30), tmp_path)
-        return append_from(slow, table, slow.sql(staged), expected=second, new_lsn=30, payload=PAYLOAD)
+        return append_from(slow, table, staged, expected=second, new_lsn=30, payload=PAYLOAD)
 
     with InFlight(tmp_path, write) as writer:
         spark.sql(f"OPTIMIZE {table}")
