@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mirrorlake.jobs import password
+
 TIERS = {"lake": "lake", "server": "server"}  # folder below tests/ -> marker
 HERE = Path(__file__).parent
 HUNDREDS_OF_LAKES = {
@@ -87,6 +89,12 @@ def spark():
     session = open_session("mirrorlake-tests", settings=HUNDREDS_OF_LAKES)
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_password_taken(monkeypatch):
+    """A password that a test takes from the environment is gone after it."""
+    monkeypatch.setattr(password, "_taken", None)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import pytest
 from mirrorlake.core.binlog.fragments import Fragment, FragmentedEvent
 from mirrorlake.core.binlog.framing import SLACK_BYTES, EventBlock, index_events
 from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -78,7 +77,7 @@ def test_the_rows_events_of_a_real_log_cut_anywhere_give_the_same_silver(seed, c
     form = {"checksum": random.random() < 0.5, "compression": compression}
     cut = read_groups([rewritten(group, random, **form) for group in groups], checksum)
     expected, found = (
-        pa.Table.from_batches(Assembler("mariadb", timeline("mariadb", events)).assemble(events))
+        assembled("mariadb", events, timeline=timeline("mariadb", events))
         for events in (whole, cut_anywhere(cut, random))
     )
     assert shown(found) == shown(expected)

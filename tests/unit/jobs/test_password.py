@@ -8,14 +8,12 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs import password as module
-from mirrorlake.jobs.password import password, take_password
+from mirrorlake.jobs.password import password, take_password, warn
 
 
 @pytest.fixture(autouse=True)
-def nothing_taken(monkeypatch):
-    monkeypatch.setattr(module, "_taken", None)
-    module.warn.cache_clear()
+def nothing_warned_about():
+    warn.cache_clear()
 
 
 def test_the_password_leaves_the_environment_and_can_be_read_again(monkeypatch):

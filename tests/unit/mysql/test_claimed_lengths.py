@@ -22,6 +22,7 @@ from mirrorlake.mysql.dump_stream import DumpStream
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
 from tests.support.binlog_spec import Log, RawEvent
 from tests.support.binlog_writer import write_logs
+from tests.support.peak_memory import peak_bytes
 
 HEADER = struct.Struct("<IBIIIH")
 MORE_BYTES = 300 << 20
@@ -41,13 +42,13 @@ def in_a_process(work: Callable[..., object], *arguments: object) -> tuple[str, 
 
 def measured(work: Callable[..., object], *arguments: object) -> None:
     index_events(np.zeros(64, np.uint8), 0, 0)  # compiled, or loaded
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     try:
         work(*arguments)
         said = "nothing was refused"
     except RefusedError as error:
         said = str(error)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10, said, flush=True)
+    print(peak_bytes() - before, said, flush=True)
     os._exit(0)
 
 

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -24,6 +25,7 @@ from mirrorlake.mysql.session import Session
 from mirrorlake.mysql.source_tables import create_statement, list_tables
 from tests.support.rogue_server import COLUMN_END, LARGEST, OK, Keys, RogueServer, Wire
 
+ROOT = Path(__file__).parents[3]
 PEAK_MB = 600
 FULL_PACKET = struct.pack("<I", LARGEST)
 
@@ -194,17 +196,18 @@ def test_a_place_in_the_log_that_is_none(row):
 # --- memory: in a process of its own, whose peak the system tells
 
 CHILD = """
-import resource, sys
+import sys
 from mirrorlake.jobs.failures import as_ours
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
+from tests.support.peak_memory import peak_bytes
 
 try:
     ServerConnection(ServerLogin("127.0.0.1", int(sys.argv[1]), "u", "p")).query("SELECT 1")
     print("none")
 except Exception as error:
     print(as_ours(error).code)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+print(peak_bytes() >> 20)
 """
 
 
@@ -261,8 +264,9 @@ def endless_columns(wire):
 def test_a_flood_ends_before_it_fills_the_memory(act):
     with RogueServer(act) as rogue:
         found = subprocess.run(
-            [sys.executable, "-c", CHILD, str(rogue.port)], capture_output=True, text=True, timeout=120, check=True
-        )
+            [sys.executable, "-c", CHILD, str(rogue.port)],
+            cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
     code, peak_mb = found.stdout.split()
     assert code == "server-protocol" and int(peak_mb) < PEAK_MB
 
