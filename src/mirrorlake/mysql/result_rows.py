@@ -18,7 +18,10 @@ MORE_DATA, MANY_ROWS, LARGE_PACKET, LAST_PACKET, MALFORMED = range(5)
 
 MAX_CELLS = 4_000_000
 """Of one batch; 16 bytes each while it is made."""
+MAX_ROW_BYTES = 1 << 30  # MySQL's and MariaDB's largest max_allowed_packet
 _LARGE = 0xFFFFFF
+_LONGEST_HEAD = 9
+"""Bytes of a cell before its own: 0xfe and u64."""
 
 
 @kernel
@@ -77,6 +80,25 @@ def _gather(address, starts, lengths, out, offsets, is_valid):
             copy_at(out + total, address + starts[i], lengths[i])
             total += lengths[i]
     offsets[lengths.shape[0]] = total
+
+
+class RowLength:
+    """How long a row can be that comes in many packets, by the lengths that its cells state."""
+
+    def __init__(self, n_columns: int):
+        self._cells_left, self._known = n_columns, 0
+
+    def allows(self, row: bytearray) -> bool:
+        """Whether ``row``, as far as it came, is no longer than its cells, and they than ``MAX_ROW_BYTES``."""
+        while self._cells_left and self._known + _LONGEST_HEAD <= len(row):
+            first, head = row[self._known], self._known + 1
+            n_bytes = {0xFC: 2, 0xFD: 3, 0xFE: 8}.get(first, 0)
+            stated = int.from_bytes(row[head : head + n_bytes], "little")
+            self._known = head + n_bytes + (first if first < 0xFB else stated)
+            self._cells_left -= 1
+        if self._cells_left:
+            return self._known <= MAX_ROW_BYTES
+        return len(row) <= self._known <= MAX_ROW_BYTES
 
 
 class ResultRows:

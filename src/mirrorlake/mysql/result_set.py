@@ -12,13 +12,20 @@ from mirrorlake.core.constants import Command
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RetryableError
 from mirrorlake.mysql.receive_buffer import ReceiveBuffer
-from mirrorlake.mysql.result_rows import LARGE_PACKET, LAST_PACKET, MALFORMED, MORE_DATA, ResultRows
+from mirrorlake.mysql.result_rows import (
+    LARGE_PACKET,
+    LAST_PACKET,
+    MALFORMED,
+    MAX_ROW_BYTES,
+    MORE_DATA,
+    ResultRows,
+    RowLength,
+)
 from mirrorlake.mysql.server_errors import ServerSaid, protocol_error
 from mirrorlake.mysql.session import Session
 
 BATCH_BYTES = 16 << 20
 SILENCE_LIMIT_S = 3600
-MAX_ROW_BYTES = 1 << 30  # MySQL's and MariaDB's largest max_allowed_packet
 _LARGE = 0xFFFFFF
 
 
@@ -42,7 +49,7 @@ def query_batches(session: Session, sql: Sql, types: pa.Schema) -> Iterator[pa.R
 
 class _ResultSet:
     def __init__(self, session: Session, types: pa.Schema):
-        self._login, self._rows = session.login, ResultRows(types)
+        self._login, self._types, self._rows = session.login, types, ResultRows(types)
         self._received = ReceiveBuffer(session.socket, SILENCE_LIMIT_S, self._lost)
 
     def skip_header(self, n_columns: int) -> None:
@@ -76,12 +83,14 @@ class _ResultSet:
         return payload
 
     def _large_row(self) -> pa.RecordBatch:
-        payload, size = bytearray(), _LARGE
+        payload, size, length = bytearray(), _LARGE, RowLength(len(self._types))
         while size == _LARGE:
             size = int.from_bytes(self._received.take(4)[:3], "little")
             if len(payload) + size > MAX_ROW_BYTES:
                 raise protocol_error(self._login, "a row of more than 1 GiB")
             payload += self._received.take(size)
+            if not length.allows(payload):
+                raise protocol_error(self._login, "a row that is not as long as its cells")
         payload += bytes(SLACK_BYTES)
         row = self._rows.read_payload(np.frombuffer(payload, np.uint8), len(payload) - SLACK_BYTES)
         if row is None:

@@ -43,7 +43,7 @@ def bronze_of(folder, block_bytes=8 << 20) -> list[pa.RecordBatch]:
 
 def assembled(flavor, events, **limits) -> pa.Table:
     """Silver, all of it at once, so the batches have no more room than small tests need."""
-    limits = {"image_bytes": 1 << 20} | limits
+    limits = {"image_bytes": 1 << 16} | limits
     return pa.Table.from_batches(Assembler(flavor, **limits).assemble(events), CHANGE_SCHEMA).combine_chunks()
 
 

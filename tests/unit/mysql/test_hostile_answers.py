@@ -195,20 +195,37 @@ def test_a_place_in_the_log_that_is_none(row):
 
 # --- memory: in a process of its own, whose peak the system tells
 
+CONTROL = 'ServerConnection(login).query("SELECT 1")'
+ROWS_OF_A_TABLE = 'list(query_batches(Session(login), "SELECT 1", pa.schema([("x", pa.string())])))'
 CHILD = """
 import sys
+import pyarrow as pa
 from mirrorlake.jobs.failures import as_ours
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.session import Session
 from tests.support.peak_memory import peak_bytes
 
+login = ServerLogin("127.0.0.1", int(sys.argv[1]), "u", "p")
 try:
-    ServerConnection(ServerLogin("127.0.0.1", int(sys.argv[1]), "u", "p")).query("SELECT 1")
+    {}
     print("none")
 except Exception as error:
     print(as_ours(error).code)
 print(peak_bytes() >> 20)
 """
+
+
+def flooded(act, what: str) -> tuple[str, int]:
+    """What a process of its own that asks for ``what`` is told, and the most memory that it had, in MB."""
+    with RogueServer(act) as rogue:
+        found = subprocess.run(
+            [sys.executable, "-c", CHILD.format(what), str(rogue.port)],
+            cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+    code, peak_mb = found.stdout.split()
+    return code, int(peak_mb)
 
 
 def endless_greeting(wire):
@@ -262,13 +279,34 @@ def endless_columns(wire):
     ],
 )  # fmt: skip
 def test_a_flood_ends_before_it_fills_the_memory(act):
-    with RogueServer(act) as rogue:
-        found = subprocess.run(
-            [sys.executable, "-c", CHILD, str(rogue.port)],
-            cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
-        )  # fmt: skip
-    code, peak_mb = found.stdout.split()
-    assert code == "server-protocol" and int(peak_mb) < PEAK_MB
+    code, peak_mb = flooded(act, CONTROL)
+    assert code == "server-protocol" and peak_mb < PEAK_MB
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\xfb", id="null"),
+        pytest.param(b"\x02ab", id="short"),
+        pytest.param(b"\xfd\0\0\x20", id="2 MiB"),
+        pytest.param(b"\xfe" + struct.pack("<Q", 1 << 40), id="1 TiB"),
+        pytest.param(b"\xfe" + b"\xff" * 8, id="all bits"),
+    ],
+)
+def test_a_row_without_end_is_refused_as_soon_as_its_cells_have_ended(cell):
+    """Or stated more than a row can have."""
+
+    def act(wire):
+        wire.let_in()
+        wire.receive()
+        for packet in TABLE_OF_ONE:
+            wire.send(packet)
+        wire.send_raw(FULL_PACKET + cell + bytes(LARGEST - len(cell)))
+        wire.endless(FULL_PACKET + bytes(LARGEST))
+
+    code, peak_mb = flooded(act, ROWS_OF_A_TABLE)
+    assert code == "server-protocol" and peak_mb < PEAK_MB
 
 
 def test_a_row_of_a_copy_is_believed_as_far_as_its_bytes_came():
