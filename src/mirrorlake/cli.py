@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from mirrorlake import __version__
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.password import take_password
-from mirrorlake.shown import json_text, say
+from mirrorlake.shown import json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
 """What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
@@ -51,12 +51,12 @@ def tell(error: Exception, verbose: bool) -> int:
     if verbose:
         say("".join(traceback.format_exception(error)), sys.stderr)
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
-        error = UsageError("usage", _one_line(error.format_message()))
+        error = UsageError("usage", one_line(error.format_message()))
     if not isinstance(error, MirrorlakeError):
         from mirrorlake.jobs.failures import as_ours
 
         error = as_ours(error)
-    say(f"{_one_line(str(error))}\n{error.hint}", sys.stderr)
+    say(f"{one_line(str(error))}\n{error.hint}", sys.stderr)
     return error.exit_code
 
 
@@ -553,7 +553,3 @@ def _print_version(asked: bool) -> None:
     if asked:
         print(f"mirrorlake {__version__}")
         raise typer.Exit()
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -24,6 +24,11 @@ def shown(text: str, most: int | None = MOST) -> str:
     return _STEERING.sub(lambda found: found[0] if found[0] in _LINES else _escaped(found[0]), text)
 
 
+def one_line(what: object) -> str:
+    """Its text without ends of lines."""
+    return " ".join(str(what).split())
+
+
 def say(text: str, stream: TextIO) -> None:
     """Print lines of ours that hold text of others, which was cut before."""
     print(shown(text, None), file=stream)

@@ -10,6 +10,8 @@ BINLOG_MAGIC = b"\xfebin"
 """MySQL ``sql/log_event.h``, BINLOG_MAGIC."""
 ENCRYPTED_BINLOG_MAGIC = b"\xfdbin"
 """MySQL ``sql/rpl_log_encryption.h``, Rpl_encryption_header::ENCRYPTION_MAGIC."""
+SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
+"""Of the server itself; they are not mirrored."""
 
 
 class EventType(IntEnum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from mirrorlake.core.constants import Command
+from mirrorlake.core.constants import SYSTEM_DATABASES, Command
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import REFUSALS, RefusedError
 from mirrorlake.mysql.connection import ServerConnection
@@ -17,10 +17,10 @@ _NAME_ENGINES = (
     "SET GLOBAL default_storage_engine = 'InnoDB', or name the engine of each table: the log does not tell which one a "
     "table got that names none, and whether it keeps rows and foreign keys."
 )
+_UNKNOWN = "unknown to this server"
 _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
 """MariaDB from here on may log no generated column: what lies between 10.11 and 11.8 was not measured."""
-_SYSTEM_DATABASES = {"mysql", "sys", "information_schema", "performance_schema"}
 _BINLOG_FILTERS = ("binlog_do_db", "binlog_ignore_db")  # columns 3 and 4 of SHOW MASTER STATUS
 _REPLICATION_FILTERS = (  # columns 13 to 18 of SHOW SLAVE STATUS
     "replicate_do_db",
@@ -126,7 +126,7 @@ def check_generated_columns(connection: ServerConnection) -> Check:
 
 def check_row_metadata(connection: ServerConnection) -> Check:
     """What table maps leave out comes from the definitions that the log's DDL gives."""
-    return Check("binlog_row_metadata", True, connection.variable("binlog_row_metadata") or "unknown to this server")
+    return Check("binlog_row_metadata", True, _shown(connection, "binlog_row_metadata"))
 
 
 def check_row_value_options(connection: ServerConnection) -> Check:
@@ -151,7 +151,7 @@ def check_binlog_filters(connection: ServerConnection) -> Check:
     status = _asked(connection, connection.log_status_sql, 4)
     only, ignored = (str(names or "") for names in status[0][2:4]) if status else ("", "")
     found = _not_empty(zip(_BINLOG_FILTERS, (only, ignored), strict=True))
-    if ignored and not only and _SYSTEM_DATABASES.issuperset(ignored.split(",")):
+    if ignored and not only and SYSTEM_DATABASES.issuperset(ignored.split(",")):
         return Check("binlog filters", False, found, REFUSALS["binlog-filter"])
     return _check("binlog filters", not found, found or "none", "binlog-filter")
 
@@ -159,7 +159,7 @@ def check_binlog_filters(connection: ServerConnection) -> Check:
 def check_replica_log(connection: ServerConnection) -> Check:
     """A server that does not log what it gets from others has only its own clients' changes in its log."""
     name = "log_replica_updates" if connection.variable("log_replica_updates") else "log_slave_updates"
-    found = connection.variable(name) or "unknown to this server"
+    found = _shown(connection, name)
     role = _role(connection) if found == "OFF" else ""
     return _check(name, not role, f"OFF, and this server is {role}" if role else found, "replica-log")
 
@@ -209,14 +209,14 @@ def _not_empty(filters: Iterable[tuple[str, object]]) -> str:
 def check_name_case(connection: ServerConnection) -> Check:
     """Names of databases and tables compare as the server says; a lake that has begun keeps to it."""
     name = "lower_case_table_names"
-    return Check(name, True, connection.variable(name) or "unknown to this server")
+    return Check(name, True, _shown(connection, name))
 
 
 def check_default_engine(connection: ServerConnection) -> Check:
     """Never refused: tables that name their engine are what they say, and of the others those in doubt are refused."""
     name = "default_storage_engine"
-    found = connection.variable(name) or "unknown to this server"
-    ok = found.lower() in ("innodb", "unknown to this server")
+    found = _shown(connection, name)
+    ok = found.lower() in ("innodb", _UNKNOWN)
     return Check(name, ok, found, "" if ok else _NAME_ENGINES)
 
 
@@ -241,9 +241,13 @@ CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
 )
 
 
+def _shown(connection: ServerConnection, name: str) -> str:
+    return connection.variable(name) or _UNKNOWN
+
+
 def _check_variable(connection: ServerConnection, name: str, wanted: str, code: str) -> Check:
     found = connection.variable(name)
-    return _check(name, found == wanted, found or "unknown to this server", code)
+    return _check(name, found == wanted, found or _UNKNOWN, code)
 
 
 def _check(name: str, ok: bool, found: str, code: str) -> Check:

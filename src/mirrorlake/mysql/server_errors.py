@@ -11,6 +11,7 @@ import pymysql
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.tls import failed_tls
+from mirrorlake.shown import one_line
 
 # MySQL share/messages_to_clients.txt, include/errmsg.h; MariaDB sql/share/errmsg-utf8.txt
 _DENIED = 1045
@@ -77,10 +78,6 @@ def server_error(number: int, text: str, login: ServerLogin, logged_in: bool = T
     if number in _LOST or number == 0:
         return RetryableError("server-lost", message)
     return RefusedError("server-protocol", message)
-
-
-def one_line(what: object) -> str:
-    return " ".join(str(what).split())
 
 
 def _other_causes(login: ServerLogin) -> str:

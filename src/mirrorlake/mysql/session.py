@@ -22,8 +22,9 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import MirrorlakeError, RetryableError, UsageError
 from mirrorlake.mysql.authentication import METHODS
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.server_errors import one_line, protocol_error, server_errors
+from mirrorlake.mysql.server_errors import protocol_error, server_errors
 from mirrorlake.mysql.tls import no_tls, tls_context
+from mirrorlake.shown import one_line
 
 CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60

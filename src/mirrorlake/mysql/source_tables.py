@@ -6,24 +6,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import NoneType
 
+from mirrorlake.core.constants import SYSTEM_DATABASES
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 
-_LIST = """
+_SYSTEM = ", ".join(server_literal(name) for name in sorted(SYSTEM_DATABASES))
+_LIST = f"""
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
     WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
-        AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')
+        AND TABLE_SCHEMA NOT IN ({_SYSTEM})
     ORDER BY TABLE_SCHEMA, TABLE_NAME
 """
 _PARENTS = """
     SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 """  # MariaDB shows REFERENTIAL_CONSTRAINTS only to users who may change the table
-_CHARSETS = """
+_CHARSETS = f"""
     SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA
-    WHERE SCHEMA_NAME NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') ORDER BY SCHEMA_NAME
+    WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
 """
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 Name = tuple[str, str]

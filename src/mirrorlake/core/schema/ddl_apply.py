@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from mirrorlake.core.constants import SYSTEM_DATABASES
 from mirrorlake.core.schema.ddl_before import Before, refuse
 from mirrorlake.core.schema.ddl_convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.schema.ddl_definition import define_like, define_table
@@ -54,7 +55,6 @@ from mirrorlake.errors import MirrorlakeError
 
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Of those that are not understood to their end not all tables are read."""
-_SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
 _EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
@@ -103,7 +103,7 @@ def interpret(
     more = has_made_table, default_engine, engine_of
     before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
     changes = _without_failing(tokens, before, has_failed)
-    return [change for change in changes if change.database not in _SYSTEM_DATABASES]
+    return [change for change in changes if change.database not in SYSTEM_DATABASES]
 
 
 def interpret_shown(

@@ -7,12 +7,11 @@ from dataclasses import replace
 from mirrorlake.core.schema.charsets import max_bytes
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import BLOBS, TEXTS
+from mirrorlake.core.schema.types import BLOBS, LARGEST_BYTES, TEXTS
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.charset_sql import NOT_ASCII, decoded, encoded, replaced
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 
-_TEXT_BYTES = dict(zip(TEXTS, (255, 65535, 2**24 - 1, 2**32 - 1), strict=True))
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
 """Character set -> those whose every character it has."""
 
@@ -51,11 +50,11 @@ def shown_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> C
 
 def into_text(sql: Sql, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
     kind = new.type
-    if kind.name in _TEXT_BYTES:
-        fits = old is not None and old.type.name in _TEXT_BYTES and _TEXT_BYTES[old.type.name] <= _TEXT_BYTES[kind.name]
+    if kind.name in TEXTS:
+        fits = old is not None and old.type.name in TEXTS and LARGEST_BYTES[old.type.name] <= LARGEST_BYTES[kind.name]
         if fits or mode.is_strict:
             return Conversion(sql)
-        return Conversion(sql, f"octet_length({sql}) > {_TEXT_BYTES[kind.name]}")
+        return Conversion(sql, f"octet_length({sql}) > {LARGEST_BYTES[kind.name]}")
     if not (old and old.type.name in ("char", "varchar") and old.type.length <= kind.length):
         sql = f"substring({sql}, 1, {kind.length})"
     return Conversion(f"rtrim({sql})" if kind.name == "char" and not (old and old.type.name == "char") else sql)
@@ -86,7 +85,7 @@ def in_ascii(sql: Sql) -> Sql:
 def into_bytes(sql: Sql, new: Column, mode: ServerMode, fails: Sql | None = None) -> Conversion:
     kind = new.type
     if kind.name in BLOBS:
-        limit = _TEXT_BYTES[TEXTS[BLOBS.index(kind.name)]]
+        limit = LARGEST_BYTES[kind.name]
         fails = any_of(fails, None if mode.is_strict else f"octet_length({sql}) > {limit}")
     else:
         sql = f"substring({sql}, 1, {kind.length})"
