@@ -13,6 +13,7 @@ from typer.main import get_command
 from mirrorlake.cli import app
 from mirrorlake.config import Options
 from mirrorlake.lake.delta.names import STAGING_VOLUME
+from tests.support.setup_file import setup_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = yaml.safe_load((ROOT / "databricks.yml").read_text())
@@ -22,13 +23,6 @@ JOBS = {name: job for resources in RESOURCES.values() for name, job in resources
 TASKS = {(name, task["task_key"]): task for name, job in JOBS.items() for task in job["tasks"]}
 WHEEL_TASKS = {key[1]: task["python_wheel_task"] for key, task in TASKS.items() if "python_wheel_task" in task}
 WHEEL = "../dist/*.whl"
-
-
-def setup_arguments() -> dict:
-    tree = ast.parse((ROOT / "setup.py").read_text())
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    (call,) = [node for node in calls if getattr(node.func, "id", "") == "setup"]
-    return {keyword.arg: keyword.value for keyword in call.keywords}
 
 
 def named_arguments(parameters: list[str]) -> dict[str, str]:

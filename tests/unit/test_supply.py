@@ -12,6 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.support.setup_file import setup_arguments
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -20,9 +22,7 @@ JARS = Path(sys.prefix) / "delta-jars"
 
 def setup_requirements() -> list[Requirement]:
     """What setup.py asks for, the extras that set-up leaves out too."""
-    nodes = ast.walk(ast.parse((ROOT / "setup.py").read_text()))
-    (call,) = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setup"]
-    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+    arguments = setup_arguments()
     extras = ast.literal_eval(arguments["extras_require"])
     texts = ast.literal_eval(arguments["install_requires"]) + [text for extra in extras.values() for text in extra]
     return [Requirement(text) for text in texts]
