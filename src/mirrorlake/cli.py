@@ -1,4 +1,4 @@
-"""The command line. What it promises is in docs/command-line.md.
+"""The command line; docs/command-line.md describes it.
 
 Everything heavy is imported inside the verbs, so that ``mirrorlake --help`` answers at once.
 """
@@ -24,7 +24,7 @@ from mirrorlake.jobs.password import take_password
 from mirrorlake.shown import json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
-"""What a signal ends with: 0 for a job that follows, 4 for one with an end, the signal's own code for a mere look."""
+"""Exit code after a signal: 0 for a job that follows, 4 for one with an end, the signal's own code for a query."""
 
 
 class Format(str, Enum):
@@ -61,80 +61,105 @@ def tell(error: Exception, verbose: bool) -> int:
 
 
 app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-ddl = typer.Typer(no_args_is_help=True, help="Statements that refused their tables, and the answers to them.")
+ddl = typer.Typer(no_args_is_help=True, help="List the statements that refused their tables, and override them.")
 app.add_typer(ddl, name="ddl")
 
 Source = Annotated[str | None, typer.Option("--source", metavar="SRC", help="mysql://user@host:port or files:DIR")]
 Lake = Annotated[
     str | None, typer.Option("--lake", envvar="MIRRORLAKE_LAKE", metavar="LAKE", help="a folder or uc:catalog.schema")
 ]
-Tables = Annotated[str | None, typer.Option("--tables", metavar="PATTERNS", help="which to mirror: 'shop.*,crm.users'")]
-Patterns = Annotated[str | None, typer.Argument(metavar="PATTERNS", help="as --tables")]
-Start = Annotated[
-    str | None, typer.Option("--start", metavar="START", help="of an empty lake: earliest, current, FILE:POS, GTID set")
+Tables = Annotated[
+    str | None, typer.Option("--tables", metavar="PATTERNS", help="which tables to mirror: 'shop.*,crm.users'")
 ]
-Until = Annotated[str | None, typer.Option("--until", metavar="UNTIL", help="current, FILE:POS, GTID set or a time")]
-Follow = Annotated[bool, typer.Option("--follow", help="go on until stopped")]
+Patterns = Annotated[str | None, typer.Argument(metavar="PATTERNS", help="which tables, as in --tables")]
+Start = Annotated[
+    str | None,
+    typer.Option("--start", metavar="START", help="where an empty lake begins: earliest, current, FILE:POS, GTID set"),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="UNTIL", help="where to stop: current, FILE:POS, GTID set or a time")
+]
+Follow = Annotated[bool, typer.Option("--follow", help="keep running until stopped")]
 Failover = Annotated[
     str | None,
-    typer.Option("--failover", metavar="POLICY", help="if another server took over: refuse or follow"),
+    typer.Option("--failover", metavar="POLICY", help="what to do if another server took over: refuse or follow"),
 ]
 NameCase = Annotated[
     int | None,
-    typer.Option("--lower-case-table-names", metavar="0|1|2", help="of the server that wrote the files"),
+    typer.Option("--lower-case-table-names", metavar="0|1|2", help="the setting of the server that wrote the files"),
 ]
 Invalid = Annotated[
     str | None,
-    typer.Option("--invalid-values", metavar="POLICY", help="dates and texts no mirror can hold: null, text or refuse"),
+    typer.Option(
+        "--invalid-values", metavar="POLICY", help="dates and texts that no mirror can hold: null, text or refuse"
+    ),
 ]
 Ignored = Annotated[
     str | None,
-    typer.Option("--ignore-ddl", metavar="KINDS", help="that leave mirrors alone: truncate,drop-partition,drop-table"),
+    typer.Option(
+        "--ignore-ddl", metavar="KINDS", help="DDL that leaves mirrors alone: truncate, drop-partition, drop-table"
+    ),
 ]
 GeneratedColumns = Annotated[
     str | None,
-    typer.Option("--generated", metavar="POLICY", help="columns MariaDB does not log: refuse or leave-out"),
+    typer.Option(
+        "--generated", metavar="POLICY", help="generated columns that MariaDB does not log: refuse or leave-out"
+    ),
 ]
 PartialImages = Annotated[
     str | None,
-    typer.Option("--partial-images", metavar="POLICY", help="what may be a REPLACE of MariaDB: refuse or replica"),
+    typer.Option(
+        "--partial-images", metavar="POLICY", help="UPDATEs of MariaDB that may be a REPLACE: refuse or replica"
+    ),
 ]
 Every = Annotated[
-    float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint so often; see syncpoint")
+    float | None, typer.Option("--syncpoint-every", metavar="SECONDS", help="take a syncpoint at this interval")
 ]
 Group = Annotated[
     str | None,
-    typer.Option("--group", metavar="N/M", help="of apply: this process has the N-th of M shares of the mirrors"),
+    typer.Option("--group", metavar="N/M", help="for apply: this process has the N-th of M shares of the mirrors"),
 ]
 Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options and tuning")
+    Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options, and tuning")
 ]
 PasswordFile = Annotated[
-    Path | None, typer.Option("--password-file", metavar="FILE", help="else environment MIRRORLAKE_PASSWORD")
+    Path | None,
+    typer.Option("--password-file", metavar="FILE", help="default: environment variable MIRRORLAKE_PASSWORD"),
 ]
 PasswordSecret = Annotated[
-    str | None, typer.Option("--password-secret", metavar="SCOPE/KEY", help="on Databricks: of a secret scope")
+    str | None,
+    typer.Option("--password-secret", metavar="SCOPE/KEY", help="on Databricks: the password in a secret scope"),
 ]
 Tls = Annotated[
     str | None,
-    typer.Option("--tls", metavar="MODE", help="verify, required or off; else verify, to this host itself off"),
+    typer.Option("--tls", metavar="MODE", help="verify, required or off; default: verify, but off to this host itself"),
 ]
-TlsCa = Annotated[str | None, typer.Option("--tls-ca", metavar="FILE", help="CA of the server, else the system's")]
+TlsCa = Annotated[
+    str | None, typer.Option("--tls-ca", metavar="FILE", help="CA of the server; default: the system's CAs")
+]
 TlsCert = Annotated[str | None, typer.Option("--tls-cert", metavar="FILE", help="certificate of this client")]
-TlsKey = Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="its key, if not in the same file")]
-PublicKey = Annotated[
-    str | None, typer.Option("--server-public-key", metavar="FILE", help="encrypts the password where there is no TLS")
+TlsKey = Annotated[
+    str | None, typer.Option("--tls-key", metavar="FILE", help="key of this client, if not in the same file")
 ]
-Json = Annotated[bool, typer.Option("--json", help="for programs")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="errors with their traceback")]
-RefusedTable = Annotated[str, typer.Argument(metavar="DB.TABLE", help="the table that is refused")]
-StatementAt = Annotated[int | None, typer.Option("--at", metavar="LSN", help="of the statement, to be certain")]
+PublicKey = Annotated[
+    str | None,
+    typer.Option("--server-public-key", metavar="FILE", help="RSA key that encrypts the password without TLS"),
+]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, for programs")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="print errors with their traceback")]
+RefusedTable = Annotated[str, typer.Argument(metavar="DB.TABLE", help="the refused table")]
+StatementAt = Annotated[
+    int | None, typer.Option("--at", metavar="LSN", help="lsn of the refused statement, to be certain")
+]
 
 
 @app.callback()
 def mirrorlake(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=lambda asked: _print_version(asked), help="print it")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=lambda asked: _print_version(asked), help="print the version"
+        ),
     ] = False,
 ) -> None:
     """Mirror MySQL and MariaDB binlogs into Delta Lake tables."""
@@ -142,7 +167,7 @@ def mirrorlake(
 
 @app.command()
 def demo(
-    lake: Annotated[str, typer.Option("--lake", metavar="DIR", help="made anew each time")] = "demo-lake",
+    lake: Annotated[str, typer.Option("--lake", metavar="DIR", help="folder, replaced each time")] = "demo-lake",
     flavor: Annotated[str, typer.Option("--flavor", metavar="FLAVOR", help="mariadb, mysql or both")] = "both",
     verbose: Verbose = False,
 ) -> None:
@@ -209,7 +234,7 @@ def status(
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """Progress and lag of every hop; with --source also how far bronze is behind it."""
+    """Show progress and lag of every hop; with --source also the lag of bronze."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.status import read_status
@@ -225,10 +250,10 @@ def status(
 @app.command()
 def tables(
     ctx: typer.Context, lake: Lake = None,
-    with_shadows: Annotated[bool, typer.Option("--all", help="also those of tools for schema changes")] = False,
+    with_shadows: Annotated[bool, typer.Option("--all", help="also shadow tables of schema change tools")] = False,
     as_json: Json = False, config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """The mirror tables, and the tables that are refused."""
+    """List the mirror tables and the refused tables."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.output import show_list
@@ -246,7 +271,7 @@ def sql(
     ctx: typer.Context,
     statement: Annotated[str, typer.Argument(metavar="SELECT", help="one statement that only reads")],
     lake: Lake = None, form: Annotated[Format, typer.Option("--format")] = Format.table,
-    at: Annotated[str | None, typer.Option("--at", metavar="SYNCPOINT", help="name, lsn or a time")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="SYNCPOINT", help="its name, lsn or a time")] = None,
     config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
@@ -267,12 +292,12 @@ def sql(
 @app.command()
 def trace(
     ctx: typer.Context,
-    table: Annotated[str | None, typer.Argument(metavar="DB.TABLE", help="of the row")] = None,
-    key: Annotated[list[str] | None, typer.Argument(metavar="KEY...", help="a value for each column")] = None,
-    gtid: Annotated[str | None, typer.Option("--gtid", metavar="GTID", help="of a transaction, instead")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="DB.TABLE", help="table of the row")] = None,
+    key: Annotated[list[str] | None, typer.Argument(metavar="KEY...", help="a value for each key column")] = None,
+    gtid: Annotated[str | None, typer.Option("--gtid", metavar="GTID", help="show this transaction instead")] = None,
     lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """The last transaction that changed a row, or the one with a GTID, with every change in it."""
+    """Show the last transaction that changed a row, or the one with a GTID, with all its changes."""
     options = _options(ctx)
     if (table is None) == (gtid is None) or (table and not key):
         raise UsageError("usage", "trace takes DB.TABLE and the values of a key, or --gtid")
@@ -290,14 +315,14 @@ def trace(
 @app.command()
 def syncpoint(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="else lsn-NUMBER")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="default: lsn-NUMBER")] = None,
     lake: Lake = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="PLACE", help="ask for one at a GTID set or FILE:POS")
+        str | None, typer.Option("--at", metavar="PLACE", help="request one at a GTID set or FILE:POS")
     ] = None,
     config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """Keep what all mirrors hold together now, for sql --at."""
+    """Record the present state of all mirrors together, for sql --at."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.syncpoints import make_syncpoint
@@ -310,7 +335,7 @@ def syncpoint(
 def syncpoints(
     ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
 ) -> None:
-    """Consistent cuts over all mirrors, and those that were asked for."""
+    """List the syncpoints that can be read, and those that were requested."""
     options = _options(ctx)
     from mirrorlake.jobs.open import open_lake
     from mirrorlake.jobs.output import show_list
@@ -325,7 +350,7 @@ def syncpoints(
 def ddl_list(
     ctx: typer.Context, lake: Lake = None, as_json: Json = False, config: Config = None, verbose: Verbose = False
 ) -> None:
-    """Statements that refused their tables, and the answers given."""
+    """List the refused statements, and the overrides given."""
     options = _options(ctx)
     from mirrorlake.jobs.ddl import list_answers, list_refused
     from mirrorlake.jobs.open import open_lake
@@ -349,7 +374,7 @@ def _answer(ctx: typer.Context, table: str, at: int | None, statement: str | Non
     from mirrorlake.jobs.open import open_lake
 
     refused = give_answer(open_lake(options, brief=True), table, at, statement)
-    what = f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run goes on with the table"
+    what = f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run continues the table"
     say(what, sys.stdout)
 
 
@@ -358,7 +383,7 @@ def ddl_skip(
     ctx: typer.Context, table: RefusedTable, lake: Lake = None, at: StatementAt = None, config: Config = None,
     verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """The refused statement changes neither the table's rows nor its columns."""
+    """Override: the refused statement changes neither the table's rows nor its columns."""
     _answer(ctx, table, at, None)
 
 
@@ -368,14 +393,14 @@ def ddl_replace(
     statement: Annotated[str, typer.Argument(metavar="STATEMENT", help="as the source would have logged it")],
     lake: Lake = None, at: StatementAt = None, config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """Another statement about the same table stands in the refused one's place."""
+    """Override: run another statement about the same table instead of the refused one."""
     _answer(ctx, table, at, statement)
 
 
 @app.command()
 def replay(
     ctx: typer.Context,
-    into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that is not there yet")],
+    into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that does not exist yet")],
     lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None, partial_images: PartialImages = None,
     lower_case_table_names: NameCase = None, config: Config = None, verbose: Verbose = False,
@@ -421,35 +446,35 @@ def snapshot(
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
-    """Copy the tables that the lake does not follow, while the source goes on; the next run goes on from there."""
+    """Take a snapshot of each table that the lake does not follow; the next run continues from there."""
     return _copy(ctx, again=False)
 
 
 @app.command()
 def resync(
     ctx: typer.Context,
-    tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which to copy: 'shop.orders,crm.*'")],
+    tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which tables: 'shop.orders,crm.*'")],
     source: Source = None, lake: Lake = None, as_json: Json = False, config: Config = None,
     password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
-    """Copy tables again that are refused, or not what their source is."""
+    """Take a new snapshot of tables that are refused, or differ from their source."""
     return _copy(ctx, again=True)
 
 
 @app.command()
 def verify(
     ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
-    moves: Annotated[bool, typer.Option("--run", help="bring the lake there first: no other run is at work")] = False,
-    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="for the run that is at work")] = 300,
-    keys: Annotated[int, typer.Option("--keys", metavar="N", help="so many differing keys of a table are shown")] = 10,
+    moves: Annotated[bool, typer.Option("--run", help="bring the lake there first; only if no other run is active")] = False,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="how long to wait for the active run")] = 300,
+    keys: Annotated[int, typer.Option("--keys", metavar="N", help="how many differing keys to show per table")] = 10,
     as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
     password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
-    """Compare every mirror with its source, row by row, at one place of the log."""
+    """Compare every mirror with its source, row by row, at one position in the log."""
     options = _options(ctx)
     from dataclasses import asdict
 
@@ -470,14 +495,14 @@ def verify(
 def maintain(
     ctx: typer.Context, lake: Lake = None,
     retention_days: Annotated[
-        int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; 30 at least")
+        int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; at least 30")
     ] = 30,
     bronze_days: Annotated[
-        int | None, typer.Option("--bronze-days", metavar="DAYS", help="let go log that is older; else none")
+        int | None, typer.Option("--bronze-days", metavar="DAYS", help="delete log older than this; default: keep all")
     ] = None,
     as_json: Json = False, config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """OPTIMIZE and VACUUM every table, and let go what is older than its time."""
+    """OPTIMIZE and VACUUM every table, and delete what is past its retention."""
     options = _options(ctx)
     from mirrorlake.jobs import maintenance as job
     from mirrorlake.jobs.output import show_list
@@ -494,7 +519,7 @@ def preflight(
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, as_json: Json = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
-    """What the server must have, each failed check with its fix."""
+    """Check what the server must have, and name the fix for each failed check."""
     options = _options(ctx, lake="none")
     from mirrorlake.jobs.preflight import preflight, show_checks
 
@@ -502,7 +527,7 @@ def preflight(
 
 
 def main() -> None:
-    """Works in a thread of its own: a signal that broke into a call to the JVM would garble the connection."""
+    """Run in a thread of its own: a signal that interrupts a call to the JVM would garble the connection."""
     codes: list[int | str | None] = []
 
     def work() -> None:
@@ -524,7 +549,7 @@ def main() -> None:
 
 
 def _stop(number: int, _) -> None:
-    """End at once: what a commit in flight has not finished has not happened."""
+    """End at once: a commit in flight that has not finished has not happened."""
     if exit_code_if_stopped is not None:
         show_cursor = "\x1b[?25h\n" if sys.stderr.isatty() else ""
         print(
@@ -536,7 +561,7 @@ def _stop(number: int, _) -> None:
 
 
 def _options(ctx: typer.Context, **fixed: str):
-    """What was given on the command line; a flag that was not leaves the configuration file's word."""
+    """Options of the command line; those not given are taken from the configuration file."""
     from mirrorlake.config import Options, load_options
     from mirrorlake.jobs.failures import keep_spark_quiet
 
