@@ -466,7 +466,7 @@ def resync(
 @app.command()
 def verify(
     ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
-    moves: Annotated[bool, typer.Option("--run", help="bring the lake there first; only if no other run is active")] = False,
+    moves: Annotated[bool, typer.Option("--run", help="bring the lake there first, without another run")] = False,
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="how long to wait for the active run")] = 300,
     keys: Annotated[int, typer.Option("--keys", metavar="N", help="how many differing keys to show per table")] = 10,
     as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
