@@ -133,7 +133,8 @@ def follow(server: Server) -> tuple[list[DefinitionChange], list[str], dict[str,
             known = definitions.get(seen.map.database, seen.map.table)
             last[seen.map.table] = (known, seen)
             wrong += [f"{seen.map.table}: {why}" for why in [why_wrong(known, seen)] if why]
-    assert definitions_equal(definitions, Definitions.from_rows(change.to_row() for change in changes), last.values())
+    rebuilt = Definitions(DefinitionChange.from_row(change.to_row()) for change in changes)
+    assert definitions_equal(definitions, rebuilt, last.values())
     return changes, wrong, last
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from mirrorlake.core.changes.row_change import Key, identity
 from mirrorlake.core.schema.tables import Column, TableSchema
 from tests.support.binlog_spec import Ddl, Delete, Insert, Item, Rotate, Row, RowsPart, Statement, Transaction, Update
 from tests.support.oracle import Rows, TableDdl, TableName, replay_row, reshaped, table_name
@@ -18,6 +17,7 @@ from tests.support.random_tables import (
     random_table,
     unused_column_name,
 )
+from tests.support.row_change import Key, identity
 from tests.support.values import random_value
 
 _DDL_SHARE, _ROTATE_SHARE = 0.14, 0.05

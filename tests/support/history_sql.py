@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pymysql
 
-from mirrorlake.core.changes.row_change import DELETE, INSERT
 from tests.support.binlog_spec import Ddl, Rotate, Transaction
 from tests.support.histories import History
 from tests.support.oracle import ExpectedChange, ExpectedTransaction, TableName, primary_keys
 from tests.support.random_tables import quoted
+from tests.support.row_change import DELETE, INSERT
 
 _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mirrorlake.core.changes.row_change import DELETE, INSERT, UPDATE, Key, identity
 from mirrorlake.core.schema.tables import TableSchema
 from tests.support.binlog_spec import Ddl, Item, Row, RowsPart, Statement, Transaction, Update
 from tests.support.canonical import canonical_row
+from tests.support.row_change import DELETE, INSERT, UPDATE, Key, identity
 
 TableName = tuple[str, str]
 Rows = dict[Key, Row]

@@ -122,12 +122,6 @@ UPDATED_DB_NAMES_OVERFLOW = 254
 """In place of a count: too many databases, none is listed (MySQL ``OVER_MAX_DBS_IN_EVENT_MTS``)."""
 
 
-class MysqlGtidFlag(IntEnum):
-    """MySQL ``libs/mysql/binlog/event/control_events.h``, Gtid_event."""
-
-    MAY_HAVE_STATEMENTS = 1
-
-
 class MariadbGtidFlag(IntEnum):
     """MariaDB ``sql/log_event.h``, Gtid_log_event."""
 

@@ -1,6 +1,6 @@
 """How kernels touch memory: unaligned little-endian access, memcpy.
 
-``load_*`` and ``store_*`` take an array and an offset. ``peek_*``, ``poke_*`` and ``copy_at`` take an address: an
+``load_*`` takes an array and an offset. ``peek_*``, ``poke_*`` and ``copy_at`` take an address: an
 array that is handed from kernel to kernel costs more than the value that is read from it, and a tuple of arrays costs
 many times more. ``addresses`` turns a named tuple of arrays into one of their addresses; who calls a kernel keeps the
 arrays alive.
@@ -66,21 +66,6 @@ def _load_intrinsic(bits: int):
     return load
 
 
-def _store_intrinsic(bits: int):
-    @intrinsic
-    def store(typingctx, buf, offset, value):
-        signature = types.void(buf, types.int64, getattr(types, f"uint{bits}"))
-
-        def codegen(context, builder, sig, args):
-            pointer = _pointer(context, builder, sig, args, 0)
-            builder.store(args[2], builder.bitcast(pointer, ir.IntType(bits).as_pointer()), align=1)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return store
-
-
 @intrinsic
 def _memcpy_at(typingctx, target, source, n_bytes):
     def codegen(context, builder, sig, args):
@@ -123,13 +108,6 @@ def _plain_load(width: int, dtype):
     return load
 
 
-def _plain_store(width: int):
-    def store(buf, offset, value):
-        buf[offset : offset + width] = np.frombuffer(int(value).to_bytes(width, "little"), np.uint8)
-
-    return store
-
-
 def _plain_peek(width: int, dtype):
     def peek(address):
         return dtype(int.from_bytes(ctypes.string_at(int(address), width), "little"))
@@ -157,14 +135,12 @@ copy_at: Callable
 if JIT_DISABLED:
     load_u8, load_u16 = _plain_load(1, np.uint8), _plain_load(2, np.uint16)
     load_u32, load_u64 = _plain_load(4, np.uint32), _plain_load(8, np.uint64)
-    store_u8, store_u16, store_u32, store_u64 = (_plain_store(width) for width in (1, 2, 4, 8))
     peek_u8, peek_u16 = _plain_peek(1, np.uint8), _plain_peek(2, np.uint16)
     peek_u32, peek_u64 = _plain_peek(4, np.uint32), _plain_peek(8, np.uint64)
     poke_u8, poke_u16, poke_u32, poke_u64 = (_plain_poke(width) for width in (1, 2, 4, 8))
     copy_bytes, copy_at = _plain_copy, _plain_copy_at
 else:
     load_u8, load_u16, load_u32, load_u64 = (_load_intrinsic(bits) for bits in (8, 16, 32, 64))
-    store_u8, store_u16, store_u32, store_u64 = (_store_intrinsic(bits) for bits in (8, 16, 32, 64))
     peek_u8, peek_u16, peek_u32, peek_u64 = (_peek_intrinsic(bits) for bits in (8, 16, 32, 64))
     poke_u8, poke_u16, poke_u32, poke_u64 = (_poke_intrinsic(bits) for bits in (8, 16, 32, 64))
     copy_bytes, copy_at = _memcpy, _memcpy_at

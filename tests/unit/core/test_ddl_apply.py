@@ -533,7 +533,7 @@ def test_history_is_rebuilt_from_its_rows():
         definitions.apply(changes)
         rows += [change.to_row() for change in changes]
         assert [DefinitionChange.from_row(change.to_row()) for change in changes] == changes
-    rebuilt = Definitions.from_rows(rows)
+    rebuilt = Definitions(map(DefinitionChange.from_row, rows))
     for name in ("t", "u", "v", "s", "w"):
         assert rebuilt.get("d", name) == definitions.get("d", name)
     assert rebuilt.get("x", "y") is ABSENT and rebuilt.database("x") == definitions.database("x")

@@ -9,14 +9,14 @@ import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, LSN, REMOVED, inserted_rows, net_effect
-from mirrorlake.core.changes.reduce import DELETED, reduce
-from mirrorlake.core.changes.row_change import DELETE, RowChange, identity, split_key_change
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.oracle import TableDdl
+from tests.support.reduce import DELETED, reduce
+from tests.support.row_change import DELETE, RowChange, identity, split_key_change
 from tests.support.silver_rows import ROW_OPS, all_schemas, arrow_types
 from tests.unit.core.test_assembler import assembled, bronze
 

@@ -6,10 +6,11 @@ import pytest
 
 from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import ABSENT, Definitions, Refused
-from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NOT_KNOWN, NameCase
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.tables import TableSchema
 
 LOWER, KEPT = NameCase(1), NameCase(2)
+NOT_KNOWN = NameCase(None)
 
 
 def after(name_case: NameCase, *statements: str, database: str = "Shop", flavor: str = "mysql") -> Definitions:

@@ -12,8 +12,6 @@ from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.conditions import read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
 from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
-from mirrorlake.core.changes.reduce import DELETED, Patch, reduce
-from mirrorlake.core.changes.row_change import RowChange, identity
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant import decode_metadata
@@ -23,6 +21,8 @@ from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Upd
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.partial_rows import with_partial_rows
+from tests.support.reduce import DELETED, Patch, reduce
+from tests.support.row_change import RowChange, identity
 from tests.support.silver_rows import arrow_types
 from tests.unit.core.test_assembler import bronze, timeline
 

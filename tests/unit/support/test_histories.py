@@ -6,8 +6,6 @@ from collections import defaultdict
 
 import pytest
 
-from mirrorlake.core.changes.reduce import DELETED, reduce
-from mirrorlake.core.changes.row_change import RowChange
 from mirrorlake.core.schema.tables import Column, TableSchema, why_not_mirrored
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
 from tests.support.binlog_spec import Delete, Insert, Rotate, Transaction, Update
@@ -15,6 +13,8 @@ from tests.support.histories import random_history
 from tests.support.history_generator import Generator
 from tests.support.oracle import ExpectedTransaction, TableDdl, replay, reshaped, table_name
 from tests.support.random_tables import COLUMN_TYPES, OF_ONE_SERVER
+from tests.support.reduce import DELETED, reduce
+from tests.support.row_change import RowChange
 
 SEEDS = range(40)
 TABLE = TableSchema("shop", "t", (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"))), ("id",))

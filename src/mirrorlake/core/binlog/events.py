@@ -21,7 +21,6 @@ from mirrorlake.core.constants import (
     STATUS_VAR_BYTES,
     UPDATED_DB_NAMES_OVERFLOW,
     AlterPhase,
-    MariadbGtidFlag,
     StatusVar,
 )
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
@@ -82,7 +81,6 @@ class Query:
     explicit_timestamps_var: int | None
     alter_phase: AlterPhase
     has_ddl_xid: bool
-    statement_bytes: bytes
     statement: str
 
     @property
@@ -125,11 +123,6 @@ class MariadbGtid:
     server: int
     sequence: int
     flags: int
-
-    @property
-    def is_standalone(self) -> bool:
-        """One statement follows and no commit event does."""
-        return bool(self.flags & MariadbGtidFlag.STANDALONE)
 
     def __str__(self) -> str:
         return f"{self.domain}-{self.server}-{self.sequence}"
@@ -196,7 +189,6 @@ def parse_query(body: bytes) -> Query:
         explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
         alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),
         has_ddl_xid=StatusVar.DDL_XID in found,
-        statement_bytes=statement,
         statement=decode_statement(statement, charset[0] if charset else None),
     )
 

@@ -33,7 +33,6 @@ MAX_EVENT_BYTES = 1 << 30
 MORE_DATA, SPECIAL_PACKET = 0, 2
 """What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
-_MAX_PLAIN_PACKET = 0xFFFFFF
 _TYPE_AT, _FLAGS_AT = 4, 17
 _MOST_INDEXED = 1 << 20
 """Events that one call indexes, more than 8 MiB can hold: the index of a buffer of 1 GiB would take 1.7 GB."""

@@ -162,22 +162,3 @@ def promote_first_timestamp(columns: Sequence[Column]) -> list[Column]:
         follows = {"default": Default("now", digits), "updates_to_now": True}
         found[i] = replace(column, **(follows if i == stamps[0] else {"default": _ZERO_TIMESTAMP}))
     return found
-
-
-def why_old_rows_change(spec: ColumnSpec) -> str | None:
-    """Why ADD COLUMN gives rows that exist already something else than NULL; None when it does not."""
-    if spec.unsupported:
-        return spec.unsupported
-    if spec.row_period:
-        return "a system versioning column"
-    if spec.generated is not None:
-        return "a generated column"
-    if spec.is_primary or spec.is_auto_increment:
-        return "a key or AUTO_INCREMENT column"
-    if spec.default is not None and spec.default.kind != "null":
-        return "a DEFAULT"
-    if spec.nullable is False:
-        return "NOT NULL"
-    if spec.type.name == "timestamp" and spec.nullable is None and spec.default is None:
-        return "TIMESTAMP without NULL"
-    return None

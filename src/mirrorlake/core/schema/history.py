@@ -107,16 +107,6 @@ class Definitions:
         self.schema_ids: set[int] = set()
         self.apply(changes)
 
-    @classmethod
-    def from_rows(cls, rows: Iterable[Mapping]) -> Definitions:
-        """rows: silver_table_schemas in order of lsn. Of a table only the newest definition is read."""
-        rows = list(rows)
-        newest = {_name(row): i for i, row in enumerate(rows) if row["action"] != "table_map"}
-        counts = (row for i, row in enumerate(rows) if newest.get(_name(row)) == i or not row["table"])
-        found = cls(DefinitionChange.from_row(row) for row in counts)
-        found.schema_ids = {row["schema_id"] for row in rows if row["schema_id"] is not None}
-        return found
-
     def get(self, database: str, table: str) -> TableSchema | Refused | Absent | None:
         found = self._tables.get((database, table))
         if found is None and database in self._databases and self._databases[database].is_complete:
@@ -204,10 +194,6 @@ class Definitions:
         known = self._databases.get(change.database)
         is_complete = known is not None and known.is_complete
         self._databases[change.database] = Database(_charset(change), True, is_complete)
-
-
-def _name(row: Mapping) -> tuple[str, str]:
-    return row["database"], row["table"]
 
 
 def _charset(change: DefinitionChange) -> str | None:

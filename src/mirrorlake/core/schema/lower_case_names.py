@@ -21,10 +21,6 @@ class NameCase:
 
     setting: int | None
 
-    @property
-    def folds(self) -> bool:
-        return bool(self.setting)
-
     def fold(self, name: str) -> str:
         """The name by which a database or table is known here."""
         return folded(name) if self.setting else name
@@ -33,4 +29,4 @@ class NameCase:
         return map(self.fold, names)
 
 
-AS_WRITTEN, NOT_KNOWN = NameCase(0), NameCase(None)
+AS_WRITTEN = NameCase(0)

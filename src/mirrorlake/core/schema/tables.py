@@ -71,10 +71,6 @@ class Column:
     def identity(self) -> dict:
         return {"name": self.name, "type": self.type.to_dict(), "nullable": self.nullable}
 
-    @classmethod
-    def from_dict(cls, found: dict) -> Column:
-        return from_plain(cls, found)
-
 
 _COLUMN_DETAILS = frozenset(f.name for f in fields(Column) if not f.compare)
 

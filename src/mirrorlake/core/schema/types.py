@@ -66,10 +66,6 @@ class ColumnType:
         found["labels"] = list(self.labels)
         return {name: value for name, value in found.items() if value not in (None, [], "") and value is not False}
 
-    @classmethod
-    def from_dict(cls, found: dict) -> ColumnType:
-        return cls(**{**found, "labels": tuple(found.get("labels", ()))})
-
 
 def text_type(length_bytes: int) -> str:
     """The smallest *TEXT type that holds so many bytes."""

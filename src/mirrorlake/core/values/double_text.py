@@ -11,8 +11,6 @@ import numpy as np
 from mirrorlake.core.memory import kernel, peek_u8, peek_u64, poke_u8
 from mirrorlake.core.values.digits import count_digits, write_byte, write_signed, write_unsigned
 
-DOUBLE_BOUND_BYTES = 34
-"""Sign, ``0.``, 14 zeros and 17 digits."""
 _FIRST_POWER, _LAST_POWER = -292, 324
 _LAST_POINT, _FIRST_POINT = 15, -14  # places of the decimal point that need no exponent
 
@@ -96,7 +94,8 @@ def _without_zeros(digits, exponent):
 
 @kernel
 def write_double(o, bits, powers):
-    """A finite double, by its bits; ``1e15``, ``-0.5``, ``100.0``; at most ``DOUBLE_BOUND_BYTES``."""
+    """A finite double, by its bits; ``1e15``, ``-0.5``, ``100.0``; at most 34 bytes: sign, ``0.``, 14 zeros
+    and 17 digits."""
     if bits >> np.uint64(63):
         o = write_byte(o, 45)
     bits &= np.uint64(0x7FFFFFFFFFFFFFFF)

@@ -26,7 +26,6 @@ SMALL_OBJECT, LARGE_OBJECT = 3 << 2 | 2, (1 << 4 | 1 << 2 | 3) << 2 | 2
 
 FIXED_BOUND_BYTES = 80
 """The longest encoding of a value of fixed size: a DECIMAL of 65 digits, as text."""
-STRING_HEADER_BOUND_BYTES = 5
 
 ARROW_TYPE = pa.struct(
     [

@@ -30,7 +30,7 @@ from mirrorlake.lake.gold.table import mirror_types
 
 LACKS_COLUMNS = "row images lack the columns that tell which rows it changes"
 PLACE = "struct(tx_lsn, ordinal)"
-_PLACE_TYPES, _PLACE_FIELDS = "tx_lsn BIGINT, ordinal INT", "tx_lsn: BIGINT, ordinal: INT"
+_PLACE_TYPES = "tx_lsn BIGINT, ordinal INT"
 
 
 def failing(reason: str) -> Sql:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirrorlake.core.changes.reduce import DELETED, Patch, reduce
-from mirrorlake.core.changes.row_change import DELETE, INSERT, UPDATE, RowChange, is_key_change, split_key_change
 from mirrorlake.errors import InternalError
+from tests.support.reduce import DELETED, Patch, reduce
+from tests.support.row_change import DELETE, INSERT, UPDATE, RowChange, is_key_change, split_key_change
 
 KEY = ("region", "id")
 

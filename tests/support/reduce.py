@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from mirrorlake.core.changes.row_change import DELETE, INSERT, UPDATE, Key, Row, RowChange, identity, split_key_change
 from mirrorlake.errors import InternalError
+from tests.support.row_change import DELETE, INSERT, UPDATE, Key, Row, RowChange, identity, split_key_change
 
 
 class NetEffect(Enum):
