@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,23 @@ def test_rules_catch(module, name):
 )
 def test_rules_allow(module, name):
     assert offences(module, {name}) == set()
+
+
+def folder_of(name: str) -> str:
+    """The folder of the module that a dotted name stands for or stands in; empty for one at the top."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name.rpartition(".")[0]
+
+
+def folder_imports() -> dict[str, set[str]]:
+    """Folder -> the other folders that its modules import from."""
+    found: dict[str, set[str]] = {}
+    for module in MODULES:
+        ours = {name.removeprefix(ROOT + ".") for name in imported_names(module) if is_within(name, ROOT)}
+        found.setdefault(folder_of(module), set()).update(folder_of(name) for name in ours)
+    return {folder: others - {folder, ""} for folder, others in found.items() if folder}
+
+
+def test_no_two_folders_import_each_other():
+    assert tuple(TopologicalSorter(folder_imports()).static_order())  # raises CycleError

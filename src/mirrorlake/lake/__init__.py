@@ -1,0 +1,1 @@
+"""The Delta tables of a lake; each hop has its own folder."""

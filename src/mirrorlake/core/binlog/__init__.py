@@ -1,0 +1,1 @@
+"""The log: files, events, transactions, table maps, and rows as arrays."""

@@ -1,7 +1,7 @@
-"""Where the log of another server goes on behind what is known: GTIDs, not files and offsets, say which transactions
-are the same.
+"""Where the log of another server continues after what is known.
 
-Read from the head of a file on, the other log has *known* transactions, which are left out, and new ones:
+GTIDs, not files and offsets, say which transactions are the same. Read from the head of a file on, the other log has
+*known* transactions, which are left out, and new ones:
 
     MySQL     known: the GTID is in the set. A replica may commit what is independent in another order, so new ones of
               the same server may lie between known ones; of another server they would come too late, and are refused

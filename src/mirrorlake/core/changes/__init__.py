@@ -1,0 +1,1 @@
+"""Events -> silver changes, and the net effect of changes on each key."""

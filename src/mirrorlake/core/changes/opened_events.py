@@ -1,9 +1,9 @@
-"""Bronze rows -> bronze rows in which every compressed event is replaced by the plain events it stands for, and
-fragments by the event they are of.
+"""Bronze rows -> bronze rows without compressed events and fragments.
 
-A plain event keeps the place (lsn), the transaction and the GTID of the event it came in. It has no checksum.
-Compressed transactions are mostly short and many: their events are put together into batches, for whatever takes a
-batch has costs of its own for each.
+The plain events stand in the place of a compressed event, and the whole rows event in that of its fragments. A plain
+event keeps the place (lsn), the transaction and the GTID of the event it came in. It has no checksum. Compressed
+transactions are mostly short and many: their events are put together into batches, for whatever takes a batch has costs
+of its own for each.
 """
 
 from __future__ import annotations

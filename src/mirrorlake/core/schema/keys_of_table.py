@@ -1,5 +1,7 @@
-"""The keys of a drafted definition as the server keeps them: spelled, named, shortened, and without those that
-another key makes needless."""
+"""The keys of a drafted definition as the server keeps them.
+
+They are spelled, named and shortened as there, and without those that another key makes needless.
+"""
 
 from __future__ import annotations
 

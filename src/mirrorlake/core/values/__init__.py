@@ -1,0 +1,1 @@
+"""One value of a row image -> VARIANT, and VARIANT -> Arrow columns."""

@@ -1,6 +1,6 @@
-"""Values inside MySQL's JSON that JSON has no type for, as the server shows them: a DECIMAL as a number, a date or time
-in quotes with six digits of fraction, any other as ``"base64:typeN:..."``.
+"""Values inside MySQL's JSON that JSON has no type for, as the server shows them.
 
+A DECIMAL is a number, a date or time is in quotes with six digits of fraction, any other is ``"base64:typeN:..."``.
 Kernels return the address behind what was written, NO_ROOM or MALFORMED.
 """
 

@@ -1,5 +1,6 @@
-"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8; bytes that are no text of the column's character set
--> VARIANT binary, as they are.
+"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8.
+
+Bytes that are no text of the column's character set -> VARIANT binary, as they are.
 
 A character set is one of a few *forms*, with a parameter: the longest code in bytes for UTF8 (1: ascii), the place of
 its table (``schema.charset_codes``) among the code points of all for TABLE and ASCII_TABLE, whose codes below 0x80 are

@@ -1,0 +1,1 @@
+"""The ingest hop and its tables: the log, and snapshots."""

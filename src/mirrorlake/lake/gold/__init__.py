@@ -1,0 +1,1 @@
+"""The apply hop: mirrors, control tables, and what DDL does to both."""

@@ -1,8 +1,8 @@
-"""A table that goes on behind a refused statement, because the operator has answered it, or that begins with a copy:
-row changes and DDL of this table alone, from there on to where the other mirrors are.
+"""A table that continues after a refused statement, because the operator has answered it, or that begins with a copy.
 
-Its mirror stands where the statement refused it, or is made. Each commit on it carries its place in the log, so an
-epoch that is repeated finds what is done; how the range is cut follows from the table's own changes and DDL.
+Row changes and DDL of this table alone are applied, from there on to where the other mirrors are. Its mirror stands
+where the statement refused it, or is made. Each commit on it carries its place in the log, so an epoch that is repeated
+finds what is done; how the range is cut follows from the table's own changes and DDL.
 """
 
 from __future__ import annotations

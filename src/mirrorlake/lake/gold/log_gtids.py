@@ -1,5 +1,4 @@
-"""GTID sets and places in the log: what the source had committed at an lsn, and where a GTID set or a position is
-complete.
+"""What the source had committed at an lsn, and where in the log a GTID set or a position is complete.
 
 Every commit of bronze notes the set at its end, so only the events of one commit are looked at.
 """

@@ -1,5 +1,6 @@
-"""A row as one text, spelled twice: in the server's SQL for its table, in Spark's for the mirror. The texts of two rows
-are the same exactly when the mirror's row is what the source's is mirrored as.
+"""A row as one text, spelled twice: in the server's SQL for its table, in Spark's for the mirror.
+
+The texts of two rows are the same exactly when the mirror's row is what the source's is mirrored as.
 
 The text of a value: numbers in decimal digits; FLOAT and DOUBLE as the 16 hexadecimal digits of the double, for two
 programs may show one number in two ways; dates and times as the server shows them in UTC; of strings of characters or

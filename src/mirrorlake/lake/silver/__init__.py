@@ -1,0 +1,1 @@
+"""The assemble hop and its tables: row changes, definitions, overrides."""

@@ -1,7 +1,8 @@
-"""What an answer of the operator changes in silver: a table's definitions from its refused statement on, and its row
-changes since then, which no commit has brought.
+"""What an answer of the operator changes in silver.
 
-It is computed from bronze alone, from the statement up to where silver ends, so it is the same whoever computes it.
+These are a table's definitions from its refused statement on, and its row changes since then, which no commit has
+brought. It is computed from bronze alone, from the statement up to where silver ends, so it is the same whoever
+computes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What a copy of a table changes in silver: the table's definitions from the copy's place on, and those of its row
-changes behind it that silver has not, for it could not decode them or left them out.
+"""What a copy of a table changes in silver.
 
-It is computed from bronze alone, from the copy's place up to where silver ends, so it is the same whoever computes it.
+These are the table's definitions from the copy's place on, and those of its row changes after it that silver has not,
+for it could not decode them or left them out. It is computed from bronze alone, from the copy's place up to where
+silver ends, so it is the same whoever computes it.
 """
 
 from __future__ import annotations

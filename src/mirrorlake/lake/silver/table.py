@@ -1,6 +1,7 @@
-"""``silver_changes``: ordered row changes with transaction markers; ``silver_table_schemas``: what tables looked like;
-``control_answers``: the operator's word on refused statements, and copies of tables.
+"""Silver's tables: row changes, definitions, answers.
 
+``silver_changes``: ordered row changes with transaction markers. ``silver_table_schemas``: what tables looked like.
+``control_answers``: the operator's word on refused statements, and copies of tables.
 All are append only, and their own schema never changes whatever DDL the source runs.
 """
 
