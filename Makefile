@@ -34,10 +34,11 @@ fuzz: setup  ## ten million damaged event groups through the kernels (INPUTS=N),
 	$(run)python -m tests.fuzz_binlog --inputs $$(($(or $(INPUTS),10000000) / 100))
 fuzz-ddl: setup  ## a million statements, changed at random (INPUTS=N), of our tests and of the servers' own where they are in .cache
 	$(run)python -m tests.fuzz_ddl --inputs $(or $(INPUTS),1000000)
-lint: setup  ## ruff and mypy
+lint: setup  ## ruff, mypy, and the words of docs and help texts (tests/words.txt)
 	$(run)ruff check .
 	$(run)ruff format --check .
 	$(run)mypy
+	$(pytest) -q tests/unit/test_words.py
 bench: setup  ## the published figures (some minutes)
 	test -d .cache/bench-logs/mariadb || $(run)python -m bench.make_logs
 	$(run)python -m bench.hops --logs .cache/bench-logs/mariadb
