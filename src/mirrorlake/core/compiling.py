@@ -1,215 +1,48 @@
-"""How kernels are compiled: each once, as a part of what Python calls, and only what is used.
+"""How kernels are compiled: as pieces, or, if Numba's inner parts have changed, in Numba's plain way.
 
-Numba alone optimises a kernel together with all kernels that it calls, and then again in each kernel that calls it.
-Here a kernel that another one calls stays as it is, and is optimised with the one that Python calls, as one piece. What
-few logs need is called by its address (``address_of``, ``call_at``): a piece of its own, compiled when asked for. The
-pieces are cached on disk (``kernel_cache``), where a folder can be written.
-
-Numba documents ``pipeline_class`` and the passes (developer manual, "Customizing the Compiler"); the libraries are its
-inner part, so setup.py names the versions that were tried.
+Both ways give the same results (decision 014). ``NUMBA_DISABLE_JIT=1`` compiles nothing, for debugging.
 """
 
 from __future__ import annotations
 
-import functools
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numba
-from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import registry, typed_passes, types, untyped_passes
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.extending import intrinsic
 
-from mirrorlake.core.kernel_cache import AddressCache, KernelCache, cache_of
+from mirrorlake.core import plain_kernels
+
+PLAIN_VARIABLE = "MIRRORLAKE_PLAIN_NUMBA"
+"""Environment variable: 1 takes the plain way, for tests."""
 
 _CONFIG: Any = numba.config
 JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)
 
-VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
-"""What is called by its address: six numbers -> two."""
 
-_OPTIONS: dict[str, Any] = {
-    "nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True,
-    "_nrt": False,  # kernels make no arrays: nothing counts references
-}  # fmt: skip
-_NOT_FOR_PYTHON = {"no_cpython_wrapper": True}
+LAST_TRIED = (0, 68)
+"""The newest version of Numba whose inner parts are known, as in setup.py."""
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """What compiling allocates stays; to look for cycles in it, again and again, takes a tenth of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+def _way() -> ModuleType:
+    """``kernel_pieces``, if Numba has all that they need, or else ``plain_kernels``."""
+    if os.environ.get(PLAIN_VARIABLE) == "1":
+        return plain_kernels
     try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+        from mirrorlake.core import kernel_pieces
 
-
-class _TypingContext:
-    """Numba's, which would find out anew at each call and operator which of many implementations takes the types."""
-
-    _found: dict[tuple, Any] = {}
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, function: Any, args: Any, keywords: Any) -> Any:
-        key = function, tuple(args), tuple(keywords.items())
-        if key not in self._found:
-            self._found[key] = self._context.resolve_function_type(function, args, keywords)
-        return self._found[key]
-
-
-class _Library(JITCodeLibrary):
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-
-class _Part(_Library):
-    """A kernel that kernels call: neither optimised nor made machine code by itself."""
-
-    def finalize(self) -> None:
-        self._finalized = True
-
-
-class _Piece(_Library):
-    """A kernel with all that it calls, optimised once."""
-
-    def finalize(self) -> None:
-        self._linking_libraries = _with_parts(self._linking_libraries)
-        super().finalize()
-
-
-def _with_parts(libraries: list) -> list:
-    """The libraries, and those that the kernels among them call."""
-    found: dict[JITCodeLibrary, None] = {}
-    waiting = list(libraries)
-    while waiting:
-        library = waiting.pop()
-        if library not in found:
-            found[library] = None
-            waiting += library._linking_libraries if isinstance(library, _Part) else []
-    return list(found)
-
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _LowerPart(typed_passes.NativeLowering):
-    _name = "lower_part"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = True
-        super().run_pass(state)
-        result = state["cr"]
-        key = _dynfunc.make_function(result.fndesc.lookup_module(), result.fndesc.qualname, "", 0, result.env, ())
-        state.targetctx.insert_user_function(key, result.fndesc, [state.library])
-        state["cr"] = result._replace(cfunc=key)
-        return True
-
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _LowerPiece(typed_passes.NativeLowering):
-    _name = "lower_piece"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _Piece(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return super().run_pass(state)
-
-
-class _PartCompiler(CompilerBase):
-    """The passes that kernels need, of all that Numba has."""
-
-    lowering: type = _LowerPart
-
-    def __init__(self, typing_context: Any, *others: Any) -> None:
-        super().__init__(_TypingContext(typing_context), *others)
-
-    def define_pipelines(self) -> list[PassManager]:
-        passes = PassManager("kernel")
-        for step in (
-            untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing,
-            untyped_passes.GenericRewrites, untyped_passes.ReconstructSSA, typed_passes.NopythonTypeInference,
-            typed_passes.PreLowerStripPhis, typed_passes.IRLegalization, self.lowering, typed_passes.NoPythonBackend,
-        ):  # fmt: skip
-            passes.add_pass(step, step.__name__)
-        passes.finalize()
-        return [passes]
-
-
-class _PieceCompiler(_PartCompiler):
-    lowering = _LowerPiece
-
-
-class _PartDispatcher(registry.CPUDispatcher):
-    """One form for each type of a kernel's arguments, and none of its own for each constant."""
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        return super().get_call_template([types.unliteral(kind) for kind in args], kws)
-
-
-class _PieceDispatcher(registry.CPUDispatcher):
-    def compile(self, sig: Any) -> Any:
-        with _no_garbage_collection():
-            return super().compile(sig)
-
-
-def _piece(function: Any, options: dict[str, Any], cache_kind: type[KernelCache]) -> Any:
-    piece: Any = _PieceDispatcher(function, targetoptions=options, pipeline_class=_PieceCompiler)
-    cache = cache_of(function, cache_kind)
-    if cache is not None:
-        piece._cache = cache
-    return piece
-
-
-class Kernel:
-    """A function that kernels call and Python may call."""
-
-    def __init__(self, function: Any) -> None:
-        functools.update_wrapper(self, function)
-        self._function = function
-        self._part = _PartDispatcher(function, targetoptions=_OPTIONS | _NOT_FOR_PYTHON, pipeline_class=_PartCompiler)
-        self._numba_type_ = self._part._numba_type_  # by which Numba knows what a kernel calls
-
-    def __call__(self, *args: Any) -> Any:
-        return self._piece(*args)
-
-    @functools.cached_property
-    def _piece(self) -> Any:
-        return _piece(self._function, _OPTIONS, KernelCache)
-
-    @functools.cached_property
-    def _piece_by_address(self) -> Any:
-        return _piece(self._function, _OPTIONS | _NOT_FOR_PYTHON, AddressCache)
-
-    @functools.cached_property
-    def address(self) -> int:
-        """Of the machine code of a ``VALUE_KERNEL``."""
-        self._piece_by_address.compile(VALUE_KERNEL)
-        done = self._piece_by_address.overloads[VALUE_KERNEL.args]
-        return done.library.get_pointer_to_function(done.fndesc.llvm_func_name)
-
-
-@intrinsic
-def _call_at(typingctx, address, a, b, c, d, e, f):
-    """The ``VALUE_KERNEL`` at an address."""
-
-    def codegen(context, builder, sig, args):
-        convention, result, kinds = context.call_conv, VALUE_KERNEL.return_type, VALUE_KERNEL.args
-        callee = builder.inttoptr(args[0], convention.get_function_type(result, kinds).as_pointer())
-        return convention.call_function(builder, callee, result, kinds, args[1:])[1]
-
-    return VALUE_KERNEL.return_type(types.int64, *VALUE_KERNEL.args), codegen
+        if numba.version_info.short > LAST_TRIED:
+            kernel_pieces.try_out()
+    except Exception as error:  # what a Numba that we do not know raises is not known either
+        print(
+            f"mirrorlake does not know Numba {numba.__version__} ({type(error).__name__}: {error}); each process"
+            " compiles its kernels in Numba's plain way, which takes a minute or more",
+            file=sys.stderr,
+        )
+        return plain_kernels
+    return kernel_pieces
 
 
 _INTERPRETED: list = []
@@ -220,18 +53,23 @@ def _interpreted_address(function: Any) -> int:
     return len(_INTERPRETED) - 1
 
 
-def kernel(function: Any) -> Any:
-    """A function over numbers, addresses and arrays, which Python or other kernels call; without the GIL."""
-    return function if JIT_DISABLED else Kernel(function)
-
-
-def address_of(value_kernel: Any) -> int:
-    """The address by which ``call_at`` calls a kernel; compiles it when it is first asked for."""
-    return _interpreted_address(value_kernel) if JIT_DISABLED else value_kernel.address
-
-
 def _interpreted_call(address: Any, *args: Any) -> Any:
     return _INTERPRETED[int(address)](*args)
 
 
-call_at: Any = _interpreted_call if JIT_DISABLED else _call_at
+def _itself(function: Any) -> Any:
+    return function
+
+
+kernel: Callable[[Any], Any]
+"""A function over numbers, addresses and arrays, which Python or other kernels call; without the GIL."""
+address_of: Callable[[Any], int]
+"""The address by which ``call_at`` calls a ``VALUE_KERNEL``; compiles it when it is first asked for."""
+call_at: Callable
+"""(address of a ``VALUE_KERNEL``, its six numbers) -> its two; for kernels."""
+
+if JIT_DISABLED:
+    kernel, address_of, call_at = _itself, _interpreted_address, _interpreted_call
+else:
+    _chosen = _way()
+    kernel, address_of, call_at = _chosen.kernel, _chosen.address_of, _chosen.call_at
