@@ -10,12 +10,18 @@ import pytest
 
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
 from mirrorlake.lake.bronze import table as bronze
+from mirrorlake.lake.bronze.ingest import KNOWS_BEFORE, SERVER, SKIP
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
+from mirrorlake.lake.delta.notes import NOTE_FORMAT, new_note
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold import table as gold
 from mirrorlake.lake.silver import table as silver
+from mirrorlake.lake.silver.assemble import PREPARED
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src/mirrorlake"
+MODULES = sorted(PACKAGE.rglob("*.py"))
 TABLES = {
     "bronze_events": bronze.COLUMNS,
     "silver_changes": silver.CHANGE_COLUMNS,
@@ -92,8 +98,24 @@ def test_every_scenario_has_a_test_or_says_why_not():
     assert [row for row in scenarios if not says_what.search(row[2])] == []
 
 
-PACKAGE = ROOT / "src/mirrorlake"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+def payload_keys() -> set[str]:
+    """The keys that the hops give to ``Lake.payload`` by name."""
+    calls = (
+        node
+        for file in (PACKAGE / "lake").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "payload"
+    )
+    return {keyword.arg for call in calls for keyword in call.keywords if keyword.arg}
+
+
+def test_the_format_of_notes_and_all_their_keys_are_documented():
+    text = (DOCS / "lake-format.md").read_text()
+    assert f"The format of notes is **{NOTE_FORMAT}**" in text
+    told = {SERVER, SKIP, KNOWS_BEFORE, PREPARED, silver.ANSWERS, NAME_CASE, DEFAULT_ENGINE}
+    keys = new_note({}, 1).keys() | Lake(None, None, "s", "mysql").payload("h").keys() | payload_keys() | told
+    assert len(payload_keys()) > 10
+    assert sorted(key for key in keys if f"`{key}`" not in text) == []
 
 
 def folder_of(cell: str) -> Path:
