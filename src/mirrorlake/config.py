@@ -1,4 +1,4 @@
-"""What a run is told, as values checked once: from the command line, a YAML file, or both (the command line wins)."""
+"""Run options, validated once: from the command line, a YAML file, or both (the command line overrides the file)."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Options(BaseModel):
 
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
     ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
-    until: ``current``, FILE:POS, a GTID set or a time. follow: go on until stopped. group: ``2/4``, of ``apply``.
-    invalid_values: what becomes of values that no mirror can hold as they are: NULL, text, or the table is refused;
-    invalid_values_of: another answer by pattern of ``database.table``, of which the first that fits holds.
-    failover: what to do with another server than the one before: refuse it, or follow it where GTIDs prove that it took
-    over. ignore_ddl: kinds of DDL that leave the mirrors as they are; ignore_ddl_of: other kinds by pattern, as above.
-    generated: of MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
+    until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``, of
+    ``apply``. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
+    refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is used.
+    failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it took
+    over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as above.
+    generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
     refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its
-    table, or columns without a value keep theirs, as on a replica. generated_of, partial_images_of: by pattern.
-    password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for files. tls,
-    tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text is as none.
+    table, or columns that were not logged keep their values, as on a replica. generated_of, partial_images_of: by
+    pattern. password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for
+    files. tls, tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -104,28 +104,29 @@ class Options(BaseModel):
         return tables
 
     def wants(self, database: str, table: str) -> bool:
-        """Is this table to be mirrored? So is one that may take the place of such a table, or come from its place."""
+        """Should this table be mirrored? True also for shadow tables, which may replace such a table or have been
+        one."""
         names = () if is_tool_log(table) else (table, *shadowed(table))
         return any(self._fits(pattern, database, name) for pattern in self.tables for name in names)
 
     def policy_for_invalid(self, database: str, table: str) -> str:
-        """What becomes of this table's values that no mirror can hold as they are."""
+        """The policy for this table's values that no mirror can hold unchanged."""
         return self._of(self.invalid_values_of, self.invalid_values, database, table)
 
     def policy_for_generated(self, database: str, table: str) -> str:
-        """What becomes of this table's generated columns that the log leaves out and that are not computed."""
+        """The policy for this table's generated columns that the log leaves out and that are not computed."""
         return self._of(self.generated_of, self.generated, database, table)
 
     def policy_for_partial_images(self, database: str, table: str) -> str:
-        """What becomes of this table at an UPDATE that may be a REPLACE."""
+        """The policy for this table at an UPDATE that may be a REPLACE."""
         return self._of(self.partial_images_of, self.partial_images, database, table)
 
     def ignores(self, database: str, table: str, kind: str) -> bool:
-        """Does this kind of DDL leave the mirror of the table as it is?"""
+        """Does this kind of DDL leave the mirror of the table unchanged?"""
         return kind in self._of(self.ignore_ddl_of, self.ignore_ddl, database, table)
 
     def _of(self, by_pattern: dict[str, Any], default: Any, database: str, table: str) -> Any:
-        """What the first pattern that fits says."""
+        """The value for the first pattern that matches."""
         return next((said for pattern, said in by_pattern.items() if self._fits(pattern, database, table)), default)
 
     def _fits(self, pattern: str, database: str, table: str) -> bool:
@@ -144,7 +145,7 @@ def _read_yaml(config: Path) -> dict[str, Any]:
         raise UsageError("usage", f"cannot read {config}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError("usage", f"cannot read {config}: not UTF-8") from None
-    except Exception:  # beside YAMLError whatever its constructors raise: ValueError, RecursionError, ...
+    except Exception:  # besides YAMLError, whatever its constructors raise: ValueError, RecursionError, ...
         raise UsageError("usage", f"cannot read {config}: not valid YAML") from None
     if values is None:
         return {}

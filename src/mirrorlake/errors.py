@@ -3,7 +3,7 @@
     MirrorlakeError            code, what happened, where (position, table), what to do next
     +-- RetryableError         the outside world: run the same command again            exit code 4
     +-- RefusedError           continuing would be wrong: a person decides              exit code 3
-    +-- UsageError             the command line or the configuration is off             exit code 2
+    +-- UsageError             the command line or the configuration is wrong             exit code 2
     +-- InternalError          our own defect                                           exit code 1
 
 ``REFUSALS`` is the catalogue: every code the program can print, with the line that says what to do next.
@@ -61,7 +61,7 @@ REFUSALS: dict[str, str] = {
     "lake-conflict": "Nothing was written; run again. If it comes back each time, keep maintenance and replication apart.",
     "lake-storage": "Free space or bring the storage back, then run again; what was committed is kept.",
     "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",
-    # --- one table; the others go on
+    # --- one table; the others continue
     "mirror-changed": "Only mirrorlake may write to a mirror table: this one is wrong now, `mirrorlake resync` the table.",
     "mirror-diverged": "The mirror is not what the source was, from an earlier moment on; `mirrorlake resync` the table.",
     "spark-refused": "Spark or Delta does not take this table's changes, for the reason that is named; `mirrorlake resync` the table when that is gone.",

@@ -1,6 +1,6 @@
-"""Text of others as a person or a program may see it: no character of it steers a terminal.
+"""Text from others as a person or a program may see it: no character of it controls a terminal.
 
-A server's message, a name, a value or a statement may hold escape sequences, characters that turn the direction of
+A server's message, a name, a value or a statement may hold escape sequences, characters that change the direction of
 writing, or ends of lines that no editor shows.
 """
 
@@ -11,21 +11,21 @@ import re
 from typing import Any, TextIO
 
 MOST = 500
-"""Characters of one text."""
+"""Maximum number of characters of one text."""
 _LINES = "\n\t"
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """C0, C1, signs of direction, separators of lines, and halves of characters, which no output can encode."""
 
 
 def shown(text: str, most: int | None = MOST) -> str:
-    """The text with ``\\x1b`` for such a character, but for ends of lines and tabs; cut after ``most`` characters."""
+    """The text with ``\\x1b`` for such a character, except line ends and tabs; cut after ``most`` characters."""
     if most is not None and len(text) > most:
         text = text[:most] + "..."
     return _STEERING.sub(lambda found: found[0] if found[0] in _LINES else _escaped(found[0]), text)
 
 
 def one_line(what: object) -> str:
-    """Its text without ends of lines."""
+    """The text of a value without line ends."""
     return " ".join(str(what).split())
 
 
@@ -35,7 +35,7 @@ def say(text: str, stream: TextIO) -> None:
 
 
 def json_text(found: Any) -> str:
-    """JSON with the same values, in which no such character stands as itself."""
+    """JSON with the same values, in which every such character is escaped."""
     text = json.dumps(found, ensure_ascii=False, indent=1)
     return _STEERING.sub(lambda sign: sign[0] if sign[0] in _LINES else f"\\u{ord(sign[0]):04x}", text)
 

@@ -1,7 +1,7 @@
-"""What character set new tables of a database get, where the log does not tell: asked of the server.
+"""Ask the server for the character set that new tables of a database get, if the log does not say it.
 
-A table map leaves out character sets unless ``binlog_row_metadata`` is FULL, and CREATE TABLE does where they are the
-database's. A CREATE DATABASE of the log tells; one that is older than the log does not.
+A table map leaves out character sets unless ``binlog_row_metadata`` is FULL, and CREATE TABLE does if they are the
+database's. A CREATE DATABASE in the log says it; one that is older than the log does not.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from mirrorlake.mysql.source_tables import database_charsets
 
 
 def note_charsets(lake: Lake, login: ServerLogin) -> None:
-    """Answer for every database whose character set the lake does not know, at the end of the source's log.
+    """Record an ALTER DATABASE for each database whose character set is not known, at the end of the source's log.
 
-    An ALTER DATABASE at the same time is left to the log. Raises what ``ServerConnection`` raises; RefusedError
-    ``lake-source``, ``lake-writer``.
+    An ALTER DATABASE that the source runs meanwhile comes from the log. Raises what ``ServerConnection`` raises;
+    RefusedError ``lake-source``, ``lake-writer``.
     """
     answers, definitions = read_answers(lake), Definitions(change for _, change in recorded(lake))
     told = {answer.database for answer in answers if answer.is_of_database}

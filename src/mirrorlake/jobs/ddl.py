@@ -1,4 +1,4 @@
-"""Statements that refused their tables, and the operator's answers to them."""
+"""List the statements that refused their tables, and record the operator's overrides."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mirrorlake.lake.silver.answers import give, read_answers, read_given
 from mirrorlake.lake.silver.definitions import recorded
 
 _NOT_BY_ITSELF = (MIRROR_CHANGED, NEEDS_FIRST_COPY, MIRROR_DIVERGED)
-"""Codes of refusals for which an answer to the statement is no way out."""
+"""Codes of refusals that no override of a statement can end."""
 
 
 def list_refused(lake: Lake) -> list[dict[str, Any]]:
     """``{database, table, lsn, position, at, code, reason, statement}`` of every table that a statement refused, in log
-    order; at: when the source committed it. position: None where bronze has let it go."""
+    order; at: when the source committed it. position: None if bronze has deleted it."""
     refusals = _refusals(lake)
     lsns = ", ".join(str(lsn) for lsn, _, _ in refusals.values()) or "NULL"
     statements = lake.spark.sql(
@@ -45,7 +45,7 @@ def list_refused(lake: Lake) -> list[dict[str, Any]]:
 def list_answers(lake: Lake) -> list[dict[str, Any]]:
     """``{number, database, table, lsn, answer, statement, by, at, state}`` in the order in which they were given.
 
-    answer: skip, replace, copy or character set (of a database: table is empty). by: user of the operating system.
+    answer: skip, replace, copy or character set (for a database: table is empty). by: user of the operating system.
     state: waiting (for the next run) or done.
     """
     n_done = EpochLog(lake).answers
@@ -69,10 +69,10 @@ def _kind(answer: Answer) -> str:
 
 
 def give_answer(lake: Lake, table: str, lsn: int | None, text: str | None) -> dict[str, Any]:
-    """Record what stands in the place of the statement that refused a table (``database.table``); the refusal.
+    """Record an override of the statement that refused a table (``database.table``), and return the refusal.
 
     lsn: of the statement, to be certain which one it is. text: a statement; None: it has no effect on the table.
-    Raises UsageError ``ddl-answer`` for an answer that cannot be taken; nothing is recorded then.
+    Raises UsageError ``ddl-answer`` for an override that cannot be accepted; then nothing is recorded.
     """
     name = lake.name_case.fold(table)
     refused = next((r for r in list_refused(lake) if f"{r['database']}.{r['table']}" == name), None)
@@ -94,7 +94,8 @@ def give_answer(lake: Lake, table: str, lsn: int | None, text: str | None) -> di
 
 
 def _refusals(lake: Lake) -> dict[tuple[str, str], tuple[int, str | None, str | None]]:
-    """Table name -> lsn of the statement that refused it, code and reason; by silver's definitions or by gold."""
+    """Return table name -> (lsn of the statement that refused it, code and reason), from silver's definitions and from
+    gold."""
     found, statements = dict[tuple[str, str], tuple[int, str | None, str | None]](), set()
     for lsn, change in recorded(lake):
         name = change.database, change.table

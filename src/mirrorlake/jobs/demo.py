@@ -1,4 +1,4 @@
-"""The demo: the bundled logs of real servers through all three hops, stopped half-way, resumed, and looked at."""
+"""The demo: the bundled logs of real servers through all three hops, stopped half-way, resumed, and shown."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mirrorlake.lake.delta.session import open_session
 
 FLAVORS = ("mariadb", "mysql")
 MARK = ".mirrorlake-demo"
-"""A file that says: this folder was made by the demo and may be removed by it."""
+"""File that marks a folder which the demo has made and may remove."""
 
 
 def run_demo(
     folder: str, flavor: str, out: TextIO, progress: TextIO, spark: SparkSession | None = None
 ) -> dict[str, Path]:
-    """Make the demo's lakes anew and report on them; the folder of each flavor's lake.
+    """Make the demo's lakes again, report on them, and return the folder of each flavor's lake.
 
-    flavor: ``mariadb``, ``mysql``, or ``both``: then the MySQL lake is beside the first one, ``<folder>-mysql``.
+    flavor: ``mariadb``, ``mysql``, or ``both``: then the MySQL lake is ``<folder>-mysql``, next to the first one.
     Raises UsageError for a folder with something else in it: nothing is removed that the demo has not made.
     """
     if flavor not in (*FLAVORS, "both"):
@@ -64,7 +64,7 @@ def _make_anew(lake: Path, out: TextIO) -> None:
 def _replicate(
     name: str, logs: Path, lake: Path, expected: dict, spark: SparkSession, out: TextIO, progress: TextIO
 ) -> Lake:
-    """First half, stop, second half: the second run knows nothing but the lake."""
+    """Run the first half, stop, then the second half: the second run knows nothing but the lake."""
     log_files = expected["log_files"]
     size = sum(log_files.values()) / 1e6
     print(

@@ -31,7 +31,7 @@ def report(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
 
 
 def report_counts(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
-    """Rows of every hop; the mirrors' beside those the server had when the log was recorded."""
+    """Print the rows of every hop; for the mirrors also those that the server had when the log was recorded."""
     with Catalog(lake) as catalog:
         events = catalog.query("SELECT count(*) AS n, sum(octet_length(raw)) AS bytes FROM bronze_events").to_pylist()[
             0
@@ -64,7 +64,7 @@ def _history(lake: Lake, out: TextIO) -> None:
 
 
 def _one_transaction(lake: Lake, catalog: Catalog, out: TextIO) -> None:
-    """From a row of the mirror to the bytes that the server wrote."""
+    """Follow a row of the mirror to the bytes that the server wrote."""
     newest = catalog.query("SELECT order_id, status, total, _lsn FROM shop.orders ORDER BY _lsn DESC LIMIT 1")
     print("\nOne transaction, from the mirror back to the log.\n1. gold: the order that changed last", file=out)
     _show(newest, out)

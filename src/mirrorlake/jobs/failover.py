@@ -1,4 +1,4 @@
-"""Another server goes on where the lake's ended: bronze's progress in the log of the new one."""
+"""Continue in the log of the server that took over: bronze's progress as a position in that log."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mirrorlake.lake.delta.lake import Lake
 
 
 def follow_failover(lake: Lake, source: BinlogSource, progress: IngestProgress, options: Options) -> IngestProgress:
-    """Nothing is recorded before the first batch of the new log is.
+    """Find where the new log continues. The first batch of the new log records it, nothing before.
 
-    Raises RefusedError ``lake-source`` where the operator has not asked for it, and what ``find_continuation`` raises.
+    Raises RefusedError ``lake-source`` if the operator has not asked for it, and what ``find_continuation`` raises.
     """
     if options.failover != "follow" or source.flavor != lake.flavor:
         raise RefusedError("lake-source", f"the lake follows {progress.server}, not {source.identity}")

@@ -1,6 +1,6 @@
-"""What Spark, Delta and Python raise, as errors of ours.
+"""Errors of Spark, Delta and Python, as errors of ours.
 
-Only failures known to be the outside world's are retryable; what is not known is our own defect. The text of an
+Only known failures of the outside world are retryable; an unknown failure counts as our own defect. The text of an
 unknown error stays out of the message, because it may hold a row's value; ``--verbose`` shows it.
 """
 
@@ -43,7 +43,7 @@ _PACKAGE = Path(errors.__file__).parent
 
 
 def as_ours(error: BaseException) -> MirrorlakeError:
-    """The error itself if it is ours, else the one that tells a person what to do about it."""
+    """The error itself if it is ours, else one of ours with a hint what to do."""
     if isinstance(error, MirrorlakeError):
         return error
     text = str(error)
@@ -71,7 +71,7 @@ def as_ours(error: BaseException) -> MirrorlakeError:
 
 
 def first_line(error: BaseException) -> str:
-    """Spark's own message, without plan, stack and place in the statement; without values when rows were at work."""
+    """Spark's own message, without plan, stack and position in the statement; without values if rows were involved."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line [0-9]+, pos [0-9]+\))?(; line [0-9]+ pos [0-9]+)?;?\s*$", "", text)
     is_analysis = any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)
@@ -79,7 +79,7 @@ def first_line(error: BaseException) -> str:
 
 
 def keep_spark_quiet() -> None:
-    """PySpark logs what it raises as JSON on stderr, with pieces of the statement; our two lines say it."""
+    """Silence PySpark's loggers: they repeat each error as JSON on stderr, with pieces of the statement."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -105,7 +105,7 @@ def _what(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of ours that the error came through."""
+    """The last line of our code that the error passed through."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_PACKAGE)
     ]

@@ -1,4 +1,4 @@
-"""The verbs that move data: open what a hop needs, run it, close it; again and again in follow mode."""
+"""The verbs that move data: open what a hop needs, run it, close it; repeatedly in follow mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mirrorlake.lake.delta.names import UNITY
 
 
 def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
-    """All three hops. Raises what opening the source, its preflight and the hops raise."""
+    """Run all three hops. Raises what opening the source, its preflight and the hops raise."""
     if options.group:
         raise UsageError(
             "usage", "--group shares the work of apply: run ingest, assemble and apply as processes of their own"
@@ -39,12 +39,12 @@ def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None
 
 
 def assemble(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
-    """Needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
+    """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
     _follow(options, watcher, lambda told: run_assemble(open_lake(options, spark), options, told))
 
 
 def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
-    """Needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
+    """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
     _follow(options, watcher, lambda told: run_apply(open_lake(options, spark), options, told))
 
 
@@ -60,7 +60,7 @@ def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], Non
 
 
 def _with_source(options: Options, spark: SparkSession | None, work: Callable) -> None:
-    """The source comes first: what is wrong with it is told before Spark has started."""
+    """Open the source first: its errors are reported before Spark has started."""
     source = open_source(options)
     try:
         check_source(source)

@@ -1,4 +1,4 @@
-"""Read-only looks into a lake: how far each hop is, one transaction through the hops, how busy and how late it was."""
+"""Read-only queries on a lake: progress of each hop, one transaction through the hops, activity and lag."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EPOCHS = 500
 @dataclass(frozen=True, slots=True)
 class Investigation:
     """lag: a row per hop, see ``HopStatus``. mirror_row, changes, events: one transaction in gold, silver, bronze; the
-    last two are empty for a row that a copy of its table brought.
+    last two are empty for a row that came with its table's snapshot.
 
     activity: row changes per minute of the source's clock. epochs: seconds from source commit to mirror commit.
     """
@@ -41,8 +41,8 @@ class Investigation:
 def investigate(
     options: Options, spark: SparkSession | None = None, *, table: str = "", key: str = ""
 ) -> Investigation:
-    """table: ``database.table`` whose row is followed, else the first mirror that has rows. key: a SQL condition on
-    the row, e.g. ``id = 7``; without one the row that changed last.
+    """Collect all of it. table: ``database.table`` of the row to trace; None: the first mirror that has rows. key: a
+    SQL condition on the row, e.g. ``id = 7``; without one the row that changed last.
 
     Raises RefusedError ``lake-missing``; UsageError when no mirror has such a row.
     """

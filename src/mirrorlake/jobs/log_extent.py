@@ -1,4 +1,4 @@
-"""How many bytes of log lie between two places: what a progress bar needs to know."""
+"""Count the bytes of log between two positions, for a progress bar."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LogExtent:
 
     @classmethod
     def of_bronze(cls, lake: Lake, lsn: int) -> LogExtent:
-        """From an lsn to the end of what bronze holds."""
+        """The extent from an lsn to the end of bronze."""
         number = F.shiftright("lsn", OFFSET_BITS).alias("number")
         ahead = lake.spark.table(lake.names.bronze_events).where(F.col("lsn") > lsn)
         rows = ahead.groupBy(number).agg(F.min("log_pos").alias("first"), F.max("end_log_pos").alias("size")).collect()
@@ -58,7 +58,7 @@ class LogExtent:
         return self.bytes_to(self.end)
 
     def bytes_to(self, place: Place) -> int:
-        """Bytes from the start; negative for a place before it."""
+        """Bytes from the start; negative for a position before it."""
         return _scale(self.sizes, self.start[0], place) - self.start[1]
 
 

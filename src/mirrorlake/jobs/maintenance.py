@@ -1,4 +1,4 @@
-"""The maintenance job: compact every table, remove the files that nothing needs any more."""
+"""The maintenance job: compact every table, delete the files that nothing needs any more."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ STAGED_DAYS = 7
 
 
 def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
-    """One row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long ago).
+    """Return one row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long
+    ago).
 
-    Bronze lets go binlog files older than ``options.bronze_days`` that every hop has gone past, and copies of tables.
+    Bronze loses binlog files older than ``options.bronze_days`` that every hop has passed, and old table snapshots.
     A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
     ``options.syncpoint_days``.
     Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
@@ -66,7 +67,7 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
 
 
 def _let_go(lake: Lake, days: int) -> dict[str, str]:
-    """Bronze's part of the outcomes."""
+    """Delete old log and snapshots from bronze; its part of the outcomes."""
     kept = first_kept(lake, days)
     if kept is None or kept == first_lsn(lake):
         return {}

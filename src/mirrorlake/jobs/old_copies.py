@@ -1,4 +1,4 @@
-"""Copies of source tables that nothing needs any more."""
+"""Find snapshots of source tables that nothing needs any more."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from mirrorlake.lake.silver.answers import read_given
 
 
 def removable_copies(lake: Lake, *, left_days: int, bronze_days: int | None) -> list[str]:
-    """Ids of those that runs which were killed have left so many days ago, and of those that the mirrors have taken so
-    many days ago; a replay of the lake needs these. None: they stay."""
+    """Ids of snapshots that may be deleted.
+
+    These are the ones a killed run left more than ``left_days`` ago, and those that mirrors applied more than
+    ``bronze_days`` ago. None keeps the second kind, which a replay needs."""
     now, n_done = dt.datetime.now(dt.timezone.utc), EpochLog(lake).answers
     given = {each.answer.copy_id: each for each in read_given(lake)}
     found = []

@@ -1,7 +1,7 @@
-"""How much of bronze nothing needs any more: whole binlog files that all hops have gone past.
+"""Find the part of bronze that nothing needs any more: whole binlog files that all hops have passed.
 
 Bronze then begins with a file as it did before, with its description and its list of GTIDs, so that decoding,
-syncpoints and a failover find what they look for.
+syncpoints and a failover still find what they need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mirrorlake.lake.silver.assemble import PREPARED
 
 
 def first_kept(lake: Lake, days: int) -> int | None:
-    """lsn of the first event that stays, in a file that was begun ``days`` days ago or earlier: all before it is older.
+    """The lsn of the first event to keep, in a file that began ``days`` days ago or earlier: all before it is older.
     None: everything stays."""
     starts = lake.spark.table(lake.names.bronze_events).where(
         f"lsn <= {min(_needed(lake))} AND event_type = {int(EventType.FORMAT_DESCRIPTION)}"
@@ -32,7 +32,7 @@ def first_kept(lake: Lake, days: int) -> int | None:
 
 
 def _needed(lake: Lake) -> Iterator[int]:
-    """An lsn of each thing that may still be read."""
+    """Yield an lsn for each thing that may still be read."""
     epochs, newest = EpochLog(lake), newest_tx_lsn(lake)
     yield epochs.applied_lsn
     yield noted_lsn(lake, epochs.applied_lsn)

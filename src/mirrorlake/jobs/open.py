@@ -1,4 +1,4 @@
-"""Opens what a job needs: the source, the session, the lake with its tables."""
+"""Open what a job needs: the source, the session, the lake with its tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from mirrorlake.mysql.source_tables import ask_engine
 
 
 def open_source(options: Options) -> BinlogSource:
-    """Raises UsageError without --source; RetryableError, RefusedError when the source is not there or not usable."""
+    """Open the source. Raises UsageError without --source; RetryableError, RefusedError if it cannot be reached or
+    used."""
     if options.source is None:
         raise UsageError("usage", "--source is missing: mysql://user@host:port or files:DIR")
     if options.source.startswith("files:"):
@@ -45,7 +46,7 @@ def server_login(options: Options) -> ServerLogin:
 
 
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
-    """The source's lake; its tables are created where they are missing. One that exists keeps its name and flavor.
+    """The source's lake; missing tables are created. A lake that exists keeps its name and flavor.
 
     Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
     """
@@ -63,10 +64,10 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
 
 
 def _name_case(options: Options, source: BinlogSource, recorded: Progress | None) -> NameCase:
-    """As the server says, or the options for files; a lake that exists keeps what it began with.
+    """The name case of the server, or of the options for files; a lake that exists keeps the one it began with.
 
-    Raises UsageError where the server says something else than the options; RefusedError ``lake-names`` where the
-    lake's names were made in another way.
+    Raises UsageError if server and options differ; RefusedError ``lake-names`` if the lake's names were made in
+    another way.
     """
     told: int | None = options.lower_case_table_names
     said = (source.control.number(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
@@ -81,19 +82,19 @@ def _name_case(options: Options, source: BinlogSource, recorded: Progress | None
 
 
 def as_compared(options: Options, lake: Lake) -> Options:
-    """The options, whose patterns compare names as the lake's source does."""
+    """The options, with patterns that compare names as the lake's source does."""
     return options.model_copy(update={NAME_CASE: lake.name_case.setting})
 
 
 def create_tables(lake: Lake) -> None:
-    """Those that are missing."""
+    """Create the tables that are missing."""
     if not table_exists(lake.spark, lake.names.control_syncpoints):
         for layer in (bronze, silver, gold):
             layer.create(lake.spark, lake.names)
 
 
 def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:
-    """A lake that some source was read into; whose it is, its bronze table tells. brief: see ``open_session``.
+    """Open an existing lake; its bronze table says which source it has. brief: see ``open_session``.
 
     Raises RefusedError ``lake-missing``.
     """

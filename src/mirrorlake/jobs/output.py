@@ -3,7 +3,7 @@
 The text of a value: dates and times as in ISO 8601 with a space (TIMESTAMP in UTC), DECIMAL with all its digits, binary
 as lower-case hex. JSON keeps integers, floats, strings, booleans and null as its own; infinities and NaN are strings.
 
-Control characters are escaped in a table, in JSON by JSON's own means. CSV has them as they are, because programs read
+Control characters are escaped in a table, in JSON by JSON's own means. CSV has them unchanged, because programs read
 it; on a terminal they are escaped. A table shows the first 500 characters of a value, the others all of it.
 """
 
@@ -29,7 +29,7 @@ FORMATS = ("table", "json", "csv")
 
 
 def write_rows(rows: pa.Table, form: str, stream: TextIO) -> None:
-    """form: one of ``FORMATS``. CSV writes NULL as nothing."""
+    """Write rows. form: one of ``FORMATS``. CSV writes NULL as nothing."""
     if form == "json":
         print(json_text([_plain_row(row) for row in rows.to_pylist()]), file=stream)
     elif form == "csv":
@@ -52,7 +52,7 @@ def _write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
 def show_list(
     found: list[dict[str, Any]], columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool, stream: TextIO
 ) -> None:
-    """All of what was found as JSON, or the rows that are shown of it as a table."""
+    """Write everything found as JSON, or ``rows`` as a table."""
     if as_json:
         print(json_text(found), file=stream)
     else:
@@ -60,7 +60,7 @@ def show_list(
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: TextIO, title: str | None = None) -> None:
-    """A table as wide as the terminal; elsewhere as wide as its values."""
+    """Write a table as wide as the terminal; elsewhere as wide as its values."""
     console = Console(file=stream, highlight=False)
     if not console.is_terminal:
         console = Console(file=stream, highlight=False, width=10_000)
@@ -73,7 +73,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: Te
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value in the form that JSON has for it."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -1,4 +1,4 @@
-"""The password of the source's user: where it comes from, and how it stays in this process alone."""
+"""Read the password of the source's user, and keep it in this process alone."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _taken: str | None = None
 def take_password() -> None:
     """Move the password from the environment, which every process that we start inherits, into this module.
 
-    To be called before the first JVM or worker starts; later calls find nothing, or a newer password.
+    Call it before the first JVM or worker starts; later calls find nothing, or a newer password.
     """
     global _taken
     _taken = os.environ.pop(PASSWORD_VARIABLE, _taken)
 
 
 def password(options: Options) -> str:
-    """Of the secret, else of the file, else of the environment. Raises UsageError where it cannot be read."""
+    """The password from the secret, else the file, else the environment. Raises UsageError if it cannot be read."""
     take_password()
     if options.password_secret is not None:
         return read_secret(options.password_secret)
@@ -40,7 +40,7 @@ def password(options: Options) -> str:
 
 @cache
 def warn(text: str) -> None:
-    """On stderr, once."""
+    """Print a warning on stderr, once."""
     print(f"warning: {text}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""What a source must have before a job begins."""
+"""Check what a source must have before a job begins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from mirrorlake.shown import json_text, say, shown
 
 
 def preflight(options: Options) -> list[Check]:
-    """Every check of the server that --source names. Raises when the server cannot be reached or lets nobody in."""
+    """Make every check of the server that --source names. Raises when the server cannot be reached or lets nobody
+    in."""
     connection = ServerConnection(server_login(options))
     try:
         return run_preflight(connection)
@@ -25,13 +26,13 @@ def preflight(options: Options) -> list[Check]:
 
 
 def check_source(source: BinlogSource) -> None:
-    """Raises RefusedError with the code of the first thing that a server lacks; files are as they are."""
+    """Raise RefusedError with the code of the first thing that a server lacks; files are not checked."""
     if isinstance(source, LiveSource):
         refuse_failed(run_preflight(source.control))
 
 
 def show_checks(checks: list[Check], as_json: bool, stream: TextIO) -> int:
-    """Print every check, a failed one with its fix; the exit code."""
+    """Print every check, a failed one with its fix, and return the exit code."""
     if as_json:
         print(json_text([asdict(check) for check in checks]), file=stream)
     for check in checks if not as_json else ():

@@ -1,11 +1,11 @@
-"""Does a statement only read, and only what the lake has? Decided by the plan that Spark's own parser makes of it.
+"""Does a statement only read, and only from the lake? The plan of Spark's own parser decides.
 
-Comments, continued lines and names are thereby what Spark takes them for. Not run are: whatever is no query and no
+So comments, continued lines and names mean what they mean to Spark. These are not run: anything but a query and the
 SHOW, DESCRIBE or EXPLAIN of one; TRANSFORM, which starts a program; functions that call Java or leave the machine;
-files by their path; IDENTIFIER() of an expression, of which no plan says what it names.
+files by their path; IDENTIFIER() of an expression, because no plan says what that names.
 
-Spark Connect shows no plan before it runs a statement: there only queries are run, and none in whose text any such word
-stands.
+Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has any
+such word.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ONLY_READS = "only statements that read are run: SELECT, WITH, VALUES, TABLE, FR
 
 
 def check_reading(session: SparkSession, statement: Sql, is_known: Callable[[tuple[str, ...]], bool]) -> bool:
-    """Whether the statement is a SHOW or EXPLAIN, which Spark answers without asking for a table's name.
+    """Is the statement a SHOW or EXPLAIN, which Spark answers without asking for a table's name?
 
     is_known: may a name of several parts be read? Raises UsageError ``sql`` for a statement that does anything else,
     and PySparkException for one that Spark does not understand.
@@ -72,9 +72,9 @@ def check_reading(session: SparkSession, statement: Sql, is_known: Callable[[tup
 
 
 def _parsed(session: SparkSession, statement: Sql) -> tuple[JavaObject, bool]:
-    """The plan, and whether the text is a query by the grammar's rule for these, which has nothing that writes.
+    """The plan, and whether the text is a query by the grammar's rule for queries, which has nothing that writes.
 
-    A parser goes by the settings of the active session: it is this one here, as when it runs the statement.
+    A parser uses the settings of the active session: here it is this one, as when it runs the statement.
     """
     sessions = SparkSession._get_j_spark_session_class(session._jvm)
     parser, before = session._jsparkSession.sessionState().sqlParser(), sessions.getActiveSession()
@@ -118,7 +118,7 @@ def _function_name(node: JavaObject) -> str:
 
 
 def _check_text(session: SparkSession, statement: Sql) -> bool:
-    """Where the parser cannot be asked: DESCRIBE QUERY takes a query only, whatever comments do to the first word."""
+    """Check without a parser: DESCRIBE QUERY accepts only a query, whatever comments do to the first word."""
     found = _IN_TEXT.search(statement)
     if found:
         raise UsageError("sql", f"over Spark Connect no statement is run in which {found[0]} stands")
@@ -132,7 +132,7 @@ def _check_text(session: SparkSession, statement: Sql) -> bool:
 
 
 def _nodes(session: SparkSession, plan: JavaObject) -> Iterator[JavaObject]:
-    """The plan and everything in it that is a node, also plans in expressions and expressions in lists and options."""
+    """Yield the plan and every node in it, also plans in expressions and expressions in lists and options."""
     waiting: list[Any] = [plan]
     while waiting:
         found = waiting.pop()

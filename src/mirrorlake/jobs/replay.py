@@ -1,8 +1,8 @@
-"""Silver and gold made again from bronze, in a lake of their own, and compared with those that there are.
+"""Make silver and gold again from bronze, in a new lake, and compare them with the present ones.
 
-1. bronze's folder and the operator's answers  at their second place, with history: the new lake goes on by itself
-2. a syncpoint of the old lake                 while its runs may go on
-3. assemble and apply, up to the syncpoint     from nothing, with the code of today
+1. bronze's folder and the operator's answers  cloned with their history: the new lake continues independently
+2. a syncpoint of the old lake                 while its runs may continue
+3. assemble and apply, up to the syncpoint     from nothing, with the present code
 4. the mirrors of both, table by table
 """
 
@@ -36,14 +36,15 @@ from mirrorlake.lake.silver.answers import read_answers
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTable:
-    """difference: empty where both lakes hold the same."""
+    """difference: empty if both lakes have the same rows."""
 
     name: str
     difference: str
 
 
 def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | None = None) -> list[ReplayedTable]:
-    """Every table of either lake by name, at one syncpoint. into: the folder of the new lake, which must not exist.
+    """Replay, and return every table of either lake by name, at one syncpoint. into: the folder of the new lake, which
+    must not exist.
 
     Raises UsageError; RefusedError ``lake-missing``; what the hops raise.
     """
@@ -74,7 +75,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
 
 
 def _check_whole(lake: Lake) -> None:
-    """Raises UsageError where maintenance has let go what silver was made from."""
+    """Raise UsageError if maintenance has deleted log that silver was made from."""
     made_from = lake.spark.table(lake.names.silver_changes).agg({"lsn": "min"}).first()[0]
     begins = first_lsn(lake)
     if made_from is not None and begins is not None and begins > made_from:

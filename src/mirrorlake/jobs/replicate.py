@@ -39,11 +39,11 @@ from mirrorlake.mysql.binlog_files import FileSource
 _Commit = TypeVar("_Commit")
 
 KEEP_BYTES = 32 << 20
-"""Batches up to this size are handed from hop to hop in memory, once the commit before has returned."""
+"""Batches up to this size are passed from hop to hop in memory, once their commit has returned."""
 
 
 class IngestJob:
-    """Follows one source into bronze, from bronze's own progress."""
+    """Ingests one source into bronze, from bronze's own progress."""
 
     def __init__(self, lake: Lake, source: BinlogSource, options: Options):
         self._lake, self._source, self._options = lake, source, options
@@ -73,7 +73,7 @@ class IngestJob:
         return start if isinstance(start, BinlogPosition) else self._source.locate(start)
 
     def step(self, watcher: Watcher) -> Iterator[IngestedBatch]:
-        """Read what there is now, or up to --until; the end is fixed before the first byte is read."""
+        """Read the present log, or up to --until; the end is fixed before the first byte is read."""
         progress, start = self._progress, self._progress.position
         if self._is_taken_over:
             watcher.took_over(progress.server, start)
@@ -96,10 +96,10 @@ class IngestJob:
         self.is_finished = reader.is_finished
 
     is_finished = False
-    """A GTID set or time to stop at was reached."""
+    """Whether the GTID set or time to stop at was reached."""
 
     def is_done(self) -> bool:
-        """Was everything read that the options ask for? Raises RefusedError when it can never be."""
+        """Has everything been read that the options ask for? Raises RefusedError when it can never be."""
         if self._options.follow:
             return False
         if self._until is UNTIL_CURRENT or isinstance(self._until, datetime) or self.is_finished:
@@ -116,7 +116,7 @@ class IngestJob:
 
 
 class PeriodicSyncpoints:
-    """Is told of every epoch, hands it on, and takes a syncpoint behind it when the time has come."""
+    """Forwards every applied epoch, and takes a syncpoint after it when one is due."""
 
     def __init__(self, lake: Lake, hop: ApplyHop, options: Options, watcher: Watcher):
         self._lake, self._hop, self._every, self._watcher = lake, hop, options.syncpoint_every, watcher
@@ -127,7 +127,7 @@ class PeriodicSyncpoints:
         self.take_if_due()
 
     def take_if_due(self) -> None:
-        """At most one for each place in the log: a source that stands still needs no more."""
+        """Take at most one per position in the log: an idle source needs no more."""
         if self._every is None or self._hop.lsn < 0 or self._last and self._last.lsn >= self._hop.lsn:
             return
         if self._last and (datetime.now(timezone.utc) - self._last.at).total_seconds() < self._every:
@@ -159,13 +159,14 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 
 def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
-    """Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
+    """Make the apply hop. Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
     require_delta_settings(lake.spark)
     return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group)
 
 
 def _rules(lake: Lake, options: Options) -> TableRules:
-    """MySQL logs the values of generated columns, and all that an UPDATE changes."""
+    """Rules per table; for MySQL without policies for generated columns and partial images, which it logs
+    completely."""
     told = as_compared(options, lake)
     rules = TableRules(told.wants, told.policy_for_invalid, told.ignores, replaces_variables(lake.spark))
     rules = replace(rules, knows_names=lake.name_case.setting is not None)
@@ -194,7 +195,7 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 
 def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
-    """A group's share of what the first group plans, at least up to where silver is now."""
+    """Apply a group's share of the first group's plans, at least up to the present end of silver."""
     require_delta_settings(lake.spark)
     hop, fence, signs = GroupHop(lake, _rules(lake, options), group), silver_fence(lake), SignsOfGroups(group)
 
@@ -214,7 +215,8 @@ def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher
 
 
 def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
-    """All three hops in turn. A small batch goes on from memory; the lake is the truth, memory a cache."""
+    """Run the three hops one after another. The next hop takes a small batch from memory; the lake is the truth, memory
+    a cache."""
     ingest_job = IngestJob(lake, source, options)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
     gold, watcher = apply_hop(lake, options), _preparing(lake, options, watcher)
@@ -248,12 +250,12 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
 
 
 def _preparing(lake: Lake, options: Options, watcher: Watcher) -> Watcher:
-    """A run that ends soon has no next commit to prepare."""
+    """Prepare next commits only in follow mode: a run that ends soon has none."""
     return PreparesNext(watcher, lake) if options.follow else watcher
 
 
 def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:
-    """Take steps until it is done; pause behind one that found nothing to do."""
+    """Take steps until it is done; pause after one that found nothing to do."""
     while True:
         has_worked = step()
         if is_done():
@@ -264,7 +266,7 @@ def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Opti
 
 
 def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
-    """Tell of each commit as it is made; were there any?"""
+    """Report each commit as it is made; were there any?"""
     has_any = False
     for commit in commits:
         told(commit)
@@ -273,7 +275,7 @@ def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
 
 
 def _assembled(hop: AssembleHop, ingested: list[IngestedBatch], is_first: bool) -> Iterator[AssembledBatch]:
-    """From memory where what was ingested is all there is. is_first: a run before may have left more."""
+    """Assemble from memory if the ingested batch is all there is. is_first: an earlier run may have left more."""
     in_memory = len(ingested) == 1 and ingested[0].events is not None and ingested[0].lsn_from == hop.lsn
     has_answers = hop.sees_answers()
     if in_memory and not has_answers:
@@ -283,7 +285,7 @@ def _assembled(hop: AssembleHop, ingested: list[IngestedBatch], is_first: bool) 
 
 
 def _in_memory(assembled: list[AssembledBatch]) -> FreshChanges | None:
-    """When it is a single small batch."""
+    """The changes in memory, if they are a single small batch."""
     if len(assembled) != 1 or assembled[0].changes is None:
         return None
     only = assembled[0]

@@ -22,7 +22,7 @@ class ReportRow:
     """One commit: lsn_from < lsn <= lsn_to. n_rows: events, silver rows or row changes; None: not counted.
 
     seconds: since the commit before. refused: tables that stopped being mirrored here, as ``database.table: code``.
-    invalid: tables with values that became NULL, as ``database.table: number``. ignored: of DDL that was ignored.
+    invalid: tables with values that became NULL, as ``database.table: number``. ignored: the DDL that was ignored.
     """
 
     hop: str

@@ -1,4 +1,4 @@
-"""A job that follows its source outlives what passes by itself: a server that restarts, a network that is away."""
+"""Keep a job that follows its source running through transient failures: a server restart, a network that is down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FINAL = ("spark-ended",)
 
 
 class SignsOfLife(HandsOn):
-    """Remembers whether the job got as far as to look for work."""
+    """Remembers whether the job reached the point of looking for work."""
 
     seen = False
 
@@ -49,8 +49,8 @@ def keep_running(
 ) -> None:
     """Run a job; begin again after a RetryableError, with growing pauses.
 
-    attempt: opens everything anew and goes on from the lake's progress. Raises the RetryableError when the job got
-    nowhere for GIVE_UP_S, and any other error at once.
+    attempt: opens everything again and continues from the lake's progress. Raises the RetryableError when the job made
+    no progress for GIVE_UP_S, and any other error at once.
     """
     while True:
         life = SignsOfLife(watcher)

@@ -1,7 +1,7 @@
-"""Is the source's log still the one that bronze holds? File numbers and offsets alone would not tell.
+"""Is the source's log still the one that bronze holds? File numbers and offsets alone do not show it.
 
-After a RESET, a restored backup or a change of folders the same name stands for another file; to go on in it at the old
-offset would leave transactions out in silence.
+After a RESET, a restored backup or a change of folders the same name means another file. Continuing in it at the old
+offset would silently leave out transactions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OTHER_BYTES = ("log-event", "log-checksum", "log-gap", "log-truncated", "log-ra
 
 
 def check_same_log(source: BinlogSource, last: EventMark | None, resume: BinlogPosition) -> None:
-    """Read the last event that bronze holds once more; a live stream then stands at ``resume``.
+    """Read the last event of bronze once more, and compare; a live stream is then at ``resume``.
 
     last: None in a lake of an earlier version. Raises RefusedError ``log-replaced``, and what the source raises.
     """
@@ -36,7 +36,7 @@ def check_same_log(source: BinlogSource, last: EventMark | None, resume: BinlogP
 
 
 def check_not_behind(end: BinlogPosition, resume: BinlogPosition) -> None:
-    """A log only grows. Its end lies before ``resume`` when the next file is not there yet, and else never."""
+    """A log only grows. Its end is before ``resume`` only when the next file does not exist yet."""
     awaits_file = resume.offset == FIRST_EVENT_OFFSET and resume.file_number == end.file_number + 1
     if end < resume and not awaits_file:
         raise RefusedError("log-replaced", f"the source's log ends at {end}", position=str(resume))

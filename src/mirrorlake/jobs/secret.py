@@ -1,4 +1,4 @@
-"""Reads the password from a Databricks secret scope: a wheel task gets no secret as an environment variable."""
+"""Read the password from a Databricks secret scope: a wheel task gets no secret as an environment variable."""
 
 from __future__ import annotations
 

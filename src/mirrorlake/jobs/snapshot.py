@@ -1,13 +1,13 @@
-"""Copies of tables that are older than the log, or that are to be copied again, while the source goes on.
+"""Take snapshots of tables that are older than the log, or that need a new one, while the source stays available.
 
 0. the character set of each database, which the lake does not know from the log
 1. a consistent read of the source    at a position of its log; DDL on the tables that it reads waits
-2. table by table                     all rows as the server shows them -> a copy in bronze
-3. an answer for each                 there the table is what CREATE TABLE says, and its rows are the copy's
+2. table by table                     all rows as the server shows them -> a snapshot in bronze
+3. an answer for each                 there the table is what CREATE TABLE says, with the rows of the snapshot
 
-The next run takes the answers, wherever it is: silver brings what it lacks of the tables behind the place, gold makes
-their mirrors and brings them to the others. What was answered is done; a run that is killed leaves the tables that it
-had not come to, and no answer of a copy that is not whole.
+The next run takes the answers, wherever it is: silver adds the changes that it lacks after the position, gold makes
+the mirrors and catches them up with the others. A table with an answer is done. A run that is killed leaves the tables
+that it had not reached, and never an answer for an incomplete snapshot.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from mirrorlake.mysql.source_tables import Name, SourceTable, create_statement, 
 
 COPIED, NOT_COPIED = "copied", "not copied"
 READ_BYTES = 256 << 20
-"""About how much data, and how many tables, are read in one transaction of the source."""
+"""About how many bytes, and how many tables, are read in one transaction of the source."""
 READ_TABLES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedTable:
-    """rows: None where it was not copied, for this reason."""
+    """rows: None if the table has no snapshot, for this reason."""
 
     database: str
     table: str
@@ -65,10 +65,9 @@ class CopiedTable:
 def snapshot(
     options: Options, told: Callable[[CopiedTable], None], *, again: bool = False, spark: SparkSession | None = None
 ) -> None:
-    """Copy every table that the options want and the lake does not follow, one after another; each is told. A lake that
-    is not there yet begins here, at the end of the source's log.
+    """Take a snapshot of every table that the options want and the lake does not follow, and report each one.
 
-    again: also those that it follows.
+    A lake that does not exist begins here, at the end of the source's log. again: also tables that it follows.
     Raises RefusedError ``lake-source``; what opening the source, its preflight and ``ConsistentRead`` raise.
     """
     login, lake = server_login(options), _opened(options, spark)
@@ -107,7 +106,7 @@ def _wanted(lake: Lake, login: ServerLogin, options: Options) -> list[SourceTabl
 
 
 def _followed(lake: Lake) -> set[Name]:
-    """Tables that have a mirror, or will have one when a run has gone on."""
+    """Tables that have a mirror, or will have one after the next run."""
     register, changes = TableRegister.read(lake), [change for _, change in recorded(lake)]
     streaming = {entry.name for entry in register if entry.state == STREAMING}
     definitions, names = Definitions(changes), {(change.database, change.table) for change in changes}
@@ -131,7 +130,7 @@ def _groups(tables: Iterator[SourceTable]) -> Iterator[list[SourceTable]]:
 def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[CopiedTable]:
     try:
         read = ConsistentRead(login, holding=[table.name for table in group])
-    except TableChanged:  # one is gone: then each by itself
+    except TableChanged:  # one no longer exists: read each separately
         if len(group) == 1:
             yield CopiedTable(*group[0].name, reason="it was dropped meanwhile")
             return
@@ -159,7 +158,8 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
 
 
 def defined(text: str, name: Name, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
-    """Or why there is none. Whether its parents are followed is seen when the copy is taken."""
+    """The definition, or why there is none. Whether its parents are followed is decided when the snapshot is
+    applied."""
     changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
     change = next((change for change in changes if change.table == name[1]), None)
     if change is None:

@@ -1,6 +1,6 @@
-"""The source's tables at one moment: how they are defined and, where an engine keeps no older rows, what they hold.
+"""The source's tables at one moment: their definitions and, if an engine keeps no older rows, sums over their rows.
 
-``verify`` looks before it takes a position, and again when it compares. What is the same in both is so at the position.
+``verify`` looks before it takes a position, and again when it compares. What is equal in both is true at the position.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Sums = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class SourceLook:
-    """tables: all of the server. definitions: of those that were asked for; None: not understood. sums: of those
-    without older rows."""
+    """tables: all tables of the server. definitions: those of the requested tables; None: not understood. sums: those
+    of tables whose engine keeps no older rows."""
 
     tables: dict[Name, SourceTable]
     definitions: dict[Name, TableSchema | None]
@@ -35,8 +35,8 @@ class SourceLook:
     def take(
         cls, read: CurrentRead, options: Options, flavor: str, sums_of: Callable[[Ask, TableSchema], Sums]
     ) -> SourceLook:
-        """read: a session at which the server shows what is now. options: of ``as_compared``. sums_of: of a table with
-        this definition."""
+        """Look at the source. read: asks a session that shows the present state. options: from ``as_compared``.
+        sums_of: computes the sums of a table with this definition."""
         name_case = NameCase(options.lower_case_table_names)
         tables = {table.name: table for table in list_tables(read.rows, name_case.fold)}
         definitions, sums = dict[Name, TableSchema | None](), dict[Name, Sums]()
@@ -53,14 +53,14 @@ class SourceLook:
 
 
 def definition_of(ask: Ask, name: Name, flavor: str, name_case: NameCase) -> TableSchema | None:
-    """As a mirror has it; None where a mirror of it would be refused. Raises what ``ask`` raises."""
+    """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
     changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
 
 
 def differences(source: TableSchema, mirror: TableSchema) -> list[str]:
-    """How two definitions differ, each difference in words. Columns that the options leave out are no difference."""
+    """Describe each difference of two definitions. Columns that the options leave out are no difference."""
     theirs, ours = ({column.name.lower(): column for column in schema.columns} for schema in (source, mirror))
     theirs = {name: column for name, column in theirs.items() if column.name not in mirror.left_out}
     found = [f"column {theirs[name].name} is missing in the mirror" for name in theirs if name not in ours]
@@ -78,8 +78,8 @@ def differences(source: TableSchema, mirror: TableSchema) -> list[str]:
 
 
 def _may_be_null(source: TableSchema) -> bool:
-    """Whether the key is a UNIQUE one of an AUTO_INCREMENT column: SHOW CREATE TABLE does not say that it may be NULL,
-    and then it is no key."""
+    """Is the key a UNIQUE one of an AUTO_INCREMENT column? SHOW CREATE TABLE does not say whether that may be NULL, and
+    then it is no key."""
     of_key = [column for column in source.columns if column.name in source.primary_key]
     return source.key_is_promoted and any(column.is_auto_increment for column in of_key)
 

@@ -1,10 +1,10 @@
-"""SQL over a lake: every mirror under its source's name, and the tables that the hops keep.
+"""Run SQL over a lake: every mirror under its source's name, and the tables of the hops.
 
-A name is registered when a query asks for it and unregistered afterwards: nothing is left in the session's catalog, and
+A name is registered when a query asks for it and unregistered afterwards: nothing stays in the session's catalog, and
 a lake of a thousand tables costs no more than the tables that the query reads.
 
-    in the query            where                 stands for
-    database.table, table   local                 the mirror; table alone where only one database has it
+    in the query            where                 meaning
+    database.table, table   local                 the mirror; table alone if only one database has it
     database__table         everywhere            the mirror; the only way on Unity Catalog, where temporary views have
                                                   no database, and for names with other than letters, digits and _
     bronze_events, ...      everywhere            see ``SYSTEM_TABLES``
@@ -46,7 +46,8 @@ def run_sql(lake: Lake, statement: Sql, at: Syncpoint | None = None) -> pa.Table
 class Catalog:
     """The names of one lake in a session of their own, until the end of ``with``.
 
-    at: the mirrors, and which there are, as they were at a syncpoint; what the hops keep is as it is now.
+    at: read the mirrors as of this syncpoint, with the names that they had there; the tables of the hops are always
+    read as they are now.
     """
 
     def __init__(self, lake: Lake, at: Syncpoint | None = None):
@@ -70,7 +71,7 @@ class Catalog:
             self._spark.sql(f"DROP DATABASE IF EXISTS {database}").collect()
 
     def query(self, statement: Sql) -> pa.Table:
-        """The rows of one statement that only reads; VARIANT as JSON text, columns of one name told apart by a number.
+        """The rows of one statement that only reads; VARIANT as JSON text, columns with the same name get a number.
 
         Raises UsageError ``sql`` with Spark's own message; RefusedError with a table's code when the statement names a
         table that is refused.
@@ -102,7 +103,7 @@ class Catalog:
             self._add((name,))
 
     def _add(self, name: Name) -> bool:
-        """Register what a name stands for; False when nothing does. Raises RefusedError for a refused table."""
+        """Register the meaning of a name; False if it has none. Raises RefusedError for a refused table."""
         if len(name) == 1 and name[0].casefold() in SYSTEM_TABLES:
             self._view(name[0], self._lake.names.system_table(name[0].casefold()))
             return True
@@ -124,7 +125,7 @@ class Catalog:
         return True
 
     def _find(self, name: Name) -> TableEntry | None:
-        """By exact name, else without regard to case, where that is only one."""
+        """Find an entry by exact name, else without regard to case if there is only one."""
         for fold in (str, str.casefold):
             wanted = ".".join(map(fold, name))
             keys = (
@@ -139,7 +140,8 @@ class Catalog:
         return None
 
     def _may_be_read(self, name: Name) -> bool:
-        """A mirror by its name; a table by its path in the lake; in a Unity Catalog what its grants allow.
+        """May this name be read: a mirror by name, a table of the lake by path, in a Unity Catalog what its grants
+        allow?
 
         The mirror is registered at once: Spark reads ``json.a`` as a file where no such table is.
         """

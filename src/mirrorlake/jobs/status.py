@@ -1,4 +1,4 @@
-"""How far every hop is, and how far behind."""
+"""Read the progress and the lag of every hop."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.row_epoch import tables_to_do
 
 LOOK_BACK_BYTES = 1 << 28
-"""So much log before a hop's lsn is looked at for the time of its last event."""
+"""Bytes of log before a hop's lsn in which the time of its last event is looked for."""
 NO_TIME = "event_ts > TIMESTAMP'1970-01-02'"  # some events of a file's head carry none
 
 
 @dataclass(frozen=True, slots=True)
 class HopStatus:
-    """lsn: everything up to here is done; None: nothing. position: where the log goes on for it.
+    """lsn: everything up to here is done; None: nothing. position: where the hop reads next.
 
     last_event_at: when the source wrote it. lag_s: how long ago that is if something newer waits, else 0; lag_bytes:
-    how much log waits. None: not known (bronze's, without a look at the source). waiting: of what is durable upstream,
-    the events that silver, and the row changes that gold has not taken; None for bronze.
+    how much log waits. None: not known (for bronze, if the source was not asked). waiting: durable upstream and not yet
+    taken: events for silver, row changes for gold; None for bronze.
     """
 
     lsn: int | None
@@ -58,9 +58,9 @@ class HopStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """silver and gold lag behind bronze, bronze behind the source. server: whose log bronze follows now.
+    """The lag of silver and gold is measured against bronze, that of bronze against the source.
 
-    to_do: of an open epoch of row changes, the tables that are waited for.
+    server: the one whose log bronze follows now. to_do: the tables that an open epoch of row changes waits for.
     """
 
     source: str
@@ -104,7 +104,8 @@ class Status:
 
 
 def read_status(lake: Lake, options: Options) -> Status:
-    """A source among the options is asked how far it is. Raises RefusedError ``lake-source`` for another one."""
+    """Read the status; asks the source, if the options have one, for the end of its log. Raises RefusedError
+    ``lake-source`` for another one."""
     bronze = read_progress(lake.spark, lake.names.bronze_events)
     assert bronze is not None, "a lake is opened by what its bronze table recorded"
     silver = read_progress(lake.spark, lake.names.silver_changes)
@@ -114,7 +115,7 @@ def read_status(lake: Lake, options: Options) -> Status:
     seen, now = _look(lake, reached), datetime.now(timezone.utc)
     hops = {hop: _hop(seen, hop, lsn, now) for hop, lsn in reached.items()}
     for hop in [hop for hop, lsn in reached.items() if lsn == bronze.lsn]:
-        hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # behind a ROTATE: in the next file
+        hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # after a ROTATE: in the next file
     hops["silver"] = replace(hops["silver"], waiting=seen["silver_events"])
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
     gold = read_progress(lake.spark, lake.names.control_epochs)
@@ -128,7 +129,8 @@ def read_status(lake: Lake, options: Options) -> Status:
 
 
 def _look(lake: Lake, reached: dict[Sql, int]) -> dict[str, Any]:
-    """For each hop its last event's time and place, and the bytes of log behind it, in one pass over bronze's end."""
+    """For each hop the time and position of its last event, and the bytes of log after it, in one pass over bronze's
+    end."""
     columns = ["min(event_ts) FILTER (WHERE " + NO_TIME + ") AS first_at"]
     for hop, lsn in reached.items():
         columns += [

@@ -13,8 +13,9 @@ from mirrorlake.lake.gold.syncpoints import Syncpoint
 
 
 def make_syncpoint(lake: Lake, name: str | None, place: str | None) -> Syncpoint:
-    """Where gold stands now, whether a run is at work or not; with a place, GTID set or FILE:POS, a request that the
-    apply hop answers.
+    """Take a syncpoint at gold's present lsn, with or without an active run.
+
+    place: a GTID set or FILE:POS; then this only requests one, and the apply hop publishes it.
 
     Raises UsageError ``syncpoint``: the name is taken, or nothing is applied yet.
     """
@@ -33,7 +34,7 @@ def make_syncpoint(lake: Lake, name: str | None, place: str | None) -> Syncpoint
 
 def list_syncpoints(lake: Lake) -> list[dict[str, Any]]:
     """``{name, phase, lsn, gtids, commit_ts, at, tables: [{database, table, path, version}]}``: those that are kept in
-    log order, then the requests that wait, and those that were missed.
+    log order, then open requests, and those that were missed.
     """
     found = [*syncpoints.published(lake), *syncpoints.waiting(lake), *syncpoints.missed(lake)]
     return [_described(lake, point) for point in found]

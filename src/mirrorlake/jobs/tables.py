@@ -13,9 +13,9 @@ from mirrorlake.lake.gold.register import DROPPED, REFUSED, TableEntry, TableReg
 
 
 def list_tables(lake: Lake, *, with_shadows: bool = False) -> list[dict[str, Any]]:
-    """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; where
-    there are any, code and reason. Tables that the source has dropped are left out; so are those that tools for
-    schema changes keep beside their tables, unless with_shadows.
+    """``{database, table, path, state, applied_lsn, columns: [{name, source_type, spark_type}]}`` by name; code
+    and reason if there are any. Leaves out tables that the source has dropped, and shadow tables unless
+    with_shadows.
 
     path: None without a mirror. applied_lsn: the mirror holds every change up to here. spark_type: None for a type
     that has none.

@@ -1,4 +1,4 @@
-"""From a row of a mirror, or from a GTID, to the transaction on the source and every change in it."""
+"""Trace a row of a mirror, or a GTID, to the transaction on the source and every change in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = ["ordinal", "lsn", "op", "database", "table", "before", "after", "state
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """A transaction of the source: its rows in silver and its events in bronze, both in order. Silver's row images are
-    JSON text; there are no events where maintenance has let them go."""
+    JSON text; there are no events if maintenance has deleted them."""
 
     tx_lsn: int
     changes: pa.Table
@@ -44,8 +44,8 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """row: of the mirror; None where it has none, or no row was asked for. transaction: the last one that changed the
-    row; None: it is as a copy of the table brought it."""
+    """row: of the mirror; None if it has none, or no row was requested. transaction: the last one that changed the
+    row; None: the row is unchanged since the table's snapshot."""
 
     row: dict[str, Any] | None
     transaction: Transaction | None
@@ -60,7 +60,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class _KeyPart:
-    """A column of a mirror's key, and the value that is looked for: a text, and what Spark makes of it."""
+    """A column of a mirror's key, and the value to find: a text, and its Spark expression."""
 
     name: str
     kind: Sql
@@ -83,7 +83,8 @@ class _KeyPart:
 
 
 def trace_row(lake: Lake, table: str, key: Sequence[str]) -> Trace:
-    """table: ``database.table``. key: a text for each column of its key, as ``mirrorlake sql`` shows the values.
+    """Trace a row. table: ``database.table``. key: a text for each column of its key, as ``mirrorlake sql`` shows the
+    values.
 
     Raises UsageError ``usage`` for a table without a mirror or a key, another number of texts, and a row that neither
     the mirror nor the log has.
@@ -101,7 +102,7 @@ def trace_row(lake: Lake, table: str, key: Sequence[str]) -> Trace:
 
 
 def trace_gtid(lake: Lake, gtid: str) -> Trace:
-    """Raises UsageError ``usage`` when silver has no transaction with this GTID."""
+    """Trace a transaction. Raises UsageError ``usage`` when silver has none with this GTID."""
     found = _transaction_where(lake, f"gtid = {literal(gtid.strip().lower())}")
     if found is None:
         raise UsageError("usage", "silver has no transaction with this GTID; `mirrorlake status` says how far it is")
@@ -109,7 +110,7 @@ def trace_gtid(lake: Lake, gtid: str) -> Trace:
 
 
 def written_by(lake: Lake, lsn: int) -> Transaction | None:
-    """The transaction whose row changes have this lsn; None for the place of a copy."""
+    """The transaction whose row changes have this lsn; None for the position of a snapshot."""
     return _transaction_where(lake, f"lsn = {lsn} AND {_ROW_CHANGES}")
 
 

@@ -1,10 +1,10 @@
-"""Is every mirror what its source is? Both are read at one place of the log, whatever goes on meanwhile.
+"""Compare every mirror with its source at one log position, while replication continues.
 
 0. the source's tables                 how they are defined
 1. a consistent read of the source     at a position of its log
-2. a syncpoint of the lake             asked for at that position; a run that is at work comes to it, or one made here
-3. table by table, on both sides       the definition, rows and the sum of their hashes, in parts by key; of parts that
-                                       differ the keys
+2. a syncpoint of the lake             requested at that position; the active run reaches it, or one made here
+3. table by table, on both sides       the definition, row counts and sums of hashes, in parts by key; the keys of
+                                       parts that differ
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ PARTS_LOOKED_INTO = 8
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTable:
-    """state: one of the three above. rows: of the source, of the mirror; None: not counted. keys: (key, what about it),
-    the first of those that differ; of a table without a key none. reason: why the rows were not compared, or what of
-    the definitions differs."""
+    """state: one of the three above. rows: of the source, of the mirror; None: not counted. keys: (key, difference) of
+    the first keys that differ; none for a table without a key. reason: why the rows were not compared, or how the
+    definitions differ."""
 
     database: str
     table: str
@@ -70,7 +70,7 @@ class VerifiedTable:
 
     @property
     def difference(self) -> str:
-        """For a person."""
+        """The difference as text for a person."""
         if self.reason or self.state == EQUAL:
             return self.reason or ""
         counts = f"{self.rows:,} rows, in the mirror {self.mirror_rows:,}"
@@ -80,10 +80,10 @@ class VerifiedTable:
 def verify(
     options: Options, watcher: Watcher, *, moves: bool, wait_s: float, n_keys: int, spark: SparkSession | None = None
 ) -> tuple[Syncpoint, list[VerifiedTable]]:
-    """Where both were compared, and every table that the options want, by name.
+    """Return the syncpoint of the comparison, and every table that the options want, by name.
 
-    moves: the hops are run here up to the position; else a run that is at work must come to it within wait_s seconds.
-    n_keys: of a table so many keys that differ are named.
+    moves: run the hops here up to the position; else the active run must reach it within wait_s seconds.
+    n_keys: how many differing keys to name per table.
     Raises RefusedError ``lake-missing``, ``lake-source``; RetryableError ``verify-wait``; what ``ConsistentRead`` and
     the hops raise.
     """
@@ -91,7 +91,7 @@ def verify(
     options = as_compared(options, lake)
     register_functions(lake.spark)
     point, ends_at = None, time.monotonic() + wait_s
-    while point is None:  # a run that is faster than the request goes past the position: then another one
+    while point is None:  # a run that is faster than the request passes the position: then try another one
         look = _look(login, lake, options)
         read = ConsistentRead(login)
         try:
@@ -115,7 +115,7 @@ def _check_source(lake: Lake, read: ConsistentRead) -> None:
 
 
 def _answered(lake: Lake, name: str, read: ConsistentRead, ends_at: float) -> Syncpoint | None:
-    """None where gold was past the position before it saw the request."""
+    """Wait for the requested syncpoint; None if gold had passed the position before it saw the request."""
     while not (found := next((point for point in syncpoints.published(lake) if point.name == name), None)):
         if time.monotonic() > ends_at:
             raise RetryableError("verify-wait", f"no run has brought the lake to {read.position}")
@@ -155,7 +155,7 @@ def _verified(
 def _verified_table(
     lake: Lake, entry: TableEntry, version: int | None, read: ConsistentRead, look: SourceLook, n_keys: int
 ) -> VerifiedTable:
-    """Raises TableChanged where DDL came between."""
+    """Compare one table. Raises TableChanged if DDL ran between the two looks."""
     reason = _why_not(entry, version)
     if reason:
         return VerifiedTable(*entry.name, NOT_COMPARED, reason=reason)
@@ -191,7 +191,7 @@ def _why_not(entry: TableEntry, version: int | None) -> str | None:
 
 
 def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
-    """Of what two looks are to agree in."""
+    """The sums that two looks must agree in."""
     text, key, _ = _spelled(schema, as_text=True)
     return _source(ask, (schema.database, schema.table)).sums(key, text)
 
@@ -248,20 +248,20 @@ class _Side:
     number: Sql
 
     def sums(self, key: Spelled, text: Spelled) -> dict[str, tuple[int, int]]:
-        """Part of the keys -> how many rows, and the sum of their hashes."""
+        """Return part of the keys -> (number of rows, sum of their hashes)."""
         part, row_hash = map(self.spelled, (part_of(key), hash_of(text)))
         sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {self.table} GROUP BY 1"
         return {str(number): (int(n), int(total)) for number, n, total in self.ask(sql)}
 
     def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: list[str]) -> Iterable[tuple]:
-        """(the key's hash, the row's text, the key for a person) of the rows in some parts."""
+        """Return (the key's hash, the row's text, the key for a person) of the rows in some parts."""
         wanted, part = map(self.spelled, (hash_of(key), text, shown)), self.spelled(part_of(key))
         numbers = ", ".join(map(server_literal, parts))  # digits, which both sides spell alike
         return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {part} IN ({numbers})")
 
 
 def _differing_keys(theirs: Iterable[tuple], ours: Iterable[tuple], *, names: list[str]) -> list[tuple[str, str]]:
-    """(the key as it is shown, what about it) of rows (key's hash, row's text, shown key). names: of the columns."""
+    """Return (shown key, difference) from rows (key's hash, row's text, shown key). names: of the columns."""
     shown, sides = dict[str, str](), (defaultdict[str, Counter](Counter), defaultdict[str, Counter](Counter))
     for side, rows in zip(sides, (theirs, ours), strict=True):
         for key, text, what in rows:

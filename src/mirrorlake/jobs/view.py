@@ -1,4 +1,4 @@
-"""Shows a running job to a person: bars on a terminal, one line per commit elsewhere."""
+"""Show a running job to a person: bars on a terminal, one line per commit elsewhere."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNITS = dict(zip(HOPS, ("events", "rows", "changes"), strict=True))
 
 
 def open_view(stream: TextIO, hops: Sequence[str] = HOPS) -> View:
-    """Bars where the stream is a terminal, else lines. hops: those that will run."""
+    """Bars if the stream is a terminal, else lines. hops: those that will run."""
     console = Console(file=stream, soft_wrap=True, highlight=False)
     return BarView(console, hops) if console.is_terminal else LineView(console)
 
@@ -82,7 +82,7 @@ class View(Watcher):
         self._console.print(shown(text, None), markup=False)
 
     def summary(self) -> str:
-        """What was committed since the view began."""
+        """Text about everything committed since the view began."""
         done = ", ".join(f"{hop} {n:,} {UNITS[hop]}" for hop, n in self.counts.items() if self.seconds[hop])
         invalid = ", ".join(f"{table} {n:,}" for table, n in sorted(self.invalid.items()))
         return (done or "nothing new") + (f"; invalid values that became NULL: {invalid}" if invalid else "")
@@ -107,7 +107,7 @@ class LineView(View):
 
 
 class BarView(View):
-    """One bar per hop, in bytes of log; without an end where it is not known how much lies ahead."""
+    """One bar per hop, in bytes of log; without an end if the amount of log ahead is not known."""
 
     wants_extents = True
 
@@ -134,7 +134,7 @@ class BarView(View):
         self._progress.stop()
 
     def ahead(self, extent: LogExtent) -> None:
-        """A new stretch of log: every bar begins anew."""
+        """A new range of log: restart every bar."""
         self._extent, self._base = extent, {}
         for task in self._tasks.values():
             self._progress.update(task, total=None, completed=0)
@@ -150,14 +150,14 @@ class BarView(View):
             self._progress.update(task, total=self._extent.total - base, completed=self._reached(lsn_to) - base)
 
     def _reached(self, lsn: int) -> int:
-        """An lsn is where an event begins; whoever has the last event has reached the end."""
+        """An lsn is where an event begins; a hop that has the last event has reached the end."""
         extent = self._extent
         reached = extent.bytes_to(place_of(lsn))
         return extent.total if extent.total - reached < LAST_EVENT_BYTES else reached
 
 
 def refusal_lines(entry: TableEntry) -> str:
-    """What became of a table that is not mirrored any more, and what to do."""
+    """Say why a table is no longer mirrored, and what to do."""
     table, reason = f"{entry.database}.{entry.table}", shown(entry.reason)
     return f"refused   {table}: {entry.code}: {reason}\n          {REFUSALS[entry.code]}"
 

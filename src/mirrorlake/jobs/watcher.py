@@ -1,4 +1,4 @@
-"""Who is told what a run does: the terminal's view, the report, and the threads that prepare the next commits."""
+"""Observers of a run: the terminal's view, the report, and the threads that prepare the next commits."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 class Watcher:
-    """Is told of every commit. wants_extents: also, before the work, how much log lies ahead."""
+    """Receives every commit. wants_extents: also, before the work, the amount of log ahead."""
 
     wants_extents = False
 
     def ahead(self, extent: LogExtent) -> None: ...
     def took_over(self, server: str, place: BinlogPosition) -> None:
-        """Another server goes on where the former one ended; its log is read from ``place`` on."""
+        """Another server took over; its log is read from ``place`` on."""
 
     def ingested(self, batch: IngestedBatch) -> None: ...
     def assembled(self, batch: AssembledBatch) -> None: ...
     def applied(self, done: AppliedEpoch) -> None: ...
     def took(self, point: Syncpoint) -> None: ...
     def idle(self) -> None:
-        """There is nothing to do until something new comes."""
+        """There is nothing to do until new log arrives."""
 
     def retrying(self, error: RetryableError, wait_s: float) -> None:
         """A job that follows its source was stopped and begins again."""
 
 
 class HandsOn(Watcher):
-    """Tells another watcher everything."""
+    """Forwards everything to another watcher."""
 
     def __init__(self, watcher: Watcher):
         self._watcher, self.wants_extents = watcher, watcher.wants_extents
@@ -69,7 +69,7 @@ class HandsOn(Watcher):
 
 
 class PreparesNext(HandsOn):
-    """Has what the next commit to a table needs computed while the run is busy with other tables."""
+    """Computes what the next commit to a table needs while the run is busy with other tables."""
 
     def __init__(self, watcher: Watcher, lake: Lake):
         super().__init__(watcher)
