@@ -1,7 +1,7 @@
-"""Copies of source tables in bronze: the cells of every row as the server shows them, text as UTF-8.
+"""Snapshots of source tables in bronze: the cells of every row as the server shows them, text as UTF-8.
 
-A copy is written once and never changed. ``control_answers`` says at which place of the log it stands; one that no
-answer names is what a run that was killed has left.
+A snapshot is written once and never changed. ``control_answers`` has its position in the log; one without an answer
+was left by a killed run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mirrorlake.lake.delta.stage import Stage
 
 HOP = "copy"
 _AS_NUMBER = {"bit": "{} + 0", "float": "{} * 1e0", "double": "{} * 1e0"}
-"""A FLOAT by itself is shown with six digits; a product is shown with as many as tell it from all others."""
+"""The server shows a FLOAT with six digits, but a product with enough digits to identify it."""
 
 
 def new_copy_id(schema: TableSchema, lsn: int) -> str:
-    """Another one each time: a table may be copied twice at one place."""
+    """Make an id, another one each time: a table may have two snapshots at one position."""
     return f"{legible(schema.database, schema.table)}__{lsn:x}_{uuid.uuid4().hex[:8]}"
 
 
@@ -37,7 +37,7 @@ def select_cells(schema: TableSchema) -> Sql:
 
 
 def write_copy(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable[pa.RecordBatch], lsn: int) -> int:
-    """How many rows there are."""
+    """Write the rows of a snapshot, and return their number."""
     copy, types = lake.names.copy(copy_id), cell_types(schema)
     columns = ", ".join(f"{quote(f.name)} {'BINARY' if pa.types.is_binary(f.type) else 'STRING'}" for f in types)
     create_table(lake.spark, copy, columns, {"delta.dataSkippingNumIndexedCols": "0"})

@@ -1,9 +1,9 @@
 """The ingest hop: checked log chunks -> ``bronze_events``, one Delta commit per batch.
 
-A commit carries the events and the resume position behind them, always a boundary. Order of steps for one batch:
+A commit carries the events and the resume position after them, always a boundary. Order of steps for one batch:
 
     1. read, check and stage the events as Parquet         crash here: the staged files are left over, nothing else
-    2. append them on condition that nobody else went on   crash here: committed or not, never both or half
+    2. append them if no other writer has committed        crash here: committed or not, never both or half
     3. remove the staged files
 """
 
@@ -29,18 +29,20 @@ from mirrorlake.lake.delta.stage import Stage
 
 HOP = "ingest"
 SERVER, SKIP, KNOWS_BEFORE = "server", "skip", "knows_before"
-"""In a note what ``IngestProgress`` has: of a server that has taken over, and of a lake that begins inside a file."""
+"""Keys of a note, see ``IngestProgress``: for a server that has taken over, and for a lake that begins inside a
+file."""
 OPEN_BYTES = 64 << 20
 """An open transaction larger than this is staged before its end is seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """recorded: what bronze's newest commit says, None when it is empty. position: where to go on; None: not begun.
+    """recorded: the progress of bronze's newest commit, None if it is empty. position: where to continue; None: not
+    begun.
 
-    server: whose log that is, see ``BinlogSource.identity``; incarnation: how many came before it. last: the last event
-    in bronze. knows_before: the lake begins inside a file, and ``gtids`` has what came before. skip: known transactions
-    of the server's log that are still to come.
+    server: the one with that log, see ``BinlogSource.identity``; incarnation: number of servers before it. last: the
+    last event in bronze. knows_before: the lake begins inside a file, and ``gtids`` has the transactions before. skip:
+    known transactions that are still ahead in the server's log.
     """
 
     recorded: Progress | None
@@ -54,7 +56,7 @@ class IngestProgress:
 
     @classmethod
     def read(cls, lake: Lake) -> IngestProgress:
-        """Raises RefusedError ``lake-source`` when bronze holds another source's log."""
+        """Read bronze's progress. Raises RefusedError ``lake-source`` when bronze has another source's log."""
         recorded = read_progress(lake.spark, lake.names.bronze_events)
         claim_source(recorded, lake.source)
         recorded = renew(lake.spark, lake.names.bronze_events, recorded)
@@ -69,7 +71,7 @@ class IngestProgress:
         return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last, knows_before)
 
     def lsn_before(self, server: str, position: BinlogPosition) -> int:
-        """The place between the last event before a position of a server's log and the first after it.
+        """The lsn between the last event before a position of a server's log and the first event after it.
 
         Raises RefusedError ``lake-source`` when the lake follows another server.
         """
@@ -84,7 +86,7 @@ def server_of(recorded: Progress) -> str:
 
 
 def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
-    """Have an empty lake begin at a position, of which ``gtids`` tells what came before."""
+    """Make an empty lake begin at a position; ``gtids``: the transactions before it."""
     lsn = pack_lsn(0, position.file_number, position.offset) - 1
     payload = lake.payload(
         HOP, lsn_from=-1, lsn_to=lsn, resume=str(position), gtids=str(gtids), events=0, **{KNOWS_BEFORE: True}
@@ -94,7 +96,7 @@ def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
 
 
 def keep_name_case(lake: Lake, name_case: NameCase) -> None:
-    """Record how the source compares names, in a lake of which silver has not begun."""
+    """Record how the source compares names, in a lake whose silver has not begun."""
     recorded = read_progress(lake.spark, lake.names.bronze_events)
     assert recorded, "bronze has begun"
     append_from(
@@ -105,7 +107,7 @@ def keep_name_case(lake: Lake, name_case: NameCase) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IngestedBatch:
-    """What one commit brought: lsn of its last event, events, bytes of log. events: the rows when there are few."""
+    """One commit: lsn of its last event, number of events, bytes of log. events: the rows, if they are few."""
 
     lsn_from: int
     lsn_to: int
@@ -121,7 +123,7 @@ def ingest(
     """Append the chunks' events; yield after each commit. An unfinished transaction at the end is left for later.
 
     batch_bytes: log bytes after which a batch is committed at the next boundary.
-    Raises RefusedError ``lake-writer`` when another process went on from the same progress; nothing is written then.
+    Raises RefusedError ``lake-writer`` when another process committed from the same progress; then nothing is written.
     """
     writer = _BatchWriter(lake, progress, keep_bytes)
     try:
@@ -152,7 +154,7 @@ class _BatchWriter:
         return self._stage.bytes
 
     def hold(self, batch: pa.RecordBatch) -> int:
-        """Keep rows of an open transaction; the bytes held."""
+        """Keep rows of an open transaction, and return the bytes kept."""
         self._held.append(batch)
         return sum(held.nbytes for held in self._held)
 
@@ -169,7 +171,7 @@ class _BatchWriter:
             self._last = EventMark.of_last(batch)
 
     def commit(self) -> Iterator[IngestedBatch]:
-        """Commit what is closed, if anything is."""
+        """Commit the complete groups, if there are any."""
         if self._resume is None:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress

@@ -1,4 +1,4 @@
-"""The newest transaction that bronze holds, and where its log begins."""
+"""Find the newest transaction in bronze, and where its log begins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUTSIDE = [k for k in range(256) if EVENT_ROLES[k] in (ROLE_OUTSIDE, ROLE_IGNOR
 
 
 def newest_transaction(lake: Lake) -> KnownTransaction | None:
-    """None: it has no GTID, or there is none."""
+    """The newest transaction; None: it has no GTID, or there is none."""
     of_newest = _in_transactions(lake).where(F.col("tx_lsn") == newest_tx_lsn(lake))
     first_two = of_newest.orderBy("lsn").limit(2).select(*BRONZE_COLUMNS).toArrow()
     if first_two.num_rows < 2 or not first_two["gtid"][0].is_valid:
@@ -26,17 +26,17 @@ def newest_transaction(lake: Lake) -> KnownTransaction | None:
 
 
 def newest_tx_lsn(lake: Lake) -> int | None:
-    """None: there is no transaction."""
+    """The tx_lsn of the newest transaction; None: there is none."""
     return _in_transactions(lake).agg(F.max("tx_lsn")).first()[0]
 
 
 def first_lsn(lake: Lake) -> int | None:
-    """None: bronze is empty."""
+    """The lsn of the first event; None: bronze is empty."""
     return lake.spark.table(lake.names.bronze_events).agg(F.min("lsn")).first()[0]
 
 
 def begins_with_file(lake: Lake) -> bool:
-    """So that the file's list of GTIDs is in bronze."""
+    """Does bronze begin at the start of a file, and so with the file's list of GTIDs?"""
     first = first_lsn(lake)
     return first is not None and unpack_lsn(first)[2] == FIRST_EVENT_OFFSET
 

@@ -24,6 +24,6 @@ def create(spark: SparkSession, names: LakeNames) -> None:
 
 
 def end_lsn(recorded: Progress) -> int:
-    """Of the first event that is to come, where it comes in the same file."""
+    """The lsn of the next event, if it comes in the same file."""
     position, (incarnation, *_) = BinlogPosition.parse(recorded.payload["resume"]), unpack_lsn(recorded.lsn)
     return pack_lsn(incarnation, position.file_number, position.offset)

@@ -1,7 +1,7 @@
-"""A table's history as its commit files tell it, for lakes in local folders: DESCRIBE HISTORY without a query.
+"""Read a table's history from its commit files, for lakes in local folders: DESCRIBE HISTORY without a query.
 
-Every commit is ``_delta_log/N.json``, one action per line (Delta's protocol, section "Actions"). It appears whole, as
-Delta renames it into its place, and is never changed.
+Every commit is ``_delta_log/N.json``, one action per line (Delta's protocol, section "Actions"). It appears atomically,
+because Delta renames it to this name, and never changes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class HistoryEntry:
 
 
 def log_folder(spark: SparkSession, table: Sql) -> Path | None:
-    """Where the commits of the table are or would be, when this process can read them as files."""
+    """The folder of the table's commits, existing or not, if this process can read them as files."""
     folder = local_folder(table)
     return folder / "_delta_log" if folder and _reads_local_files(spark) else None
 
 
 def read_entries(log: Path) -> Iterator[HistoryEntry]:
-    """Newest first, as far as Delta keeps them; nothing where there is no table."""
+    """Yield commits, newest first, as far as Delta keeps them; nothing if there is no table."""
     try:
         names = os.listdir(log)
     except FileNotFoundError:
@@ -54,7 +54,7 @@ def read_entries(log: Path) -> Iterator[HistoryEntry]:
     for version in versions:
         try:
             yield _read_entry(log / f"{version}.json", int(version))
-        except FileNotFoundError:  # cleaned up meanwhile, as are all before it
+        except FileNotFoundError:  # deleted meanwhile, like all commits before it
             return
 
 
@@ -68,7 +68,7 @@ def _read_entry(file: Path, version: int) -> HistoryEntry:
 
 
 def _reads_local_files(spark: SparkSession) -> bool:
-    """Whether a path without a scheme is the same file for Spark as for this process."""
+    """Is a path without a scheme the same file for Spark as for this process?"""
     if is_connect(spark) or "DATABRICKS_RUNTIME_VERSION" in os.environ:
         return False
     context = spark.sparkContext

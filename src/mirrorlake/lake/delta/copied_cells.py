@@ -1,4 +1,4 @@
-"""The columns of a copied table: one for each of the source's, text or bytes as the server shows its values."""
+"""Columns of a snapshot: one for each source column, text or bytes as the server shows its values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mirrorlake.lake.delta.types import spark_type
 
 
 def cell_name(number: int) -> Sql:
-    """Of the column that holds a source column, counted from 0."""
+    """Name of the column for source column ``number``, counted from 0."""
     return f"c{number}"
 
 

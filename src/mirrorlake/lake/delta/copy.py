@@ -1,4 +1,4 @@
-"""A Delta table's folder at a second place, with its history: a table of its own that goes on by itself."""
+"""Clone a Delta table's folder with its history: the clone is an independent table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ LOG, HINT = "_delta_log", "_last_checkpoint"
 
 
 def copy_table(source: str, target: str) -> None:
-    """Copy a local table while others may commit to it; where the file system can, its files are shared, not doubled.
+    """Clone a local table while others may commit to it; hard links share its files if the file system can do that.
 
-    The log comes first: what its commits name is there already. Delta writes every file once, so a second name for one
-    is as good as a copy. Without the hint at the newest checkpoint Delta looks for it in the log.
+    The log is copied first: all files that its commits name exist already. Delta never changes a file, so a hard link
+    is as good as a copy. Without the pointer to the newest checkpoint Delta looks for it in the log.
     """
     shutil.copytree(Path(source, LOG), Path(target, LOG), ignore=_all_but_commits, copy_function=_link_or_copy)
     ignore = shutil.ignore_patterns(LOG, "*.crc")
@@ -21,7 +21,7 @@ def copy_table(source: str, target: str) -> None:
 
 
 def _all_but_commits(_: str, names: list[str]) -> list[str]:
-    """Temporary files of a commit on its way go; checksums belong to files as they were."""
+    """Leave out temporary files of a running commit, and checksums, which may belong to older files."""
     return [name for name in names if name.startswith(".") or name == HINT or name.endswith((".crc", ".tmp"))]
 
 

@@ -1,6 +1,6 @@
-"""CREATE TABLE, and what a process leaves that is killed within it: a log without a commit.
+"""CREATE TABLE, and the log without a commit that a process killed inside it leaves.
 
-Delta takes such a log for a table that exists. IF NOT EXISTS does not get over it, and nothing can be read.
+Delta treats such a log as an existing table: IF NOT EXISTS does nothing, and nothing can be read.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.notes import newest_version
 
 UNBORN_AFTER_S = 5.0
-"""How long what lies in a log without a commit may still be another process's first commit on its way."""
+"""Seconds for which a log without a commit may still be another process's first commit in progress."""
 
 
 def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> None:
-    """Where it is missing. Raises RefusedError ``lake-unborn``."""
+    """Create a table if it is missing. Raises RefusedError ``lake-unborn``."""
     remove_unborn(table)
     spark.sql(create_table_statement(table, columns, properties))
     require_born(spark, table)
@@ -43,23 +43,23 @@ def small_commits(*read_by: str) -> dict[str, str]:
 def remove_unborn(table: Sql) -> None:
     """Remove a log without a commit from a local folder.
 
-    A table that another process is creating meanwhile is left alone: only what is old goes, and the folder only when
-    nothing is in it.
+    A table that another process is creating is left alone: only old files are removed, and the folder only if it is
+    empty.
     """
     folder = local_folder(table)
     log = folder / "_delta_log" if folder else None
     if log is None or not log.is_dir() or any(log.glob("*.json")):
         return
     time.sleep(max(0.0, UNBORN_AFTER_S - min(_age_s(path) for path in [log, *log.rglob("*")])))
-    with suppress(OSError):  # something has come meanwhile: a table is born
+    with suppress(OSError):  # a commit has come meanwhile: the table exists
         old = [path for path in log.rglob("*") if _age_s(path) >= UNBORN_AFTER_S and path.suffix != ".json"]
-        for left_over in sorted(old, reverse=True):  # what is in a folder goes before it
+        for left_over in sorted(old, reverse=True):  # the content of a folder before the folder
             left_over.rmdir() if left_over.is_dir() else left_over.unlink()
         log.rmdir()
 
 
 def require_born(spark: SparkSession, table: Sql) -> None:
-    """Behind a CREATE: wait for the first commit, which may be that of another process that creates the same table.
+    """After a CREATE: wait for the first commit, which may be that of another process that creates the same table.
 
     Raises RefusedError ``lake-unborn`` when none comes.
     """

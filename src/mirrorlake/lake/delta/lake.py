@@ -13,9 +13,9 @@ from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import is_connect
 
 NAME_CASE = "lower_case_table_names"
-"""In a note: how the source compares names of databases and tables; absent where nobody said it."""
+"""Key of a note: how the source compares names of databases and tables; absent if nobody said it."""
 DEFAULT_ENGINE = "default_storage_engine"
-"""In a note: of the source when it was read last; absent for files."""
+"""Key of a note: the source's value when it was read last; absent for files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Lake:
     """source: identity of the server or folder that the lake began with, see ``BinlogSource.identity``; it stays the
     lake's name when another server takes over. name_case: how that server compares names.
     default_engine: its default_storage_engine, in lower case; None: not known.
-    engine_of: asks that server for a table's, where this process reads it."""
+    engine_of: asks that server for a table's engine, if this process reads from the server."""
 
     spark: SparkSession
     names: LakeNames
@@ -35,11 +35,11 @@ class Lake:
 
     @property
     def parallelism(self) -> int:
-        """Tasks that run at once, as far as the session tells."""
+        """Number of tasks that run at once, if the session says it."""
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
-        """What a commit of a hop says in its note: whose log, by which hop, and what else its restart needs."""
+        """Payload for the note of a hop's commit: the source, the hop, and what else its restart needs."""
         told = {NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine}
         told = {name: value for name, value in told.items() if value is not None}
         return {"source": self.source, "flavor": self.flavor, **told, "hop": hop, **more}

@@ -1,7 +1,7 @@
-"""Housekeeping of a lake's files. Changes no progress, and no row but those that are let go.
+"""Housekeeping of a lake's files. Never moves progress; deletes only rows past their retention.
 
-A table on which nothing happened since its last VACUUM is left alone. That is more than thrift: Delta forgets commits
-older than ``delta.logRetentionDuration`` (30 days) as newer ones are made, so on a table that stands still the commits
+A table without commits since its last VACUUM is skipped. This saves more than time: Delta forgets commits
+older than ``delta.logRetentionDuration`` (30 days) as newer ones are made. On an idle table the commits
 of maintenance alone would push out the one that carries the progress.
 """
 
@@ -26,7 +26,8 @@ _DAYS = re.compile(r"interval ([0-9]+) days")
 
 
 def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
-    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit was quicker (next time, then)."""
+    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit came first (maintenance tries again next
+    time)."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
     vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
@@ -34,14 +35,14 @@ def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
 
 
 def compact_small_files(session: SparkSession, table: Sql, n_bytes: int) -> None:
-    """Put files below so many bytes together, to at most twice as many. Not when another commit is quicker."""
+    """Merge files smaller than n_bytes into files of at most twice that size; give up if another commit comes first."""
     sizes = {_SMALLER_THAN: str(n_bytes), _UP_TO: str(2 * n_bytes)}
     with session_settings(session, sizes):
         _run_unless_busy(session, f"OPTIMIZE {table}")
 
 
 def delete_before(spark: SparkSession, table: Sql, lsn: int) -> str:
-    """Delete what comes before an lsn; REMOVED or BUSY, as above. VACUUM takes its files, when their time has come."""
+    """Delete all rows before an lsn; REMOVED or BUSY, as above. VACUUM deletes their files after the retention."""
     return REMOVED if _run_unless_busy(spark, f"DELETE FROM {table} WHERE lsn < {lsn}") else BUSY
 
 
@@ -57,7 +58,7 @@ def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
 
 
 def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
-    """Have Delta keep commits, and the files of versions, for so many days at least, whoever runs VACUUM."""
+    """Make Delta keep commits, and the files of versions, for at least ``days`` days, whoever runs VACUUM."""
     if not table_exists(spark, table):
         return
     shown = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
@@ -77,7 +78,7 @@ def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
 
 
 def remove_copy(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
-    """The same for a copy of a source table."""
+    """Delete a snapshot of a source table for good, as ``remove_mirror``."""
     return _remove(spark, names, names.copy(copy_id), names.copy_path(copy_id))
 
 
@@ -94,7 +95,7 @@ def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> s
 
 
 def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
-    """Delete what crashed runs of a hop left in its staging folder; how many batches that was."""
+    """Delete the batches that crashed runs of a hop left in its staging folder; their number."""
     root = Path(names.staging(hop))
     last = time.time() - older_than_days * 86400
     stale = [folder for folder in root.iterdir() if folder.stat().st_mtime < last] if root.is_dir() else []
@@ -104,7 +105,7 @@ def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
 
 
 def _has_new_commits(spark: SparkSession, table: Sql) -> bool:
-    """Of ours, since the last VACUUM. A mirror that somebody has dropped has none."""
+    """Has the table commits of ours since the last VACUUM? A mirror that somebody has dropped has none."""
     for entry in read_history(spark, table):
         if entry.operation == "VACUUM END":
             return False

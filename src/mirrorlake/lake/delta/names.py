@@ -12,18 +12,18 @@ from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
 
 UNITY = "uc:"
-STAGING_VOLUME = "staging"  # the volume that resources/ declares beside the tables
+STAGING_VOLUME = "staging"  # the volume that resources/ declares next to the tables
 SYSTEM_TABLES = (
     "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
     "control_syncpoints", "control_answers",
 )  # fmt: skip
-"""Every lake has these, beside its mirrors: the attributes of ``LakeNames`` of the same names."""
+"""Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
 class LakeNames:
-    """Names of one lake's tables, ready to stand in any SQL statement.
+    """Names of one lake's tables, ready for use in any SQL statement.
 
     ``lake``: a folder (a local path or a URI such as ``s3://bucket/lake``) or ``uc:catalog.schema``.
     Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema.
@@ -54,19 +54,19 @@ class LakeNames:
         return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
 
     def mirror_path(self, mirror_id: str) -> str:
-        """Where a person finds the mirror table: its folder, or its name in the catalog."""
+        """The mirror's folder, or its name in the catalog, for a person."""
         return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
 
     def copy(self, copy_id: str) -> Sql:
-        """A copy of a source table, as the server showed its rows."""
+        """A snapshot of a source table, with the rows as the server showed them."""
         return self._table("bronze", f"{_COPY}{copy_id}")
 
     def copy_path(self, copy_id: str) -> str:
-        """Of a lake in a folder."""
+        """The folder of a snapshot, for a lake in a folder."""
         return self.folder("bronze", f"{_COPY}{copy_id}")
 
     def find_copies(self, spark: SparkSession) -> list[str]:
-        """Ids of the copies that there are; of a lake in an object store none are found."""
+        """Ids of all snapshots; none are found in an object store."""
         if self.is_unity:
             prefix = f"bronze_{_COPY}"
             shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE {literal(prefix + '*')}").collect()
@@ -80,7 +80,7 @@ class LakeNames:
         return f"{self.root}/_staging/{hop}"
 
     def folder(self, layer: str, noun: str) -> str:
-        """Of a lake in a folder: where one of its tables lies."""
+        """The folder of one table, for a lake in a folder."""
         return f"{self.root}/{layer}/{noun}"
 
     def _table(self, layer: str, noun: str) -> Sql:
@@ -90,17 +90,17 @@ class LakeNames:
 
 
 def legible(database: str, table: str) -> str:
-    """A source table in the name of a Delta table; two tables may have the same."""
+    """Make a source table's name usable in the name of a Delta table; two tables may give the same."""
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")[:80]
 
 
 def named(table: tuple[str, str]) -> Sql:
-    """The condition for rows about one source table, where the columns are ``database`` and ``table``."""
+    """The condition for rows about one source table, with columns ``database`` and ``table``."""
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 
 
 def local_folder(table: Sql) -> Path | None:
-    """The folder of a table that is named by a path without a scheme."""
+    """The folder of a table whose name is a path without a scheme."""
     folder = Path(table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`"))
     return folder if folder.is_absolute() else None
 

@@ -2,7 +2,7 @@
 
 A note is a JSON object in the commit's ``userMetadata``: ``mirrorlake`` (format), ``lsn`` (the table is complete up to
 here; null for a commit that moves no progress), ``payload`` (the caller's), ``app_id`` and ``txn_version`` (its
-Delta transaction id, null for DDL) and ``commit`` (a name of its own).
+Delta transaction id, null for DDL) and ``commit`` (a unique name).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_en
 from mirrorlake.lake.delta.names import ABSENT
 
 NOTE_FORMAT = 1
-HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if nobody came between
+HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if no other commit came between
 
 Note = dict[str, Any]
 
@@ -38,7 +38,7 @@ def new_note(
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One entry of a table's history. note: ours, or None. is_undone: a later RESTORE has taken it back."""
+    """One entry of a table's history. note: ours, or None. is_undone: a later RESTORE has undone it."""
 
     version: int
     at: datetime
@@ -51,7 +51,7 @@ def read_commits(spark: SparkSession, table: Sql) -> Iterator[Commit]:
     """A table's history, newest first; nothing for an absent table. A reader stops when it has seen enough.
 
     Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-restored") for a RESTORE that
-    does not tell what it restored.
+    does not say what it restored.
     """
     restored_version: int | None = None
     for entry in read_history(spark, table):
@@ -63,23 +63,23 @@ def read_commits(spark: SparkSession, table: Sql) -> Iterator[Commit]:
 
 
 def read_notes(spark: SparkSession, table: Sql) -> Iterator[tuple[Note, bool]]:
-    """Our notes, newest first, each with whether a RESTORE has undone it. Raises what ``read_commits`` raises."""
+    """Yield (note of ours, was it undone by a RESTORE?), newest first. Raises what ``read_commits`` raises."""
     return ((commit.note, commit.is_undone) for commit in read_commits(spark, table) if commit.note is not None)
 
 
 def newest_version(spark: SparkSession, table: Sql) -> int | None:
-    """The Delta version of the newest commit; None when there is no such table any more."""
+    """The Delta version of the newest commit; None if the table no longer exists."""
     newest = next(read_history(spark, table), None)
     return newest.version if newest else None
 
 
 def is_as_created(spark: SparkSession, table: Sql) -> bool:
-    """Whether nothing was ever committed to it, so that no query is needed to know that it is empty."""
+    """Was nothing ever committed to the table? Then no query is needed to know that it is empty."""
     return newest_version(spark, table) == 0
 
 
 def read_history(spark: SparkSession, table: Sql) -> Iterator[Row | HistoryEntry]:
-    """A table's history as it is, newest first; nothing for an absent table."""
+    """Yield a table's history unchanged, newest first; nothing for an absent table."""
     log = log_folder(spark, table)
     if log is not None:
         yield from read_entries(log)

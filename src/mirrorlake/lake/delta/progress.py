@@ -1,20 +1,20 @@
 """Progress is a part of the commit that carries the data. This file alone touches Delta's transaction settings.
 
-Every commit of ours carries a note (``notes.py``): the caller's payload (source, hop, what else a restart needs), the
-lsn up to which the table is complete, and the commit's transaction id.
+Every commit of ours carries a note (``notes.py``): the caller's payload (source, hop, and all that a restart needs),
+the lsn up to which the table is complete, and the commit's transaction id.
 
 Two kinds of commits:
 
 - ``append_from`` continues a table's one chain of appends. The chain's txnVersion is a sequence number without gaps:
   the writer that read number n commits n + 1, and Delta drops a version that is not above the recorded one. So of all
-  writers that read the same progress exactly one commits, whatever range of the log they hold and whenever they come;
-  two in flight together meet Delta's conflict check, a late one is dropped. With an lsn as txnVersion a late writer
-  that holds a longer range would be accepted and its rows doubled. ``bench/commit_forms.py`` compares the costs.
+  writers that read the same progress exactly one commits, whatever range of the log they have and whenever they commit.
+  Two at the same time meet Delta's conflict check, a late one is dropped. With an lsn as txnVersion, a late writer
+  with a longer range would be accepted and its rows doubled. ``bench/commit_forms.py`` compares the costs.
 - ``run_statement``, ``append_once`` and ``overwrite_once`` do planned work at most once: txnVersion is the lsn at which
-  the plan's step ends, so the step that already ran is dropped. They are safe for steps that were planned by an
+  the plan's step ends, so a step that already ran is dropped. They are safe for steps that were planned by an
   ``append_from``.
 
-Delta drops a commit silently. What really happened is then looked up by the commit's own id in the table's history.
+Delta drops a commit silently. So the table's history is searched for the commit's own id, to see what happened.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
 CHECK_FAILED = "USER_RAISED_EXCEPTION"  # by raise_error: what a statement expects may be gone when another did its step
 RENEW_AFTER = timedelta(days=7)
-"""Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit on top of it."""
+"""Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit after it."""
 HARMLESS = {
     "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "COMPUTE STATS", "CLUSTER BY", "SET TBLPROPERTIES",
     "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN",
 }  # fmt: skip
-"""Operations of others that leave every row as it is."""
+"""Operations of others that change no row."""
 RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The table holds everything up to and including ``lsn``. ``sequence`` is its place in the chain of appends.
+    """The table holds everything up to and including ``lsn``. ``sequence`` is its number in the chain of appends.
 
     buried_since: when it was recorded, if others have committed since.
     """
@@ -80,10 +80,10 @@ class StepCommit:
 
 
 def read_progress(spark: SparkSession, table: Sql) -> Progress | None:
-    """What the newest commit of ours recorded; None for a table that is absent or has none.
+    """Read what our newest commit recorded; None for a table that is absent or has none.
 
     Commits by others in between (OPTIMIZE, VACUUM) do not matter. After a RESTORE it is the progress of the restored
-    table, while the sequence goes on: Delta does not restore transaction ids.
+    table, while the sequence continues: Delta does not restore transaction ids.
     Raises: RefusedError("lake-version") for a note of a later format, RefusedError("lake-history") when Delta has
     forgotten the commits that may have held it.
     """
@@ -115,7 +115,7 @@ def renew(spark: SparkSession, table: Sql, recorded: Progress | None) -> Progres
 
 
 def refuse_restored(spark: SparkSession, *tables: Sql) -> None:
-    """For tables whose steps Delta would take for done after a RESTORE. Raises RefusedError("lake-restored")."""
+    """Raise RefusedError("lake-restored") for a table whose undone steps Delta would still count as done."""
     for table in tables:
         newest = next((commit for commit in read_commits(spark, table) if commit.note is not None), None)
         if newest is not None and newest.is_undone:
@@ -123,7 +123,7 @@ def refuse_restored(spark: SparkSession, *tables: Sql) -> None:
 
 
 def claim_source(progress: Progress | None, source: str) -> None:
-    """Raises: RefusedError("lake-source") when the progress was made from another source."""
+    """Raise RefusedError("lake-source") if the progress was made from another source."""
     if progress is not None and progress.payload.get("source") != source:
         raise RefusedError("lake-source", f"the lake holds {progress.payload.get('source')}, not {source}")
 
@@ -137,7 +137,7 @@ def append_from(
     new_lsn: int,
     payload: Mapping[str, Any],
 ) -> Progress:
-    """Append rows if the table's progress still is ``expected``; the new progress.
+    """Append rows if the table's progress still is ``expected``, and return the new progress.
 
     Raises: RefusedError("lake-writer") when progress has moved, with nothing written. Any other failure says nothing
     about whether the commit happened: read the progress again.
@@ -157,7 +157,7 @@ def append_from(
 def append_once(
     session: SparkSession, table: Sql, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> StepCommit:
-    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false when that step was there already.
+    """Append ``rows`` as the step of ``app_id`` that ends at ``lsn``; false if that step had been done already.
 
     Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
     """
@@ -186,7 +186,8 @@ def run_statement(
     session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any],
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> StepCommit:  # fmt: skip
-    """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false when it was done.
+    """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false if it had been done
+    already.
 
     Progress moves also when the statement changes no row. ``settings``: Spark's, for this statement.
 
@@ -205,12 +206,12 @@ def run_statement(
 
 
 def step_done(session: SparkSession, table: Sql, *, app_id: str, lsn: int) -> StepCommit | None:
-    """The commit that did a planned step before, for a step that cannot even be tried twice."""
+    """The commit that already did a planned step, for a step that must not even be tried twice."""
     return _committed(session, table, new_note({}, lsn, app_id, lsn))
 
 
 def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
-    """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so repeating is the caller's care.
+    """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so the caller must not repeat it.
 
     ``lsn``: the table is complete up to here when the statement has run; None for DDL that moves no progress.
     Raises: RefusedError("lake-writer") when another writer changes or creates the table at the same moment.
@@ -243,7 +244,7 @@ def _refusing_a_lost_race(session: SparkSession, table: Sql, note: Note) -> Iter
 
 
 def _committed(spark: SparkSession, table: Sql, note: Note) -> StepCommit | None:
-    """The newest commit whose transaction id is the one of ``note`` or above it: by whomever; None: there is none.
+    """The newest commit, of any writer, whose transaction id is the one of ``note`` or above it; None: there is none.
 
     Raises: RefusedError("lake-restored") when that commit was undone by a RESTORE.
     """

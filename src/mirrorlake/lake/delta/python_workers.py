@@ -1,8 +1,8 @@
-"""The process from which Spark forks its Python workers: it has imported what they need before it forks.
+"""The process from which Spark forks its Python workers: it imports what they need before it forks.
 
-A worker then begins in a tenth of a second of CPU time instead of one, and shares what was imported, some 120 MB, with
-the others. Spark's own daemon imports nothing, because a process with threads must not fork; these settings keep the
-libraries from starting any. Sessions of our own name this module in ``spark.python.daemon.module``.
+A worker then begins in a tenth of a second of CPU time instead of one, and shares the imported modules, some 120 MB,
+with the others. Spark's own daemon imports nothing, because a process with threads must not fork; these settings keep
+the libraries from starting any. Sessions of our own name this module in ``spark.python.daemon.module``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Spark session of a lake: one of our own on this machine, or the platform's.
 
 A session of our own keeps out of the user's way: the JVM's log goes to a file, nothing is written into the current
-folder, no port is opened to the network. On Databricks the session that is already there is used as it is.
+folder, no port is opened to the network. On Databricks the existing session is used unchanged.
 """
 
 from __future__ import annotations
@@ -34,46 +34,46 @@ LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # Every mirror has code of its own for each kind of query, and Spark keeps 100 pieces: with this, applying the
+    # Every mirror has its own code for each kind of query, and Spark keeps 100 pieces: with this, applying the
     # demo's log on a warm JVM takes 71 s of CPU time instead of 90. A piece takes 25 kB of heap, and as much again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Delta keeps what it knows of 10,000 tables for an hour: 3 MB each, query plans above all, and Spark the plans of
     # 1,000 queries that a UI would show. A lake of some hundred mirrors must not fill the heap with them.
     "spark.databricks.delta.delta.log.cacheSize": "150",
     "spark.sql.ui.retainedExecutions": "20",
-    # What a Python worker is handed at once; it holds several times as much while it decodes (Spark: 64 MB).
+    # Bytes that a Python worker gets at once; it needs several times as much while it decodes (Spark: 64 MB).
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     # Rows of a batch when Spark reads a file (its own: 4096), and bytes that it gathers before it writes a part of one
     # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
     "spark.hadoop.parquet.block.size": str(32 << 20),
-    # A task's result up to this size (1 MB) comes as it is. A larger one is fetched over the network, from this JVM.
+    # A task's result up to this size (1 MB) comes directly. A larger one is fetched over the network, from this JVM.
     "spark.task.maxDirectResultSize": "64m",
     "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Whoever connects to one of the driver's ports must know a secret, which Spark makes anew for each local session.
+    # A client of the driver's ports must know a secret, which Spark makes for each local session.
     "spark.authenticate": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 OWN = "spark.mirrorlake.own"
-"""Set in a session that this file has opened, where a setting for one statement cannot be forbidden."""
+"""Marks a session that this file has opened: there no setting for one statement can be forbidden."""
 FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.merge.materializeSource": "none"}
-"""For a MERGE of rows that are in the driver's memory, the same whenever they are read: Delta need not keep a copy."""
+"""For a MERGE of rows in the driver's memory: they are the same at each read, so Delta need not keep a copy."""
 DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
-"""Heap, and what Arrow and the network may take beside it: together under 4 GiB."""
+"""Heap, and the memory of Arrow and the network: together under 4 GiB."""
 SMALL_IO_BUFFERS = "-Djdk.nio.maxCachedBufferSize=262144"
-"""Bytes. Each thread of the JVM keeps the buffer of its largest read or write for ever: 300 MB of them, with events of
-8 kB."""
+"""In bytes. Each thread of the JVM keeps the buffer of its largest read or write until it ends: 300 MB in all, with
+events of 8 kB."""
 FEW_MALLOC_ARENAS = ("MALLOC_ARENA_MAX", "2")
 """glibc keeps pools for each thread, of which the JVM has many: 130 MB that nothing uses."""
 COLLECTOR = "-XX:+UseParallelGC"
-"""Java's default, G1, marks beside the work: a backlog of a million changes takes a fifth more CPU time with it."""
+"""Java's default, G1, marks concurrently: a backlog of a million changes takes a fifth more CPU time with it."""
 NO_EXTERNAL_XML = ("-Djavax.xml.accessExternalDTD=", "-Djavax.xml.accessExternalSchema=")
 """A row's XML may name a DTD or schema elsewhere: Java's parser, which ``xpath`` asks, would fetch it."""
 CLASS_ARCHIVE = "java-classes.jsa"
-"""Classes as Java maps them, put beside the interpreter by `make`: start and first table take 24 s of CPU time
+"""Classes as Java maps them, put next to the interpreter by `make`: start and first table take 24 s of CPU time
 instead of 31."""
 BRIEF_RUN = "-XX:TieredStopAtLevel=1"
 """Keeps the JVM's optimizing compiler out of commands of a few queries: the start takes half the CPU time (8 instead of
@@ -81,11 +81,11 @@ BRIEF_RUN = "-XX:TieredStopAtLevel=1"
 
 
 _remote: weakref.WeakSet[SparkSession] = weakref.WeakSet()
-"""Sessions of Spark Connect that are in use."""
+"""Sessions of Spark Connect in use."""
 
 
 DELTA_SETTING = "spark.databricks.delta.commitInfo.userMetadata"
-"""One of those by which a statement carries our note and its transaction id."""
+"""One of the settings by which a statement carries our note and its transaction id."""
 
 
 def open_session(
@@ -95,8 +95,8 @@ def open_session(
     driver_memory: str | None = None,
     settings: dict[str, str] | None = None,
 ) -> SparkSession:
-    """The active session where there is one, Databricks' own on Databricks, one of the Spark Connect server that the
-    environment's SPARK_REMOTE names, else a local session with Delta.
+    """The active session if there is one, Databricks' own on Databricks, one of the Spark Connect server in the
+    environment variable SPARK_REMOTE, else a local session with Delta.
 
     ``brief``: for a few queries only.
     ``driver_memory``: JVM heap of a local session, e.g. ``2g``; environment ``MIRRORLAKE_DRIVER_MEMORY``, then 2g.
@@ -113,7 +113,7 @@ def open_session(
 
 
 def private_session(spark: SparkSession) -> SparkSession:
-    """A session with settings and temporary views of its own on the same engine."""
+    """A session with its own settings and temporary views on the same engine."""
     if not is_connect(spark):
         session = spark.newSession()
     elif hasattr(spark, "cloneSession"):  # Spark 4.1
@@ -124,23 +124,24 @@ def private_session(spark: SparkSession) -> SparkSession:
 
 
 def close_remote_sessions() -> None:
-    """Let go of a Spark Connect server at the end of a command, without asking it: it may be gone.
+    """Release the sessions of a Spark Connect server at the end of a command, without a call to it: it may be down.
 
-    PySpark closes what is left over while the interpreter ends, and then waits for ever for threads that are gone.
+    PySpark closes remaining sessions while the interpreter ends, and then waits without end for threads that have
+    ended.
     """
     for session in list(_remote):
         session.client.close()
 
 
 def settings_for_few_rows(session: SparkSession) -> dict[str, str]:
-    """``FEW_ROWS`` in a session of our own; elsewhere what the platform has chosen stays."""
+    """``FEW_ROWS`` in a session of our own; elsewhere the platform's settings stay."""
     return FEW_ROWS if is_own(session) else {}
 
 
 @contextmanager
 def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """For the statements of a ``with`` block. A transaction id that is left behind would silently drop every later
-    write of the session."""
+    """Set settings for the statements of a ``with`` block. A transaction id that stays set would silently drop every
+    later write of the session."""
     earlier = {key: session.conf.get(key, None) for key in settings}
     try:
         for key, value in settings.items():
@@ -152,15 +153,15 @@ def session_settings(session: SparkSession, settings: Mapping[str, str]) -> Iter
 
 
 def replaces_variables(session: SparkSession) -> bool:
-    """Whether the platform insists on replacing ``${name}`` in statements: no name may hold that there."""
+    """Does the platform insist on replacing ``${name}`` in statements? Then no name may contain that."""
     try:
         return session.conf.get("spark.sql.variable.substitute", "true") != "false"
-    except PySparkException:  # a platform that does not tell
+    except PySparkException:  # a platform that does not say it
         return True
 
 
 def is_own(session: SparkSession) -> bool:
-    """Whether ``open_session`` has started the engine, and not the platform."""
+    """Did ``open_session`` start the engine, and not the platform?"""
     return bool(session.conf.get(OWN, None))
 
 
@@ -169,8 +170,8 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def require_delta_settings(spark: SparkSession) -> None:
-    """Raises RefusedError ``spark-settings`` where a session may not choose Delta's settings: MERGE could carry no
-    transaction id there, and a repeated one would run twice."""
+    """Raise RefusedError ``spark-settings`` if a session may not choose Delta's settings: then a MERGE could carry no
+    transaction id, and a repeated one would run twice."""
     try:
         spark.conf.set(DELTA_SETTING, "")
         spark.conf.unset(DELTA_SETTING)
@@ -229,14 +230,14 @@ def _start(conf: SparkConf, log_file: Path) -> SparkContext:
 
 
 def _reason(log_file: Path, error: Exception) -> str:
-    """The line of the log that says why, as far as one does."""
+    """The line of the log with the reason, if there is one."""
     lines = [line.strip() for line in log_file.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "JAVA_HOME" in line or line.lower().startswith("error")]
     return "Spark did not start: " + (telling or lines or [str(error)])[0][:300]
 
 
 def delta_jars() -> tuple[str, str]:
-    """The JARs beside the interpreter when `make` has put them there, else Delta's coordinates for Ivy."""
+    """The JARs next to the interpreter if `make` has put them there, else Delta's coordinates for Ivy."""
     jars = sorted((Path(sys.prefix) / "delta-jars").glob("*.jar"))
     if jars:  # not in spark.jars: each session would copy them
         return "spark.driver.extraClassPath", os.pathsep.join(map(str, jars))

@@ -1,8 +1,8 @@
-"""The state of tables that will soon be written again, computed before it is asked for.
+"""Warm Delta's state of tables that will soon be written again, between their commits.
 
 Delta answers "is this transaction id new?" with a query over all files and ids of the newest version: 0.35 of the 0.6 s
-of a small append. It keeps the answer with that version, so asking between two commits takes this off their way
-(``bench/freshness.py``: p50 6.1 -> 3.7 s). Nothing depends on it: what fails here, the next commit meets itself.
+of a small append. It keeps the answer with that version, so asking between two commits makes them faster
+(``bench/freshness.py``: p50 6.1 -> 3.7 s). Nothing depends on it: the next commit meets any failure itself.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.session import is_own, private_session
 
 MAX_TABLES = 8
-"""Of one epoch: with more, its MERGEs and not the steps around them take the time."""
+"""Per epoch: with more tables, the MERGEs take the time and not the steps around them."""
 
 
 class SnapshotsAhead:
-    """Two threads beside the hops; for a session of our own, where it was measured. Elsewhere it does nothing."""
+    """Two threads that run next to the hops, for a session of our own, where it was measured. Elsewhere it does
+    nothing."""
 
     def __init__(self, spark: SparkSession):
         self._session = private_session(spark) if is_own(spark) else None
@@ -27,7 +28,7 @@ class SnapshotsAhead:
         self._waiting: set[str] = set()
 
     def prepare(self, *tables: Sql) -> list[Future]:
-        """Begin, for tables that were just committed to; returns at once."""
+        """Begin warming tables that were just committed to; returns at once."""
         if self._session is None or len(tables) > MAX_TABLES:
             return []
         new = {*tables} - self._waiting

@@ -1,4 +1,4 @@
-"""Arrow batches that are gone through more than once, whatever their size."""
+"""Re-iterable Arrow batches that spill to disk above a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEEP_BYTES = 32 << 20
 
 
 class SpilledBatches:
-    """Takes in all batches at once: up to keep_bytes stay in memory, the others go to a temporary file."""
+    """Reads all batches at once: up to keep_bytes stay in memory, the others go to a temporary file."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch], keep_bytes: int = KEEP_BYTES):
         self._kept: list[pa.RecordBatch] = []

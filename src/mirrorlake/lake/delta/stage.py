@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from mirrorlake.core.sql_text import Sql
 
 FILE_BYTES = 128 << 20
-"""A new file begins behind this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
+"""A new file begins after this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
 
 
 class Stage:
-    """The files of one batch; gone when it is committed or given up.
+    """The files of one batch; they are deleted when it is committed or abandoned.
 
     folder: where a hop stages, on a file system that both this process and Spark reach.
     keep_bytes: batches up to this size together also stay in memory, for the next hop (``batches``).

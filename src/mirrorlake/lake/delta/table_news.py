@@ -1,4 +1,4 @@
-"""Whether a small control table, which others write to, has anything new."""
+"""Poll a small control table that other processes write."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 
 LOOK_EVERY_S = 5.0
-"""How often a process that follows looks."""
+"""Seconds between two polls of a process that follows."""
 
 
 class TableNews:
-    """As created, a table is empty: its first version is no news."""
+    """Polls one table. A table is empty when created, so its first version is no news."""
 
     def __init__(self, lake: Lake, table: Sql):
         self._lake, self._table, self._version, self._looked_at = lake, table, 0, float("-inf")
 
     def has_come(self) -> bool:
-        """Is there a version that was not there when last asked? Looks at most every ``LOOK_EVERY_S``."""
+        """Is there a version that did not exist at the last call? Polls at most every ``LOOK_EVERY_S``."""
         if time.monotonic() - self._looked_at < LOOK_EVERY_S:
             return False
         self._looked_at, known = time.monotonic(), self._version

@@ -32,7 +32,7 @@ _OTHERS = {
 def spark_type(column_type: ColumnType, *, as_text: bool = False) -> Sql:
     """The Spark type, in DDL spelling, that holds every value of a MySQL column.
 
-    as_text: also dates that no calendar has.
+    as_text: the type must also hold dates that no calendar has.
 
     Raises: RefusedError("column-type") for a type that has no mirror.
     """
