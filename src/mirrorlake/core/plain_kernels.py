@@ -1,8 +1,8 @@
 """Kernels compiled as anybody compiles them with Numba: by names that its manual documents, and much more slowly.
 
-Here a kernel is optimised again in each kernel that calls it, and every process compiles again. Numba's own cache is not
-used: it does not notice that a kernel which another one calls has changed, two processes that write it at the same time
-can mix up types, and it unpickles whatever its folder holds.
+Here a kernel is optimised again in each kernel that calls it, and every process compiles its kernels again. Numba's own
+cache is not used: it does not notice that a kernel which another one calls has changed, two processes that write it at
+the same time can mix up types, and it unpickles whatever its folder holds.
 """
 
 from __future__ import annotations
