@@ -1,6 +1,6 @@
 """XXH64: the checksum of silver's row images (Yann Collet's specification, doc/xxhash_spec.md of xxHash).
 
-A CRC by tables takes ten times as long in a kernel, and not every processor folds one.
+A CRC by tables takes ten times as long in a kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The CRC32 of events, by the kernel that folds and by the one with tables."""
+"""The CRC32 of events."""
 
 from __future__ import annotations
 
@@ -8,21 +8,11 @@ import zlib
 import numpy as np
 import pytest
 
-from mirrorlake.core import carryless
-from mirrorlake.core.binlog import checksums
 from mirrorlake.core.binlog.checksums import verify_checksums
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, EventIndex
 from mirrorlake.errors import RefusedError
 
 QUERY = 2
-
-
-@pytest.fixture(autouse=True, params=["folded", "by tables"])
-def one_kernel(request, monkeypatch):
-    if request.param == "by tables":
-        monkeypatch.setattr(checksums, "IS_AVAILABLE", False)
-    elif not carryless.IS_AVAILABLE:
-        pytest.skip("this processor has no carry-less product")
 
 
 def block_of(rng: random.Random, sizes: list[int]) -> EventBlock:
