@@ -1,7 +1,7 @@
-"""Methods of authentication: which of them give the password away, and to whom.
+"""Methods of authentication: which of them send the password itself, and to whom.
 
 PyMySQL has those that only prove that we know the password (mysql_native_password, client_ed25519). Here are the ones
-that hand it over, which must be certain of the other end first, and those that PyMySQL lacks.
+that send it, which must authenticate the other end first, and those that PyMySQL lacks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ASK_KEY_SHA256, _ASK_KEY_CACHING = b"\x01", b"\x02"
 _FAST_OK, _FULL = b"\x03", b"\x04"
 _NONCE_BYTES = 32
 _MOST_ROUNDS = 3
-"""Of parsec: 1024 << rounds iterations of PBKDF2; MariaDB makes accounts with no more (plugin/auth_parsec)."""
+"""For parsec: 1024 << rounds iterations of PBKDF2; MariaDB makes accounts with no more (plugin/auth_parsec)."""
 
 
 class _Method:
@@ -54,7 +54,7 @@ class _Method:
 
 
 class ClearPassword(_Method):
-    """The password as it is: LDAP, PAM, the clouds' tokens."""
+    """Sends the password in clear: LDAP, PAM, the clouds' tokens."""
 
     name = "mysql_clear_password"
 
@@ -78,7 +78,7 @@ class Dialog(_Method):
 
 
 class OldPassword(_Method):
-    """Before MySQL 4.1; what it sends gives the password away to whoever reads it."""
+    """Method before MySQL 4.1; anyone who reads its packets learns the password."""
 
     name = "mysql_old_password"
 
@@ -88,7 +88,7 @@ class OldPassword(_Method):
 
 
 class _WholePassword(_Method):
-    """The password within TLS, or encrypted with the server's RSA key, which must be one that we were given."""
+    """Sends the password inside TLS, or encrypted with the server's RSA key, which an option must have given us."""
 
     ask_key: bytes
 
@@ -118,7 +118,7 @@ class Sha256(_WholePassword):
 
 
 class CachingSha2(_WholePassword):
-    """A proof first, which is enough when the server remembers the account; else the password itself."""
+    """Sends a proof first, which is enough if the server has cached the account; else the password itself."""
 
     name, ask_key = "caching_sha2_password", _ASK_KEY_CACHING
 
@@ -160,4 +160,4 @@ class Parsec(_Method):
 METHODS: dict[str, type[_Method]] = {
     method.name: method for method in (ClearPassword, Dialog, OldPassword, Sha256, CachingSha2, Parsec)
 }
-"""For PyMySQL's ``auth_plugin_map``, which comes before its own."""
+"""For PyMySQL's ``auth_plugin_map``, which takes precedence over its own methods."""

@@ -20,18 +20,18 @@ from mirrorlake.mysql.dump_stream import DumpStream
 from mirrorlake.mysql.login import ServerLogin
 
 QUIET_LIMIT_S = 120
-"""A server that has events for us and sends heartbeats alone, or no event to its end, for so long is lost."""
+"""A server that has events for us but sends only heartbeats, or no complete event, for this long is lost."""
 SEARCH_LIMIT_S = 3600
-"""The same while it looks for the first transaction that is not in a GTID set: it sends nothing it passes over."""
+"""The same while it looks for the first transaction outside a GTID set: it sends nothing that it skips."""
 _DUMP_OFFSET_LIMIT = 1 << 32
-"""COM_BINLOG_DUMP and an event's header hold 32 bits of an offset."""
+"""COM_BINLOG_DUMP and an event's header have 32 bits for an offset."""
 
 
 class LiveSource:
-    """A ``BinlogSource`` over one server. ``read`` goes on with its stream when it starts where the last one ended."""
+    """A ``BinlogSource`` over one server. ``read`` continues its stream if it starts where the last one ended."""
 
     def __init__(self, login: ServerLogin):
-        """Connects. Raises what ``Session`` raises."""
+        """Connect. Raises what ``Session`` raises."""
         self._login, self._control = login, ServerConnection(login)
         self.identity, self.flavor = self._control.identity, self._control.flavor
         self._stream: DumpStream | None = None
@@ -42,7 +42,7 @@ class LiveSource:
 
     @property
     def control(self) -> ServerConnection:
-        """For questions: preflight, table definitions."""
+        """The connection for queries: preflight, table definitions."""
         return self._control
 
     def heads(self) -> list[BinlogPosition]:
@@ -58,7 +58,7 @@ class LiveSource:
         return self._status()[0]
 
     def locate(self, gtids: GtidSet) -> BinlogPosition:
-        """Raises RefusedError ``server-log-purged`` when transactions outside ``gtids`` are gone."""
+        """Raises RefusedError ``server-log-purged`` when transactions outside ``gtids`` are purged."""
         end, executed = self._status()
         if executed is None:
             asked = f"SELECT BINLOG_GTID_POS({server_literal(end.log_file)}, {end.offset})"
@@ -116,7 +116,7 @@ class LiveSource:
         self._position, self._is_file_done = start, False
 
     def _goes_on_at(self, start: BinlogPosition) -> bool:
-        """Behind a file's ROTATE comes the first event of the next file."""
+        """Does the stream continue at ``start``? After a file's ROTATE comes the first event of the next file."""
         if self._stream is None or self._position is None:
             return False
         is_next_file = start.file_number == self._position.file_number + 1 and start.offset == FIRST_EVENT_OFFSET
@@ -138,12 +138,12 @@ class LiveSource:
     # --- questions
 
     def _status(self) -> tuple[BinlogPosition, str | None]:
-        """The end of the log, and the GTIDs executed at that moment where the server tells (MySQL)."""
+        """The end of the log, and the GTIDs executed at that moment if the server reports them (MySQL)."""
         rows = self._control.query(self._control.log_status_sql)
         return log_end(self._login, rows), str(rows[0][4] or "") if len(rows[0]) > 4 else None
 
     def _start_of(self, block: EventBlock, i: int) -> BinlogPosition:
-        """By the event's own end position: a stream that leaves events out has no other."""
+        """The start of an event, from its own end position: a stream that leaves events out has no other."""
         if self._control.log_sizes().get(block.log_file, 0) >= _DUMP_OFFSET_LIMIT:
             what = f"{block.log_file} is longer than 4 GiB, so a GTID's offset is unsure; start by file and position"
             raise RefusedError("log-range", what)
@@ -154,7 +154,7 @@ class LogCursor:
     """Follows file and offset through a stream, and takes the events out that are in no file.
 
     Those are: ROTATE at the stream's start and at every switch of files (it names the file), FORMAT_DESCRIPTION at a
-    start within a file (it tells the checksum algorithm), heartbeats, and whatever carries the artificial flag.
+    start within a file (it has the checksum algorithm), heartbeats, and all events with the artificial flag.
     """
 
     def __init__(self):
@@ -196,7 +196,7 @@ def _artificial(events: EventIndex) -> np.ndarray:
 
 
 def _without_checksum(event: bytes) -> bytes:
-    """The first ROTATE comes before anything says whether events carry checksums."""
+    """Remove the checksum. The first ROTATE comes before anything says whether events carry checksums."""
     body, crc = event[:-CHECKSUM_BYTES], event[-CHECKSUM_BYTES:]
     return body if zlib.crc32(body).to_bytes(4, "little") == crc else event
 
@@ -214,7 +214,7 @@ def _blocks_from(stream: DumpStream, start: BinlogPosition) -> Iterator[EventBlo
 
 
 def _events_until(block: EventBlock, end: BinlogPosition) -> int:
-    """How many of the block's events end at or before ``end``."""
+    """Number of the block's events that end at or before ``end``."""
     number = BinlogPosition(block.log_file, block.start_pos).file_number
     if number != end.file_number:
         return len(block.events) if number < end.file_number else 0

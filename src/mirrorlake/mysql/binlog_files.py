@@ -25,11 +25,11 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file
 
 BLOCK_BYTES = 8 << 20
-"""Read at once; a longer event makes its block longer."""
+"""Bytes read at once; a longer event makes its block longer."""
 
 
 class FileSource:
-    """A ``BinlogSource`` over a folder. ``heads``, ``earliest`` and ``current`` look at the folder anew."""
+    """A ``BinlogSource`` over a folder. ``heads``, ``earliest`` and ``current`` read the folder again."""
 
     def __init__(self, folder: str | Path, block_bytes: int = BLOCK_BYTES):
         self._folder, self._block_bytes = Path(folder), block_bytes
@@ -136,7 +136,7 @@ class FileSource:
 
 
 def _read_at(fd: int, offset: int, n_bytes: int) -> tuple[np.ndarray, int]:
-    """A new buffer with up to n_bytes from ``offset``, and how many there were."""
+    """Return a new buffer with up to n_bytes from ``offset``, and their number."""
     buf, filled = reusable_bytes(n_bytes + SLACK_BYTES), 0
     view = buf.data
     while filled < n_bytes and (n := os.preadv(fd, [view[filled:n_bytes]], offset + filled)):

@@ -1,4 +1,4 @@
-"""A server to ask: one session at a time, opened when it is needed, and what every job wants to know of the server."""
+"""Query a server: one session at a time, opened when needed, and the questions that every job has for a server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mirrorlake.mysql.server_errors import protocol_error
 from mirrorlake.mysql.session import Session
 
 IDLE_LIMIT_S = 60
-"""A connection unused for longer is opened anew: firewalls and wait_timeout close idle ones without a word."""
+"""Reconnect after this much idle time: firewalls and wait_timeout drop idle connections silently."""
 
 
 class ServerConnection:
-    """One session with a server; opened when first needed and again after it stood idle.
+    """One session with a server; opened when first needed and again after it was idle.
 
     Every method raises what ``Session`` raises, ``server-protocol`` also for an answer of another shape.
     """
@@ -31,7 +31,7 @@ class ServerConnection:
 
     @property
     def session(self) -> Session:
-        """The open one."""
+        """The open session."""
         if self._session is not None and (not self._session.open or time.monotonic() - self._used_s > IDLE_LIMIT_S):
             self.close()
         if self._session is None:
@@ -40,7 +40,7 @@ class ServerConnection:
         return self._session
 
     def query(self, sql: Sql, n_columns: int = 1) -> list[tuple]:
-        """n_columns: how many the answer has at least."""
+        """Run a query. n_columns: minimum number of columns of the answer."""
         rows = self.session.rows(sql)
         if any(len(row) < n_columns for row in rows):
             raise protocol_error(self.login, "less columns than were asked for")
@@ -54,7 +54,7 @@ class ServerConnection:
         return None if text is None else int(text)
 
     def cell(self, sql: Sql) -> str:
-        """The one value of the one row that a query gives; NULL as an empty text."""
+        """The only value of a query with one row; NULL as an empty text."""
         rows = self.query(sql)
         if len(rows) != 1 or len(rows[0]) != 1:
             raise protocol_error(self.login, "not the one value that was asked for")
@@ -94,7 +94,7 @@ class ServerConnection:
         return {position.log_file: position.offset for position in found}
 
     def gtids(self, text: str) -> GtidSet:
-        """text: of an answer."""
+        """Parse the GTID set in the text of an answer."""
         try:
             return parse_gtid_set(self.flavor, text)
         except UsageError:
@@ -102,7 +102,7 @@ class ServerConnection:
 
     @cached_property
     def log_status_sql(self) -> Sql:
-        """The statement that tells where the log ends: file, offset, and on MySQL as the fifth column the GTIDs."""
+        """The statement that shows the end of the log: file, offset, and on MySQL as the fifth column the GTIDs."""
         is_new = self.flavor == "mysql" and self.version_numbers >= (8, 2, 0)
         return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
 
@@ -113,14 +113,14 @@ class ServerConnection:
 
 
 def log_end(login: ServerLogin, status: list[tuple]) -> BinlogPosition:
-    """status: the rows of ``log_status_sql``. Raises RefusedError ``binlog-off``."""
+    """The end of the log. status: the rows of ``log_status_sql``. Raises RefusedError ``binlog-off``."""
     if not status or not status[0][0]:
         raise RefusedError("binlog-off", f"{login}: the server writes no binary log")
     return log_positions(login, status[:1])[0]
 
 
 def log_positions(login: ServerLogin, rows: list[tuple]) -> list[BinlogPosition]:
-    """rows: file and number of bytes, as of SHOW BINARY LOGS."""
+    """Make positions of the rows of SHOW BINARY LOGS: file and number of bytes."""
     try:
         found = [BinlogPosition(str(row[0]), int(row[1])) for row in rows]
         if all(0 <= position.offset < 1 << 63 and position.file_number >= 0 for position in found):

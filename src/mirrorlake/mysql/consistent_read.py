@@ -1,4 +1,4 @@
-"""All tables of a server as they were at one place of its log, while it goes on: a transaction that only reads."""
+"""Read all tables of a server as of one position in its log, in a read-only transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
 
 LOCK_WAIT_S = 10
-"""So long the server may wait for statements that are under way, and others for us, before we give up."""
+"""Seconds that the server may wait for running statements, and others for us, before we give up."""
 QUERY_LIMIT_S = 24 * 3600
 _SETTINGS = (
     f"SET SESSION wait_timeout = {QUERY_LIMIT_S}",
@@ -32,14 +32,14 @@ _CHANGED = {1412, 1146, 1054}  # ER_TABLE_DEF_CHANGED, ER_NO_SUCH_TABLE, ER_BAD_
 
 
 class TableChanged(Exception):
-    """DDL has changed the table since: it cannot be read as it was."""
+    """DDL has changed the table since: its former rows cannot be read."""
 
 
 class CurrentRead:
-    """All tables of a server as they are when they are asked for. Times are in UTC."""
+    """Reads tables of a server in their present state. Times are in UTC."""
 
     def __init__(self, login: ServerLogin):
-        """Raises what ``Session`` raises."""
+        """Connect. Raises what ``Session`` raises."""
         self._session = Session(login, read_timeout_s=QUERY_LIMIT_S)
         try:
             for setting in _SETTINGS:
@@ -49,7 +49,8 @@ class CurrentRead:
             raise
 
     def rows(self, sql: Sql, *values: str) -> list[tuple]:
-        """values: for the %s in it. Raises TableChanged for a table that is not there; what ``Session`` raises."""
+        """Run a query. values: for its %s. Raises TableChanged for a table that does not exist; what ``Session``
+        raises."""
         return _rows(self._session, sql, *values)
 
     def close(self) -> None:
@@ -57,7 +58,7 @@ class CurrentRead:
 
 
 class _Holder:
-    """Keeps DDL away from tables until the consistent read has them itself."""
+    """Blocks DDL on tables until the consistent read itself has their locks."""
 
     def __init__(self, login: ServerLogin, names: Sequence[tuple[str, str]]):
         self._session = Session(login)
@@ -73,17 +74,17 @@ class _Holder:
 
 
 class ConsistentRead:
-    """position: all transactions before it can be seen, none behind. Times are in UTC.
+    """position: all transactions before it are visible, none after it. Times are in UTC.
 
-    MariaDB tells the place of a snapshot. On MySQL a global read lock holds all commits for the moment between the two,
-    which needs the privilege FLUSH_TABLES (before 8.0.23 RELOAD).
+    MariaDB reports the position of a consistent read. On MySQL a global read lock blocks all commits between the start
+    of the read and the query for the position, which needs the privilege FLUSH_TABLES (before 8.0.23 RELOAD).
     """
 
     def __init__(self, login: ServerLogin, *, holding: Sequence[tuple[str, str]] = ()):
-        """holding: tables that no DDL changes from the position on until the end, which has to wait meanwhile.
+        """holding: tables whose DDL must wait from the position until the end.
 
-        Raises TableChanged for one that is not there; what ``Session`` raises; RetryableError ``server-lost``
-        when a lock is not to be had.
+        Raises TableChanged for one that does not exist; what ``Session`` raises; RetryableError ``server-lost``
+        if a lock cannot be obtained.
         """
         self._login, control = login, ServerConnection(login)
         try:
@@ -104,11 +105,11 @@ class ConsistentRead:
                 holder.close()
 
     def rows(self, sql: Sql, *values: str) -> list[tuple]:
-        """values: for the %s in it. Raises TableChanged; what ``Session`` raises."""
+        """Run a query. values: for its %s. Raises TableChanged; what ``Session`` raises."""
         return _rows(self._session, sql, *values)
 
     def batches(self, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The same, a column at a time. types: of the columns, text or bytes."""
+        """Run a query, and yield its rows as columns. types: of the columns, text or bytes."""
         try:
             yield from query_batches(self._session, sql, types)
         except ServerSaid as error:

@@ -1,7 +1,7 @@
-"""The replication protocol: asks a server for its log and takes events off the socket in large pieces.
+"""The replication protocol: request a server's log, and read its events from the socket in large pieces.
 
-Packets: u24 length, u8 sequence number, payload. Payload: 0x00 and one event, 0xff and an error, 0xfe the end. One of
-0xffffff bytes goes on in the next packet, which has no 0x00 of its own.
+Packets: u24 length, u8 sequence number, payload. Payload: 0x00 and one event, 0xff and an error, 0xfe the end. A packet
+of 0xffffff bytes continues in the next one, which does not begin with 0x00.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from mirrorlake.mysql.server_errors import server_error
 RECEIVE_BUFFER_BYTES = 4 << 20
 HEARTBEAT_S = 2
 SILENCE_LIMIT_S = 30
-"""A server that sends neither events nor heartbeats for so long is lost."""
+"""A server that sends neither events nor heartbeats for this many seconds is lost."""
 SERVER_WRITE_TIMEOUT_S = 3600
-"""How long the server lets us work on what we have without taking more."""
+"""Seconds for which the server waits while we read nothing."""
 
 _MAX_PACKET = 0xFFFFFF
 _READ_FAILED = 1236  # ER_SOURCE_FATAL_ERROR_READING_BINLOG: everything that is wrong with the log or the request
 
 
 class DumpStream:
-    """An open dump connection. The buffers it hands out are never written again where events lie.
+    """An open dump connection. It never writes again to the parts of returned buffers that have events.
 
     Raises RetryableError ``server-lost``, RefusedError ``server-log-purged``, ``server-privilege``, ``log-event``,
     ``binlog-off``, and what ``Session`` raises.
@@ -64,11 +64,11 @@ class DumpStream:
         self._received = ReceiveBuffer(self._connection.session.socket, SILENCE_LIMIT_S, self._lost)
 
     def expect(self, limit_s: float) -> None:
-        """An event of the log is there that was not read: it has to come within so many seconds."""
+        """Expect an event within ``limit_s`` seconds, because the log has one that was not read."""
         self._received.deadline_s = time.monotonic() + limit_s
 
     def read(self) -> tuple[np.ndarray, EventIndex]:
-        """At least one event, artificial ones included; waits for it."""
+        """Wait for events, and return at least one, artificial ones included."""
         received = self._received
         while True:
             events, received.low, status = index_packets(received.array, received.low, received.high)
@@ -106,7 +106,7 @@ class DumpStream:
         raise RefusedError("log-event", f"{self._login}: a packet that is neither an event nor an error")
 
     def _take_large_event(self) -> tuple[np.ndarray, EventIndex]:
-        """An event whose packets follow; the length of the first one, 0xffffff, has been taken."""
+        """Read an event of several packets; the length of the first one, 0xffffff, was already read."""
         head = self._received.take(1 + HEADER_BYTES)
         length = int.from_bytes(head[10:14], "little")
         if length > MAX_EVENT_BYTES:
@@ -133,7 +133,7 @@ class DumpStream:
 
 
 def _session_settings(flavor: str, start: BinlogPosition | GtidSet) -> list[Sql]:
-    """Both generations of names: a server looks only at the one it knows."""
+    """Session settings under both generations of names: a server reads only the one it knows."""
     beat_ns = HEARTBEAT_S * 1_000_000_000
     settings = [
         "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'",

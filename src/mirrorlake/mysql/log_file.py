@@ -23,7 +23,7 @@ _HEAD_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """size: bytes when it was opened. is_in_use: the server has not closed it, or had no chance to."""
+    """size: bytes when it was opened. is_in_use: the server has not closed it, or crashed before."""
 
     path: Path
     size: int
@@ -59,10 +59,11 @@ class LogFile:
         return BinlogPosition(self.path.name, self.size)
 
     def check_successor(self, following: LogFile) -> None:
-        """Raises RefusedError ``log-truncated`` when the next file continues this one and this one does not say so.
+        """Raises RefusedError ``log-truncated`` if the next file continues this one but this one does not end with a
+        ROTATE.
 
-        A server that starts writes its start time into the first file it opens: then the one before may end without
-        ROTATE, as a crash leaves it. Every other file is preceded by a ROTATE that names it.
+        A server that starts writes its start time into its first file: then the file before may end without
+        ROTATE, because of a crash. Every other file is preceded by a ROTATE that names it.
         """
         if following.description.created_s == 0 and not self._ends_with_rotate_to(following.path.name):
             raise RefusedError("log-truncated", "it does not end with ROTATE to the next file", position=str(self.end))
@@ -80,15 +81,15 @@ class LogFile:
 
 
 def open_file(path: Path) -> io.FileIO:
-    """A regular file for reading. A FIFO would wait for its writer, and a device might do something when it is opened.
+    """Open a regular file for reading. A FIFO would wait for its writer, and opening a device might have effects.
 
-    Raises RefusedError ``log-missing``; ``log-event`` for what is no file.
+    Raises RefusedError ``log-missing``; ``log-event`` for anything but a regular file.
     """
     try:
         is_file = stat.S_ISREG(path.stat().st_mode)
         if is_file:
             handle = io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-            if stat.S_ISREG(os.fstat(handle.fileno()).st_mode):  # else another one has taken its name
+            if stat.S_ISREG(os.fstat(handle.fileno()).st_mode):  # else another file has taken its name
                 return handle
             handle.close()
     except OSError as error:
@@ -97,10 +98,10 @@ def open_file(path: Path) -> io.FileIO:
 
 
 def find_log_files(folder: Path) -> dict[int, Path]:
-    """File number -> file, for the one log in a folder; other files, also ``*.index``, are left alone.
+    """Return file number -> file, for the one log in a folder; other files, also ``*.index``, are ignored.
 
     Raises RefusedError ``log-missing`` (no folder, no log), ``log-event`` (no binlogs despite their names, two logs,
-    two files of one number).
+    two files with the same number).
     """
     try:
         named = sorted((path.name, match) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
@@ -127,7 +128,7 @@ def _by_number(folder: Path, names: list[re.Match[str]]) -> dict[int, Path]:
 
 
 def _is_log(path: Path) -> bool:
-    """Does it begin like a binlog file? False for what is no file, or cannot be read."""
+    """Does it begin like a binlog file? False if it is no regular file, or cannot be read."""
     try:
         with open_file(path) as handle:
             return os.pread(handle.fileno(), len(BINLOG_MAGIC), 0) in (BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC)

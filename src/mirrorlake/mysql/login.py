@@ -1,4 +1,4 @@
-"""Where a server is and who logs in: the source's URL, and how the connection proves both ends."""
+"""Address of a server, and user: the source's URL, and how the connection authenticates both ends."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _URL = "a server is given as mysql://user@host:port"
 
 @dataclass(frozen=True, slots=True)
 class ServerLogin:
-    """Where and as whom.
+    """Address, user, password, and TLS.
 
-    tls: ``off`` is plain text. ``required`` encrypts, and checks the chain of the server's certificate only where
+    tls: ``off`` is plain text. ``required`` encrypts, and checks the chain of the server's certificate only if
     ``tls_ca`` is given. ``verify`` checks chain and host name, against ``tls_ca`` or the system's CAs. None: ``off`` to
     this host itself, unless a file for TLS is given, else ``verify``. tls_ca, tls_cert, tls_key: PEM files; the last
     two are the client's own, and the key may be in the file of the certificate. server_public_key: PEM file with the
-    server's RSA key, with which a password is encrypted where there is no TLS.
+    server's RSA key, which encrypts a password without TLS.
     """
 
     host: str
@@ -43,7 +43,7 @@ class ServerLogin:
 
     @classmethod
     def parse(cls, url: str, password: str = "", **settings: str | None) -> ServerLogin:
-        """``mysql://user@host:port``; settings: the fields from ``tls`` on.
+        """Parse ``mysql://user@host:port``. settings: the fields from ``tls`` on.
 
         Raises UsageError, also for a URL with a password, a query or a fragment; it never repeats the URL's text.
         """
@@ -61,7 +61,7 @@ class ServerLogin:
         return cls(host, 3306 if port is None else port, unquote(user), password, **settings)
 
     def __reduce__(self):
-        """Raises TypeError: what Spark's workers get is pickled, and the password stays in this process."""
+        """Raise TypeError: Spark pickles data for its workers, and the password must stay in this process."""
         raise TypeError("a ServerLogin is not pickled")
 
     def __str__(self) -> str:
@@ -77,11 +77,11 @@ class ServerLogin:
 
     @property
     def tls_mode(self) -> str:
-        """``tls``, or what stands for None."""
+        """``tls``, or the mode that None means."""
         needs_none = self.is_loopback and not (self.tls_ca or self.tls_cert)
         return self.tls or ("off" if needs_none else "verify")
 
     @property
     def proves_server(self) -> bool:
-        """Does a connection that comes about show that the other end has a certificate of a CA that we trust?"""
+        """Does an established connection prove that the other end has a certificate of a trusted CA?"""
         return self.tls_mode == "verify" or (self.tls_mode == "required" and self.tls_ca is not None)

@@ -1,4 +1,4 @@
-"""What a server must have before its log can be mirrored: one check per function, each with its fix."""
+"""Check what a server must have before its log can be mirrored: one check per function, each with its fix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME_ENGINES = (
 _UNKNOWN = "unknown to this server"
 _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
-"""MariaDB from here on may log no generated column: what lies between 10.11 and 11.8 was not measured."""
+"""MariaDB from this version on may log no generated column; versions between 10.11 and 11.8 were not measured."""
 _BINLOG_FILTERS = ("binlog_do_db", "binlog_ignore_db")  # columns 3 and 4 of SHOW MASTER STATUS
 _REPLICATION_FILTERS = (  # columns 13 to 18 of SHOW SLAVE STATUS
     "replicate_do_db",
@@ -37,7 +37,7 @@ _ONLY_REPLICATED = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """found: what the server has. fix: what to do when not ok. code: what it is refused with; None: information."""
+    """found: what the server has. fix: what to do if not ok. code: of the refusal; None: information only."""
 
     name: str
     ok: bool
@@ -47,12 +47,12 @@ class Check:
 
 
 def run_preflight(connection: ServerConnection) -> list[Check]:
-    """All checks in order. Raises only when the server cannot be reached or does not let us in."""
+    """Make all checks in order. Raises only when the server cannot be reached or does not let us in."""
     return [check(connection) for check in CHECKS]
 
 
 def refuse_failed(checks: list[Check]) -> None:
-    """Raises RefusedError with the code of the first failed check."""
+    """Raise RefusedError with the code of the first failed check."""
     failed = next((check for check in checks if not check.ok and check.code), None)
     if failed:
         raise RefusedError(failed.code, f"preflight: {failed.name} is {failed.found}")
@@ -68,7 +68,7 @@ def check_server_version(connection: ServerConnection) -> Check:
 
 
 def check_replication_privilege(connection: ServerConnection) -> Check:
-    """By asking to be a replica, on a connection of its own."""
+    """Check the privilege by registering as a replica, on a separate connection."""
     probe = ServerConnection(connection.login)
     try:
         probe.session.command(Command.REGISTER_SLAVE, struct.pack("<I3xHII", _PROBE_SERVER_ID, 0, 0, 0))
@@ -101,14 +101,15 @@ def check_binlog_format(connection: ServerConnection) -> Check:
 
 
 def check_row_image(connection: ServerConnection) -> Check:
-    """Never refused: MySQL logs enough in any case, and MariaDB for all but some updates."""
+    """Check row images. Never refused: MySQL always logs enough, and MariaDB for all but some updates."""
     found = connection.variable("binlog_row_image") or "FULL"
     ok = connection.flavor == "mysql" or found == "FULL"
     return Check("binlog_row_image", ok, found, "" if ok else REFUSALS["binlog-row-image"])
 
 
 def check_generated_columns(connection: ServerConnection) -> Check:
-    """Measured: 10.11 logs them in FULL row images, 11.8 never in those of UPDATE and DELETE."""
+    """Check generated columns. Measured: 10.11 logs them in FULL row images, 11.8 never in those of UPDATE and
+    DELETE."""
     name = "generated columns"
     if connection.flavor == "mysql" or connection.version_numbers < _LEAVES_OUT_GENERATED:
         return Check(name, True, "logged")
@@ -125,12 +126,12 @@ def check_generated_columns(connection: ServerConnection) -> Check:
 
 
 def check_row_metadata(connection: ServerConnection) -> Check:
-    """What table maps leave out comes from the definitions that the log's DDL gives."""
+    """Check row metadata. Definitions from the log's DDL give what table maps leave out."""
     return Check("binlog_row_metadata", True, _shown(connection, "binlog_row_metadata"))
 
 
 def check_row_value_options(connection: ServerConnection) -> Check:
-    """The differences of PARTIAL_JSON are from values that MINIMAL row images leave out."""
+    """Check partial JSON. Its differences refer to old values that MINIMAL row images leave out."""
     found, image = connection.variable("binlog_row_value_options") or "", connection.variable("binlog_row_image")
     ok = found == "" or image != "MINIMAL"
     return _check("binlog_row_value_options", ok, found or "empty", "binlog-row-value-options")
@@ -141,13 +142,13 @@ def check_binlog_checksum(connection: ServerConnection) -> Check:
 
 
 def check_gtid_mode(connection: ServerConnection) -> Check:
-    """MariaDB always writes GTIDs; MySQL without them is read by file and position."""
+    """Check GTIDs. MariaDB always writes them; MySQL without them is read by file and position."""
     found = "always on" if connection.flavor == "mariadb" else connection.variable("gtid_mode") or "OFF"
     return Check("gtid_mode", True, found)
 
 
 def check_binlog_filters(connection: ServerConnection) -> Check:
-    """They leave statements out by the session's database, whatever table a statement is about."""
+    """Check filters. They leave statements out by the session's database, whatever table a statement is about."""
     status = _asked(connection, connection.log_status_sql, 4)
     only, ignored = (str(names or "") for names in status[0][2:4]) if status else ("", "")
     found = _not_empty(zip(_BINLOG_FILTERS, (only, ignored), strict=True))
@@ -157,7 +158,7 @@ def check_binlog_filters(connection: ServerConnection) -> Check:
 
 
 def check_replica_log(connection: ServerConnection) -> Check:
-    """A server that does not log what it gets from others has only its own clients' changes in its log."""
+    """Check that a replica logs replicated changes; else its log has only its own clients' changes."""
     name = "log_replica_updates" if connection.variable("log_replica_updates") else "log_slave_updates"
     found = _shown(connection, name)
     role = _role(connection) if found == "OFF" else ""
@@ -165,7 +166,7 @@ def check_replica_log(connection: ServerConnection) -> Check:
 
 
 def check_replication_filters(connection: ServerConnection) -> Check:
-    """Never refused: this server has what its log has."""
+    """Check replication filters. Never refused: this server has all that its log has."""
     if connection.flavor == "mysql":
         told = [pair for row in _channels(connection) for pair in zip(_REPLICATION_FILTERS, row[12:18], strict=True)]
     else:
@@ -175,24 +176,24 @@ def check_replication_filters(connection: ServerConnection) -> Check:
 
 
 def _role(connection: ServerConnection) -> str:
-    """What brings a server changes besides its clients; empty: nothing that it tells of."""
+    """The other origin of a server's changes, besides its clients; empty: it reports none."""
     if connection.variable("wsrep_on") == "ON" and connection.variable("wsrep_provider") != "none":
         return "a node of a Galera cluster"
     if connection.flavor == "mysql":
         return "a replica" if _channels(connection) else ""
     running = connection.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'", 2)
-    is_running = bool(running and str(running[0][1]) != "0")  # all that it tells a user without SLAVE MONITOR
+    is_running = bool(running and str(running[0][1]) != "0")  # all that a user without SLAVE MONITOR sees
     return "a replica" if is_running or _asked(connection, "SHOW ALL SLAVES STATUS") else ""
 
 
 def _channels(connection: ServerConnection) -> list[tuple]:
-    """What a MySQL server says of each source that it replicates."""
+    """MySQL's status of each source that it replicates."""
     is_new = connection.version_numbers >= (8, 0, 22)
     return _asked(connection, "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS", 18)
 
 
 def _asked(connection: ServerConnection, sql: Sql, n_columns: int = 1) -> list[tuple]:
-    """No rows for a user who may not ask."""
+    """Run a query; return no rows if the user lacks the privilege."""
     try:
         return connection.query(sql, n_columns)
     except RefusedError as error:
@@ -202,18 +203,19 @@ def _asked(connection: ServerConnection, sql: Sql, n_columns: int = 1) -> list[t
 
 
 def _not_empty(filters: Iterable[tuple[str, object]]) -> str:
-    """For a person."""
+    """Text for a person: the filters that are not empty."""
     return ", ".join(f"{name} = {value}" for name, value in filters if value)
 
 
 def check_name_case(connection: ServerConnection) -> Check:
-    """Names of databases and tables compare as the server says; a lake that has begun keeps to it."""
+    """Show how the server compares names of databases and tables; an existing lake keeps its way."""
     name = "lower_case_table_names"
     return Check(name, True, _shown(connection, name))
 
 
 def check_default_engine(connection: ServerConnection) -> Check:
-    """Never refused: tables that name their engine are what they say, and of the others those in doubt are refused."""
+    """Check the default engine. Never refused: tables that name their engine have it, and doubtful others are
+    refused."""
     name = "default_storage_engine"
     found = _shown(connection, name)
     ok = found.lower() in ("innodb", _UNKNOWN)

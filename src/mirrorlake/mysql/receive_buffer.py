@@ -1,4 +1,4 @@
-"""What came from a server and was not looked at yet: bytes off the socket in large pieces."""
+"""Buffer for bytes that came from a server and were not parsed yet, read from the socket in large pieces."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mirrorlake.errors import RetryableError
 
 BUFFER_BYTES = 8 << 20
 GATHER_S = 0.002
-"""How long to wait for more bytes before handing out what is there."""
+"""Seconds to wait for more bytes before the present ones are returned."""
 _MIN_ROOM_BYTES = 64 << 10
 
 
 class ReceiveBuffer:
-    """Bytes low..high of ``array`` are there and not taken. Arrays are never written again below ``high``, and end with
-    ``SLACK_BYTES``.
+    """Bytes low..high of ``array`` have arrived and are not taken. Arrays are never written again below ``high``, and
+    end with ``SLACK_BYTES``.
 
-    lost(why): the error for a connection that broke. deadline_s: on the monotonic clock; what is asked for has to be
-    there by then.
+    lost(why): makes the error for a broken connection. deadline_s: on the monotonic clock; requested bytes must arrive
+    by then.
     """
 
     def __init__(self, sock: socket.socket, silence_limit_s: float, lost: Callable[[str], RetryableError]):
@@ -36,7 +36,7 @@ class ReceiveBuffer:
         self._renew(BUFFER_BYTES)
 
     def receive_more(self) -> None:
-        """More bytes behind those that are there: all that come without a pause, while there is room."""
+        """Append more bytes: all that arrive without a pause, while there is room."""
         if len(self._view) - self.high < _MIN_ROOM_BYTES:
             unread = self.array[self.low : self.high]
             packet_bytes = 4 + int.from_bytes(unread[:3].tobytes(), "little")
@@ -45,11 +45,11 @@ class ReceiveBuffer:
         while self.high < len(self._view) and self._has_more():
             try:
                 self.high += self._receive_into(self._view[self.high :])
-            except RetryableError:  # what came before the connection broke is looked at first: it may say why
+            except RetryableError:  # bytes from before the connection broke are parsed first: they may say why
                 break
 
     def take_into(self, target: memoryview) -> None:
-        """Fill ``target`` with the next bytes, first with those that are there, then past the buffer."""
+        """Fill ``target`` with the next bytes, first from the buffer, then directly from the socket."""
         filled = min(len(target), self.high - self.low)
         target[:filled] = self._view[self.low : self.low + filled]
         self.low += filled

@@ -1,8 +1,8 @@
 """Packets of a text result set -> Arrow, a column at a time.
 
-Packet: u24 length, u8 sequence number, payload; one of 0xffffff bytes goes on in the next. Payload of a row: a cell for
-each column. Cell: 0xfb is NULL; else its length (below 0xfb the byte itself, 0xfc and u16, 0xfd and u24, 0xfe and u64),
-then the bytes. Behind the last row 0xfe and less than 8 bytes; 0xff is an error. (MySQL's internals manual, "Text
+Packet: u24 length, u8 sequence number, payload; one of 0xffffff bytes continues in the next. Payload of a row: a cell
+for each column. Cell: 0xfb is NULL; else its length (below 0xfb the byte itself, 0xfc and u16, 0xfd and u24, 0xfe and
+u64), then the bytes. After the last row 0xfe and less than 8 bytes; 0xff is an error. (MySQL's internals manual, "Text
 Resultset"; sql/protocol_classic.cc.)
 """
 
@@ -17,7 +17,7 @@ MORE_DATA, MANY_ROWS, LARGE_PACKET, LAST_PACKET, MALFORMED = range(5)
 """What stopped ``ResultRows.read``. LAST_PACKET: the end or an error."""
 
 MAX_CELLS = 4_000_000
-"""Of one batch; 16 bytes each while it is made."""
+"""Maximum number of cells in a batch; 16 bytes each while it is made."""
 MAX_ROW_BYTES = 1 << 30  # MySQL's and MariaDB's largest max_allowed_packet
 _LARGE = 0xFFFFFF
 _LONGEST_HEAD = 9
@@ -83,13 +83,13 @@ def _gather(address, starts, lengths, out, offsets, is_valid):
 
 
 class RowLength:
-    """How long a row can be that comes in many packets, by the lengths that its cells state."""
+    """Maximum length of a row in several packets, from the lengths that its cells state."""
 
     def __init__(self, n_columns: int):
         self._cells_left, self._known = n_columns, 0
 
     def allows(self, row: bytearray) -> bool:
-        """Whether ``row``, as far as it came, is no longer than its cells, and they than ``MAX_ROW_BYTES``."""
+        """Is ``row``, as far as it arrived, no longer than its cells, and are they within ``MAX_ROW_BYTES``?"""
         while self._cells_left and self._known + _LONGEST_HEAD <= len(row):
             first, head = row[self._known], self._known + 1
             n_bytes = {0xFC: 2, 0xFD: 3, 0xFE: 8}.get(first, 0)
@@ -102,20 +102,20 @@ class RowLength:
 
 
 class ResultRows:
-    """types: of the columns, text or bytes. Buffers have ``SLACK_BYTES`` behind their last byte."""
+    """types: of the columns, text or bytes. Buffers have ``SLACK_BYTES`` after their last byte."""
 
     def __init__(self, types: pa.Schema, max_rows: int = 65_536):
         self._types, self._max_rows = types, max(1, min(max_rows, MAX_CELLS // len(types)))
         self._starts, self._lengths = (np.empty(len(types) * self._max_rows, np.int64) for _ in range(2))
 
     def read(self, buf: np.ndarray, low: int, high: int) -> tuple[pa.RecordBatch, int, int]:
-        """The whole packets of rows between low and high, where the first one begins that was not taken, and why."""
+        """Read the complete packets of rows between low and high; the start of the first one not taken, and why."""
         n_columns, address = len(self._types), buf.ctypes.data
         n, low, status = _index_rows(address, low, high, n_columns, self._max_rows, self._starts, self._lengths)
         return self._batch(address, n), low, status
 
     def read_payload(self, buf: np.ndarray, n_bytes: int) -> pa.RecordBatch | None:
-        """One row, whose payload stands at the start of ``buf``; None: it is malformed."""
+        """Read one row, whose payload is at the start of ``buf``; None: it is malformed."""
         address = buf.ctypes.data
         n_columns = len(self._types)
         if not _index_row(address, 0, n_bytes, n_columns, 0, self._max_rows, self._starts, self._lengths):

@@ -1,4 +1,4 @@
-"""A query's result as Arrow batches, off the socket in large pieces."""
+"""A query's result as Arrow batches, read from the socket in large pieces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LARGE = 0xFFFFFF
 
 
 def query_batches(session: Session, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """types: of the columns, text or bytes. Batches of about ``BATCH_BYTES``.
+    """Run a query; yield batches of about ``BATCH_BYTES``. types: of the columns, text or bytes.
 
     Raises ServerSaid before or between batches; RetryableError ``server-lost``; RefusedError ``server-protocol``.
     """
@@ -53,7 +53,7 @@ class _ResultSet:
         self._received = ReceiveBuffer(session.socket, SILENCE_LIMIT_S, self._lost)
 
     def skip_header(self, n_columns: int) -> None:
-        """Number of columns, a definition of each, and what ends them."""
+        """Skip the number of columns, a definition of each, and the packet that ends them."""
         count = self._packet()
         if int.from_bytes(count[1:3] if count[:1] == b"\xfc" else count[:1], "little") != n_columns:
             raise protocol_error(self._login, "another number of columns than was asked for")
@@ -75,7 +75,7 @@ class _ResultSet:
         self._packet()
 
     def _packet(self) -> bytes:
-        """The next one, which is small."""
+        """Read the next packet, which is small."""
         size = int.from_bytes(self._received.take(4)[:3], "little")
         payload = self._received.take(size)
         if payload[:1] == b"\xff":  # u16 number, '#' and five characters, text

@@ -1,4 +1,4 @@
-"""What a server says, or PyMySQL and sockets raise, as errors of ours."""
+"""Errors of a server, of PyMySQL and of sockets, as errors of ours."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ServerSaid(Exception):
 
 @contextmanager
 def server_errors(login: ServerLogin, *, logged_in: bool = True, expected: Collection[int] = ()) -> Iterator[None]:
-    """Turns what PyMySQL and sockets raise into our errors; around nothing but calls of PyMySQL.
+    """Turn errors of PyMySQL and sockets into ours; use it only around calls of PyMySQL.
 
-    logged_in: no password can be the cause any more. expected: numbers that become ServerSaid. PyMySQL raises whatever
-    Python does on bytes that it cannot read (IndexError, struct.error, AssertionError and more), so every other
+    logged_in: the password can no longer be the cause. expected: numbers that become ServerSaid. On bytes that it
+    cannot read PyMySQL raises errors of Python (IndexError, struct.error, AssertionError and more), so every other
     exception is the server's: ``server-protocol``.
     """
     try:
@@ -81,7 +81,8 @@ def server_error(number: int, text: str, login: ServerLogin, logged_in: bool = T
 
 
 def _other_causes(login: ServerLogin) -> str:
-    """A server says the same of a wrong password and of a connection that the account does not allow."""
+    """Other causes: a server reports the same for a wrong password and for a connection that the account does not
+    allow."""
     if login.tls_mode == "off":
         return "; the connection is without TLS: an account with REQUIRE SSL needs --tls verify or --tls required"
     return "" if login.tls_cert else "; an account with REQUIRE X509 needs --tls-cert and --tls-key"

@@ -1,7 +1,7 @@
-"""One open connection: PyMySQL within bounds. Its inner calls are used here and in ``authentication`` only.
+"""One open connection: PyMySQL with limits. Only this file and ``authentication`` use its private calls.
 
-Before the login a server is anybody: its packets are small and few, and the whole handshake has one deadline. Answers
-to our questions have a limit of bytes, columns and cells.
+Before the login the server is not authenticated: its packets must be small and few, and the whole handshake has one
+deadline. Answers to queries have a limit of bytes, columns and cells.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HANDSHAKE_LIMIT_S = 30
 HANDSHAKE_PACKET_BYTES = 64 << 10
 ANSWER_LIMIT_S = 600
 ANSWER_BYTES = 32 << 20
-ANSWER_COLUMNS = 4096  # what a table can have (MySQL and MariaDB: MAX_FIELDS)
+ANSWER_COLUMNS = 4096  # maximum for a table (MySQL and MariaDB: MAX_FIELDS)
 ANSWER_CELLS = 1 << 20
 _PROTOCOL_VERSION = 10
 _TOLD_PASSWORD = "sha256_password"
@@ -41,7 +41,7 @@ _TOLD_PASSWORD = "sha256_password"
 
 @dataclass
 class _Allowance:
-    """What the server may still send, and until when (monotonic clock)."""
+    """Bytes and packets that the server may still send, and the deadline (monotonic clock)."""
 
     packet_bytes: int
     n_bytes: int
@@ -51,7 +51,7 @@ class _Allowance:
 
 
 class Session(pymysql.Connection):
-    """A connection that is not opened again by itself.
+    """A connection that never reconnects on its own.
 
     Raises RetryableError ``server-unreachable``, ``server-lost``, RefusedError ``server-password``,
     ``server-privilege``, ``server-tls``, ``server-protocol``, and UsageError for files that cannot be used.
@@ -60,7 +60,7 @@ class Session(pymysql.Connection):
     _auth_plugin_name: str
 
     def __init__(self, login: ServerLogin, *, receive_buffer_bytes: int = 0, read_timeout_s: float = READ_TIMEOUT_S):
-        """Connects. receive_buffer_bytes: of the socket; 0 leaves it to the system."""
+        """Connect. receive_buffer_bytes: of the socket; 0 leaves it to the system."""
         self.login, context = login, tls_context(login)
         super().__init__(
             host=login.host, port=login.port, user=login.user, password=login.password.encode(), charset="utf8mb4",
@@ -75,16 +75,16 @@ class Session(pymysql.Connection):
 
     @property
     def is_private(self) -> bool:
-        """Does nobody but the server that we mean read what we send?"""
+        """Can only the intended server read what we send?"""
         return self.login.is_loopback or (self._secure and self.login.proves_server)
 
     @property
     def socket(self) -> socket.socket:
-        """For who reads an answer by himself: no byte of it has been taken."""
+        """The socket, for a caller that reads an answer itself: no byte of it has been read."""
         return self._sock
 
     def rows(self, sql: Sql, *values: str, expected: Collection[int] = ()) -> list[tuple]:
-        """values: for the %s in it. Raises ServerSaid for an error whose number is expected."""
+        """Run a query. values: for its %s. Raises ServerSaid for an error whose number is expected."""
         self._expect_answer()
         with self._talk(expected), self.cursor() as cursor:
             cursor.execute(sql, values or None)
@@ -94,25 +94,25 @@ class Session(pymysql.Connection):
             return found
 
     def send(self, command: int, payload: bytes) -> None:
-        """A command; the answer is read from ``socket``."""
+        """Send a command; the caller reads the answer from ``socket``."""
         with self._talk():
             self._execute_command(command, payload)
 
     def command(self, command: int, payload: bytes) -> None:
-        """A command that is answered by OK."""
+        """Send a command whose answer is OK."""
         self.send(command, payload)
         self._expect_answer()
         with self._talk():
             self._read_packet()
 
     def hang_up(self) -> None:
-        """Without COM_QUIT, which could wait for a peer that is gone."""
+        """Close without COM_QUIT, which could wait for a dead peer."""
         if self.open:
             self._force_close()
 
     @contextmanager
     def _talk(self, expected: Collection[int] = ()) -> Iterator[None]:
-        """Around calls of PyMySQL; what is left of a talk that broke off is never read."""
+        """Wrap calls of PyMySQL; the rest of an interrupted exchange is never read."""
         try:
             with server_errors(self.login, expected=expected):
                 yield
@@ -142,7 +142,7 @@ class Session(pymysql.Connection):
         return packet
 
     def _read_bytes(self, num_bytes: int) -> bytes:
-        """Not one byte more is taken off the socket, so a deadline holds, and others may read on."""
+        """Read exactly num_bytes from the socket, so that a deadline works, and others can continue reading."""
         allowed = self._may_send
         allowed.n_bytes -= num_bytes
         if num_bytes > allowed.packet_bytes or allowed.n_bytes < 0:
@@ -154,7 +154,7 @@ class Session(pymysql.Connection):
                 n_bytes = self._sock.recv_into(taken[filled:])
             except ssl.SSLError:
                 raise
-            except OSError as error:  # which PyMySQL would take for a server that cannot be reached
+            except OSError as error:  # which PyMySQL would report as an unreachable server
                 raise RetryableError("server-lost", f"{self.login}: {one_line(error)}") from None
             if not n_bytes:
                 raise RetryableError("server-lost", f"{self.login}: the server closed the connection")
@@ -162,7 +162,7 @@ class Session(pymysql.Connection):
         return taken.tobytes()
 
     def _write_bytes(self, data: bytes) -> None:
-        """Also the last call before the handshake of TLS, which keeps the socket's timeout."""
+        """Write; this is also the last call before the TLS handshake, which keeps the socket's timeout."""
         self._limit_wait(self._write_timeout)
         self._sock.sendall(data)
 
@@ -191,7 +191,7 @@ def _public_key(login: ServerLogin) -> bytes | None:
 
 
 def _open_socket(login: ServerLogin, receive_buffer_bytes: int) -> socket.socket:
-    """The receive buffer must be set before the connection is made: it decides the TCP window's scale."""
+    """Connect. The receive buffer must be set before: it determines the TCP window's scale."""
     try:
         addresses = socket.getaddrinfo(login.host, login.port, type=socket.SOCK_STREAM)
     except OSError as error:

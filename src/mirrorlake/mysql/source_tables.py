@@ -30,12 +30,12 @@ _CHARSETS = f"""
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 Name = tuple[str, str]
 Ask = Callable[[Sql], list[tuple]]
-"""A statement -> its rows."""
+"""Function: statement -> its rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """engine: in small letters. n_bytes: of data, about. parents: tables that its foreign keys name."""
+    """engine: in lower case. n_bytes: of data, approximately. parents: tables that its foreign keys name."""
 
     database: str
     table: str
@@ -49,12 +49,12 @@ class SourceTable:
 
     @property
     def has_versions(self) -> bool:
-        """Does the engine show a transaction the rows that were there when it began?"""
+        """Does the engine show a transaction the rows as they were when it began?"""
         return self.engine in _VERSIONED_ENGINES
 
 
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
-    """Those that hold rows of users, by name. named: what the name of a database or table is here."""
+    """List the tables with rows of users, by name. named: gives the name that a database or table has here."""
     parents: dict[Name, set[Name]] = {}
     for row in _rows(ask, _PARENTS, (str, str, str, str)):
         database, table, *parent = map(named, row)
@@ -67,7 +67,7 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
 
 
 def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
-    """A table's engine, in lower case; None: it is not there. Raises what ``ServerConnection`` raises."""
+    """A table's engine, in lower case; None: it does not exist. Raises what ``ServerConnection`` raises."""
     connection = ServerConnection(login)
     try:
         found = connection.query(
@@ -80,7 +80,7 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
 
 
 def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
-    """Each behind the tables that its foreign keys name, where these go not in a circle."""
+    """Yield each table after the tables that its foreign keys name, unless these form a circle."""
     waiting = {table.name: table for table in tables}
     while waiting:
         free = [table for table in waiting.values() if not (table.parents - {table.name}) & waiting.keys()]
@@ -89,7 +89,7 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
 
 
 def create_statement(ask: Ask, name: Name) -> str:
-    """The CREATE TABLE as the server would write it now."""
+    """The CREATE TABLE that the server shows now."""
     rows = ask(f"SHOW CREATE TABLE {quote(*name)}")
     if not rows or len(rows[0]) < 2 or not isinstance(rows[0][1], str):
         raise _unexpected()
@@ -97,12 +97,12 @@ def create_statement(ask: Ask, name: Name) -> str:
 
 
 def database_charsets(ask: Ask) -> dict[str, str]:
-    """Database -> the character set that its new tables get."""
+    """Return database -> character set of its new tables."""
     return dict(_rows(ask, _CHARSETS, (str, str)))
 
 
 def _rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
-    """Those of a query whose columns have these types."""
+    """The rows of a query whose columns have these types."""
     rows = ask(sql)
     if all(len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows):
         return rows

@@ -1,4 +1,4 @@
-"""TLS to a server: what is checked before a byte of ours goes through it, and what to do where a check fails."""
+"""TLS to a server: the checks before we send anything through it, and what to do if a check fails."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _WRONG_NAME = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MI
 
 
 def tls_context(login: ServerLogin) -> ssl.SSLContext | None:
-    """None: no TLS. Raises UsageError for a file that cannot be used."""
+    """The TLS context; None: no TLS. Raises UsageError for a file that cannot be used."""
     if login.tls_mode == "off":
         return None
     try:
         context = ssl.create_default_context(cafile=login.tls_ca)
     except OSError as error:  # SSLError is one
         raise _unusable("--tls-ca", login.tls_ca, error) from None
-    # the servers' own generated certificates lack extensions that strict checking asks for
+    # the servers' own generated certificates lack extensions that strict checking requires
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
     if login.tls_mode == "required":
         context.check_hostname = False
@@ -32,14 +32,14 @@ def tls_context(login: ServerLogin) -> ssl.SSLContext | None:
 
 
 def no_tls(login: ServerLogin) -> RefusedError:
-    """The error for a server that offers none."""
+    """The error for a server that offers no TLS."""
     what = "the server offers no TLS, or somebody in between hides it; nothing was sent"
     way_out = "Turn TLS on in the server; --tls off sends everything in plain text, rows too"
     return RefusedError("server-tls", f"{login}: {what}. {way_out}")
 
 
 def failed_tls(login: ServerLogin, error: ssl.SSLError) -> RefusedError:
-    """The error for a handshake that failed, with the ways out."""
+    """The error for a failed handshake, with its solutions."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return RefusedError("server-tls", f"{login}: {' '.join(str(error).split())}")
     if error.verify_code in _WRONG_NAME:

@@ -1,7 +1,7 @@
 """The apply hop: silver's changes up to the fence -> mirror tables, epoch by epoch.
 
-The fence is what silver has committed. It is cut at the first barrier: a range of row changes is one epoch, the DDL
-between two of them is one epoch of its own. A transaction is never cut, except by the end of a table's mirroring.
+The fence is what silver has committed. It is cut at the first barrier: a range of row changes is one epoch, and the DDL
+between two ranges is a separate epoch. A transaction is never cut, except where a table's mirroring ends.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mirrorlake.lake.silver.table import ANSWERS
 
 @dataclass(frozen=True, slots=True)
 class AppliedEpoch:
-    """n_changes: committed by this process; an epoch that is repeated after a crash has none where all was committed.
-    invalid: (``database.table``, how many values of these changes have no meaning and are NULL in the mirror).
-    ignored: (lsn, ``database.table``) of DDL that left the mirror as it is, because the rules say so."""
+    """n_changes: committed by this process; an epoch that is repeated after a crash has none if all was committed
+    before. invalid: (``database.table``, number of invalid values of these changes that are NULL in the mirror).
+    ignored: (lsn, ``database.table``) of DDL that left the mirror unchanged, because the rules say so."""
 
     epoch: Epoch
     n_changes: int
@@ -46,7 +46,7 @@ class AppliedEpoch:
 
 @dataclass(frozen=True, slots=True)
 class FreshChanges:
-    """A silver commit that this process has just made, still in memory. has_ddl: a DDL may lie in it."""
+    """A silver commit that this process has just made, still in memory. has_ddl: it may contain a DDL."""
 
     lsn_from: int
     lsn_to: int
@@ -55,19 +55,19 @@ class FreshChanges:
 
 
 def silver_fence(lake: Lake) -> int:
-    """Up to where silver is complete; -1: nothing. Raises what ``claim_source`` raises."""
+    """The lsn up to which silver is complete; -1: nothing. Raises what ``claim_source`` raises."""
     silver = _silver(lake)
     return silver.lsn if silver else -1
 
 
 class ApplyHop:
-    """Goes on from gold's own epochs; keeps the register and the definitions between them."""
+    """Continues from gold's own epochs; keeps the register and the definitions between them."""
 
     def __init__(
         self, lake: Lake, rules: TableRules, *, epoch_changes: int, sizes: Sizes | None = None,
         group: ApplyGroup = WHOLE,
     ):  # fmt: skip
-        """epoch_changes: about how many row changes one epoch takes. group: the first one of several that share the
+        """epoch_changes: about the number of row changes in one epoch. group: the first one of several that share the
         work."""
         self._lake, self._rules, self._epoch_changes = lake, rules, epoch_changes
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
@@ -85,11 +85,11 @@ class ApplyHop:
 
     @property
     def n_answers(self) -> int:
-        """How many of the operator's answers the mirrors follow."""
+        """Number of the operator's answers that the mirrors follow."""
         return self._log.answers
 
     def apply(self, fresh: FreshChanges | None = None, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
-        """Bring the mirrors to the fence. fresh: all of silver beyond ``lsn``, where it is still in memory. up_to: the
+        """Apply everything up to the fence. fresh: all of silver after ``lsn``, if it is still in memory. up_to: the
         end of an epoch, to stop at.
 
         The end of the last epoch is recorded with the next plan, or by ``flush``.
@@ -113,18 +113,18 @@ class ApplyHop:
             self.answer_requests()
 
     def answer_requests(self) -> None:
-        """Take the syncpoints that were asked for and that gold has come to."""
+        """Publish the requested syncpoints that gold has reached."""
         self._requests.answer(self.lsn)
 
     def flush(self) -> None:
-        """Record the end of the last epoch. Without it a restart repeats the epoch's plan, to no effect."""
+        """Record the end of the last epoch. Without it a restart repeats the epoch's plan, without effect."""
         self._log.flush()
 
     def _ahead(self, lsn_from: int, lsn_to: int) -> list[Barrier]:
         return barriers.read(self._lake, lsn_from, lsn_to, self._log.answers)
 
     def _catch_up(self, n_answers: int) -> Iterator[AppliedEpoch]:
-        """Bring the tables of which silver has taken in answers of the operator to where the others are."""
+        """Catch up the tables whose overrides or snapshots silver has applied."""
         while self._log.answers < n_answers:
             self._log.answers += 1
             answered = barriers.answered(self._lake, self._log.answers)
@@ -135,7 +135,7 @@ class ApplyHop:
                 yield self._carry_out(epoch, ChangeReader(self._lake), [])
 
     def _is_beyond(self, answered: Barrier) -> bool:
-        """Has gold gone past the place without this table?"""
+        """Has gold passed this position without the table?"""
         entry = self._register.get(answered.names[0])
         if answered.begins_copy or entry is None:
             return self.lsn >= answered.lsn
@@ -163,7 +163,7 @@ class ApplyHop:
         return tuple(EpochTable(*name, identity, self._version(identity)) for name, identity in identities.items())
 
     def _version(self, identity: str | None) -> int | None:
-        """Of a mirror's newest commit of ours, as far as this process knows it."""
+        """Delta version of our newest commit on a mirror, if this process knows it."""
         if identity is not None and identity not in self._versions:
             self._versions[identity] = newest_version(self._lake.spark, self._lake.names.mirror(identity))
         return self._versions.get(identity)
@@ -207,7 +207,7 @@ class ApplyHop:
 
 
 class GroupHop:
-    """Carries out its group's share of the epochs that the first group plans."""
+    """Applies its group's share of the epochs that the first group plans."""
 
     def __init__(self, lake: Lake, rules: TableRules, group: ApplyGroup):
         self._lake, self._register = lake, TableRegister()

@@ -1,10 +1,10 @@
 """Which of several processes on one lake applies which mirrors.
 
-A group owns nothing but a claim: every process that knows a plan would make the same commits, and each mirror's own
-transaction id lets one of them through. So mirrors move from group to group by starting processes with other groups,
-at any moment; a former owner that still runs is refused by Delta, or has done what the new one then need not do.
+A group has no lock: every process that knows a plan would make the same commits, and each mirror's own
+transaction id accepts only one of them. So mirrors move from group to group when processes start with other groups,
+at any moment. Delta refuses a former owner that still runs, or the new owner finds its commit and skips it.
 
-The first group leads: it alone plans, carries out DDL, takes syncpoints and records the ends of epochs.
+The first group leads: it alone plans, executes DDL, takes syncpoints and records the ends of epochs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mirrorlake.errors import RetryableError, UsageError
 
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.2, 2.0
 PATIENCE_S = 600.0
-"""How long there may be no sign of a group that is waited for."""
+"""Seconds to wait for another group without a sign of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ApplyGroup:
 
     @classmethod
     def parse(cls, text: str) -> ApplyGroup:
-        """Of ``2/4``. Raises UsageError."""
+        """Parse a text such as ``2/4``. Raises UsageError."""
         number, slash, count = text.partition("/")
         if not slash or not (is_number(number) and is_number(count)) or not 1 <= int(number) <= int(count):
             raise UsageError("usage", f"a group is written 2/4, the second of four, not {text}")
@@ -46,7 +46,7 @@ class ApplyGroup:
         return self.count > 1
 
     def owner_of(self, mirror_id: str) -> int:
-        """The number of its group: the same in every process, evenly spread."""
+        """The number of a mirror's group: the same in every process, evenly spread."""
         return zlib.crc32(mirror_id.encode()) % self.count + 1
 
     def owns(self, mirror_id: str) -> bool:
@@ -58,18 +58,18 @@ WHOLE = ApplyGroup()
 
 
 class SignsOfGroups:
-    """Patience with the other groups: ever longer pauses, and an end."""
+    """Waits for the other groups: growing pauses, then an error."""
 
     def __init__(self, group: ApplyGroup):
         self._group = group
         self.seen()
 
     def seen(self) -> None:
-        """A group that was waited for has done something."""
+        """Note that an awaited group has done something."""
         self._last, self._pause = time.monotonic(), FIRST_LOOK_S
 
     def wait(self, numbers: Iterable[int]) -> None:
-        """Pause before the next look at what these groups do. Raises RetryableError ``apply-groups``."""
+        """Pause before these groups are looked at again. Raises RetryableError ``apply-groups``."""
         if time.monotonic() - self._last > PATIENCE_S:
             names = ", ".join(f"{number}/{self._group.count}" for number in sorted(set(numbers)))
             raise RetryableError("apply-groups", f"no sign of apply group {names} for {PATIENCE_S:.0f} s")

@@ -1,8 +1,8 @@
-"""What DDL makes of values that a mirror holds as text because they may be invalid.
+"""Convert values that a mirror holds as text, because they may be invalid, as DDL does.
 
-Dates of the calendar are converted as others are. The zero date stays the zero date. What a server makes of the other
-dates that no calendar has hangs on its sql_mode, and bytes that are no text are told from a text by their form alone:
-with one of them that changes the table needs a resync.
+Valid dates are converted like other values. The zero date stays the zero date. The result for other dates that no
+calendar has depends on the server's sql_mode, and only their form distinguishes invalid bytes from a text. If the DDL
+changes one of these, the table needs a resync.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _date_to_date(value: Sql, old: Column, new: Column, mode: ServerMode) -> Con
 
 
 def _date_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    """A TIMESTAMP's by way of the session's time zone."""
+    """Convert a date to text; a TIMESTAMP by way of the session's time zone."""
     local = Conversion(value)
     if old.type.name == "timestamp":
         local = text_conversion(value, old, replace(old, type=replace(old.type, name="datetime")), mode)

@@ -37,7 +37,7 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """One DDL statement, or the place where copies begin; changes: what it does to each table that it names."""
+    """One DDL statement, or the start of snapshots; changes: the effect on each table that it names."""
 
     lsn: int
     changes: tuple[DefinitionChange, ...]
@@ -63,7 +63,8 @@ class LedgerRow:
 def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[str, str] | None = None) -> list[Barrier]:
     """Barriers with lsn_from < lsn <= lsn_to, in log order. only: of this table alone.
 
-    answers: how many of the operator's answers count; of a statement's rows about one table the newest one's do.
+    answers: number of the operator's answers that count; of a statement's rows about one table, the newest answer's are
+    used.
     """
     rows = lake.spark.table(lake.names.silver_table_schemas)
     rows = rows.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND answer <= {answers}")
@@ -72,13 +73,13 @@ def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[st
 
 
 def answered(lake: Lake, number: int) -> Barrier | None:
-    """What an answer has made of the statement; None: silver could not take it."""
+    """The barrier that an answer has made; None: silver could not accept the answer."""
     rows = lake.spark.table(lake.names.silver_table_schemas).where(f"answer = {number}")
     return next(iter(_barriers(rows)), None)
 
 
 def _barriers(rows: DataFrame) -> list[Barrier]:
-    """rows: of one table and statement that of the newest answer counts."""
+    """Make barriers of rows; for one table and statement the row of the newest answer is used."""
     found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
     told = rows.where(F.col("action").isin(*ACTIONS)).collect()
     for row in sorted(told, key=attrgetter("answer"), reverse=True):
@@ -88,13 +89,13 @@ def _barriers(rows: DataFrame) -> list[Barrier]:
 
 
 def _of_place(lsn: int, changes: dict[tuple[str, str], DefinitionChange]) -> list[Barrier]:
-    """One statement, or copies that have nothing to do with each other."""
+    """Make barriers for one lsn: one statement, or independent snapshots."""
     together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
     return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_copy else [together]
 
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:
-    """schema_id -> definition."""
+    """Return schema_id -> definition."""
     rows = (
         lake.spark.table(lake.names.silver_table_schemas).where("schema_id IS NOT NULL").select("schema_id", "columns")
     )
@@ -102,9 +103,10 @@ def read_definitions(lake: Lake) -> dict[int, TableSchema]:
 
 
 def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
-    """Mirror id -> the Delta version that a self-inverse DDL reads, by its ``prepared`` row, which is written once.
+    """Return mirror id -> Delta version that a self-inverse DDL reads, from its ``prepared`` row, which is written
+    once.
 
-    row: as the versions are now, for when there is no such row yet.
+    row: with the present versions, used if there is no such row yet.
     """
     app_id = lake.app_id(f"{HOP}/{PREPARED}/{row.tables[0].mirror_id}")  # others may be prepared at the same time
     _append(lake, PREPARED, [row], app_id=app_id, txn_version=row.lsn)
@@ -113,7 +115,7 @@ def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
 
 
 def record(lake: Lake, rows: Sequence[LedgerRow], epoch: int) -> None:
-    """Write what an epoch has executed, in one commit, once."""
+    """Write the DDL that an epoch has executed, in one commit, once."""
     if rows:
         _append(lake, EXECUTED, rows, app_id=lake.app_id(HOP), txn_version=epoch)
 

@@ -1,8 +1,8 @@
-"""Versions of a child's rows, and the keys that rows of parents leave -> which of them are hit, and where.
+"""Versions of a child's rows, and the keys that parents give up -> which versions a cascade changes, and where.
 
-A version is hit once, by the first key left that it references while it lasts. It is removed, or has columns set; one
-whose parent has moved goes on under the new key, and may be hit again. Versions that are removed leave keys of their
-own, for the next level of tables, and where references lead back to a table, for the same.
+A version is hit once, by the first key given up that it references while it lasts. It is removed, or has columns set.
+If its parent got a new key, it continues under the new key, and may be hit again. Removed versions give up their own
+keys, for the next level of tables, or for the same table where references lead back to it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ UPDATED = "an UPDATE of a key that its rows reference changed them"
 UNSPELLED = "whether a text is the one that it references, only the server knows"
 TOO_DEEP = "rows go through more levels of tables than the server allows"
 MAX_LEVELS = 15
-"""InnoDB goes no deeper (FK_MAX_CASCADE_DEL)."""
+"""InnoDB's own limit (FK_MAX_CASCADE_DEL)."""
 
 IS_BEFORE = "_is_before"
-"""Of a version: the mirror had it before the epoch."""
+"""Column of a version: the mirror had it before the epoch."""
 _NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
 _IS_HIT = "(v.began IS NULL OR l.hit > v.began) AND (v.ended IS NULL OR l.hit < v.ended)"
 
@@ -39,13 +39,13 @@ _FORM = {
     Comparison.PADDED: "rtrim({})",
     Comparison.ASCII: "IF({0} RLIKE '[^ -~]', " + failing(UNSPELLED) + ", lower(rtrim({0})))",
 }
-"""Equal where the values are, or may be."""
+"""Texts that are equal if the values are equal, or may be."""
 
 
 def hits_of(
     session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry
 ) -> Iterator[tuple[Reference, DataFrame]]:
-    """Level by level, what hits the child's rows."""
+    """Find, level by level, what hits the child's rows."""
     new = _NewHits(session) if _is_circular(rows.along) else None
     own = {reference.child.name: reference.child for reference in rows.along}
     versions = {name: rows.versions(session, of, net if name == child.name else None) for name, of in own.items()}
@@ -77,7 +77,7 @@ def _is_circular(along: Sequence[Reference]) -> bool:
 
 def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
     """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
-    end), whether the mirror had it before the epoch, and of the hit place, lsn, ``moved`` and the new key."""
+    end), whether the mirror had it before the epoch, and of the hit the place, lsn, ``moved`` and the new key."""
     places = [names.index(column) for column in reference.columns]
     same, lsn = _matching(reference, places)
     columns = [alias(i) for i in range(len(names))]
@@ -121,9 +121,9 @@ def _first_hits(hits: DataFrame, columns: list[Sql]) -> DataFrame:
 def _followed(
     session: SparkSession, hits: DataFrame, reference: Reference, rows: PlacedRows, left: DataFrame
 ) -> DataFrame:
-    """Hits of rows whose parents moved: with the key that these have in the end, or what came of it. In memory.
+    """Follow hits of rows whose parents got a new key, up to the parent's last key or its end. In memory.
 
-    A row goes on under the new key, which may be left again.
+    A row continues under the new key, which the parent may give up again.
     """
     names = rows.columns_of(reference.child)
     places = [names.index(column) for column in reference.columns]
@@ -167,7 +167,7 @@ def _new_keys(reference: Reference) -> list[Sql]:
 
 
 def _left_by(hits: DataFrame, names: list[str], referenced: tuple[str, ...]) -> DataFrame:
-    """Keys that removed rows leave, as ``PlacedRows.left``."""
+    """Keys that removed rows give up, as ``PlacedRows.left``."""
     keys = [alias(names.index(name)) for name in referenced]
     gone = hits.where(f"NOT {MOVED}").where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
     left = [f"{key} AS {left_name(i)}" for i, key in enumerate(keys)]
@@ -176,7 +176,7 @@ def _left_by(hits: DataFrame, names: list[str], referenced: tuple[str, ...]) -> 
 
 
 class _NewHits:
-    """Where references lead back to a table: hits that were not found on a level above. They are kept in memory."""
+    """For references that lead back to a table: hits not found on an earlier level. They are kept in memory."""
 
     def __init__(self, session: SparkSession):
         self._session = session
@@ -193,6 +193,6 @@ class _NewHits:
         return found
 
     def found_any(self) -> bool:
-        """Since it was asked last."""
+        """Were new hits found since the last call?"""
         found, self._found_any = self._found_any, False
         return found

@@ -1,9 +1,9 @@
-"""Rows that foreign keys change without a row event, made part of the child's net effect.
+"""Add rows that foreign keys change without a row event to the child's net effect.
 
-While a row references a key, its parent has it; so where a parent's row leaves its key (``left_keys``), the server has
-removed every child row that referenced it at that moment, or set its columns. Which rows these are (``cascade_hits``)
-follows from the *versions* of the child's rows: what its mirror held before the epoch, and what each change of the
-epoch left, every one from its place in the log up to the next change of its key.
+While a row references a key, its parent has it; so where a parent's row gives up its key (``left_keys``), the server
+has removed every child row that referenced it at that moment, or set its columns. Which rows these are
+(``cascade_hits``) follows from the *versions* of the child's rows: what its mirror had before the epoch, and the result
+of each change of the epoch, valid from its position in the log up to the next change of its key.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ DEPENDENT = "a column that depends on others may have changed with a foreign key
 
 
 def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -> bool:
-    """Whether rows of the parent leave keys in a way that the reference acts on, or may."""
+    """Do rows of the parent give up keys in a way that the reference acts on, or may act on?"""
     try:
         return rows.left(session, reference).has_any(*_acting(reference))
-    except Exception as error:  # of what workers raise only the text comes back
+    except Exception as error:  # only the text of a worker's error comes back
         if LACKS_REFERENCED in str(error):
             return True
         raise
 
 
 def _acting(reference: Reference) -> list[bool]:
-    """Whether the rows that it acts on have moved."""
+    """Values of ``moved`` of the rows that the reference acts on."""
     actions = (False, reference.on_delete), (True, reference.on_update)
     return [moved for moved, action in actions if action in ROW_CHANGING_ACTIONS]
 
 
 def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry) -> NetEffect:
-    """net: of the child's logged changes; the same one comes back where no row is hit.
+    """Add cascades to a net effect. net: of the child's logged changes; returned unchanged if no row is hit.
 
     Raises RefusedError ``foreign-key-cascade``, or lets Spark fail with it, when rows change in a way that is not
     derived.
@@ -75,7 +75,7 @@ def _sets_columns(reference: Reference) -> bool:
 
 
 def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
-    """What is done to rows that last to the epoch's end: key, lsn, whether they go, and the columns that are set."""
+    """The effect on rows that last to the epoch's end: key, lsn, whether they are removed, and the columns set."""
     key = [alias(i) for i in range(len(child.schema.primary_key))]
     sets = f"IF({MOVED}, {reference.on_update in ROW_CHANGING_ACTIONS}, {reference.on_delete == SET_NULL})"
     lsn = "lsn"
@@ -95,17 +95,17 @@ def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], chi
 
 
 def _is_set(i: int) -> Sql:
-    """Whether the columns of reference i are set."""
+    """Name of the column: are the columns of reference i set?"""
     return f"set{i}"
 
 
 def _value(i: int, j: int) -> Sql:
-    """What column j of reference i is set to."""
+    """Name of the column: the value that column j of reference i is set to."""
     return f"value{i}_{j}"
 
 
 def _of_each_row(effects: DataFrame, setting: list[Reference], child: TableEntry) -> DataFrame:
-    """All that is done to a row, by its key and whether the mirror had it before the epoch."""
+    """Combine all effects on a row, by its key and by whether the mirror had it before the epoch."""
     values = [_value(i, j) for i, reference in enumerate(setting) for j in range(len(reference.columns))]
     marks = ["lsn", REMOVED, *(_is_set(i) for i in range(len(setting))), *values]
     each = effects.groupBy(*(alias(i) for i in range(len(child.schema.primary_key))), IS_BEFORE)
@@ -116,7 +116,7 @@ def _merged(
     session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry, done: DataFrame,
     setting: list[Reference],
 ) -> DataFrame:  # fmt: skip
-    """The net effect with the rows that are hit as they are then. done: of ``_of_each_row``."""
+    """The net effect with the changed state of rows that are hit. done: from ``_of_each_row``."""
     key, done = child.schema.primary_key, done.alias("e")
     same = F.expr(" AND ".join(f"r.{quote(name)} = e.{alias(i)}" for i, name in enumerate(key)))
     sources = (net.rows, f"NOT {IS_BEFORE}"), (session.sql(f"SELECT * FROM {rows.mirror_before(child)}"), IS_BEFORE)

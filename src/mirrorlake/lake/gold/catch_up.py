@@ -1,8 +1,8 @@
-"""A table that continues after a refused statement, because the operator has answered it, or that begins with a copy.
+"""A table that continues after a refused statement, because of an override, or that begins with a snapshot.
 
-Row changes and DDL of this table alone are applied, from there on to where the other mirrors are. Its mirror stands
-where the statement refused it, or is made. Each commit on it carries its place in the log, so an epoch that is repeated
-finds what is done; how the range is cut follows from the table's own changes and DDL.
+Row changes and DDL of this table alone are applied, from that lsn up to the lsn of the other mirrors. Its mirror has
+the state of the refusal, or is created. Each commit on it carries its lsn, so a repeated epoch finds the commits that
+are done; the cuts of the range follow from the table's own changes and DDL.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def catch_up(
     rows: RowEpochs, lake: Lake, epoch: Epoch, register: TableRegister, rules: TableRules, *, answers: int,
     epoch_changes: int,
 ) -> tuple[int, int, DdlWork]:  # fmt: skip
-    """How many row changes and invalid values there were, and the work; its one entry is the table's in the end.
+    """Apply the epoch; return numbers of row changes and invalid values, and the work, with the table's final entry.
 
-    epoch: of one table, which the register has as refused, or which a copy begins.
+    epoch: of one table, which the register has as refused, or which begins with a snapshot.
     """
     (table,) = epoch.tables
     name = table.database, table.table
@@ -50,13 +50,13 @@ def catch_up(
     last = now.get(name) or was
     assert last, "a copy makes an entry, and an answer is to a table that has one"
     if last.state == STREAMING:
-        last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was at no moment with the others
+        last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was never at the lsn of the others
     done.entries, done.touched = [last], {last.mirror_id or ""}
     return n_changes, n_invalid, done
 
 
 def _as_it_was(lake: Lake, refused: TableEntry) -> TableEntry:
-    """Before it was refused; rows that it kept then are still there."""
+    """The entry before the refusal; rows that it had kept then are still there."""
     of_mirror = (F.col("mirror_id") == refused.mirror_id) & (F.col("code") == DDL_IGNORED)
     kept = lake.spark.table(lake.names.control_tables).where(of_mirror).select("code", "reason").first()
     code, reason = kept or (None, None)

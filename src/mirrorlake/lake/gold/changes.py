@@ -1,4 +1,4 @@
-"""What silver holds beyond a position, as gold wants to see it: which tables, how much, and the changes themselves."""
+"""Read silver after a position, as gold needs it: the tables, their numbers of changes, and the changes themselves."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NO_IMAGE = "parse_json('{}')"
 class TableChanges:
     """One table's changes in a range of lsn. n_changes: of rows. refused: (lsn, code and reason) of the first refusal.
     has_partial: there are row images that lack columns. first_invalid: lsn of the first change, before any refusal,
-    with a value that has no meaning; n_invalid: how many such values there are, 0 where the table is refused.
-    conditions: code -> reason of what the mirror must bear to take the changes."""
+    with an invalid value; n_invalid: number of such values, 0 if the table is refused.
+    conditions: code -> reason; conditions under which the mirror may apply the changes."""
 
     database: str
     table: str
@@ -54,7 +54,7 @@ class TableChanges:
 
     @property
     def lacks_generated(self) -> bool:
-        """Some row image lacks values of generated columns."""
+        """Does some row image lack values of generated columns?"""
         return GENERATED in self.conditions
 
     @property
@@ -63,7 +63,7 @@ class TableChanges:
 
 
 class _Counts(NamedTuple):
-    """Of the changes with equal ``_SUMMARY_KEYS``. n_invalid, first_invalid: as in ``TableChanges``."""
+    """Counts over changes with equal ``_SUMMARY_KEYS``. n_invalid, first_invalid: as in ``TableChanges``."""
 
     database: str
     table: str
@@ -84,16 +84,17 @@ class _Summary:
     tables: list[TableChanges]
 
     def is_for(self, lsn_from: int, lsn_to: int) -> bool:
-        """A range that begins later, but before the first change, has the same changes."""
+        """Is this the summary of the range? One that begins later, but before the first change, has the same
+        changes."""
         first = min((changes.first_lsn for changes in self.tables), default=self.lsn_to + 1)
         return lsn_to == self.lsn_to and self.lsn_from <= lsn_from < first
 
 
 class ChangeReader:
-    """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory where the assembled batches are at hand."""
+    """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory if the assembled batches are still there."""
 
     def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: tuple[str, str] | None = None):
-        """only: as if silver had no other table's changes; then without batches."""
+        """only: read as if silver had only this table's changes; then without batches."""
         self.only = only
         self._lake, self._is_seen = lake, named(only) if only else "true"
         self._table = pa.Table.from_batches(batches) if batches else None
@@ -101,7 +102,7 @@ class ChangeReader:
         self._cuts: tuple[int, list[int]] | None = None
 
     def summary(self, lsn_from: int, lsn_to: int) -> list[TableChanges]:
-        """What there is for each table, by name."""
+        """The changes of each table, by name."""
         if self._summary is None or not self._summary.is_for(lsn_from, lsn_to):
             rows = self._count_rows(lsn_from, lsn_to)
             names = sorted({row[:2] for row in rows})
@@ -123,7 +124,7 @@ class ChangeReader:
         return [_Counts(*row.values()) for row in counted.to_pylist()]
 
     def epoch_end(self, lsn_from: int, lsn_to: int, max_changes: int) -> int:
-        """A boundary in the range behind about max_changes row changes, or its end where there are fewer."""
+        """A boundary in the range after about max_changes row changes, or its end if there are fewer."""
         if self._table is not None:
             return lsn_to
         if self._cuts is None or self._cuts[0] != lsn_to:
@@ -149,7 +150,7 @@ class ChangeReader:
     def in_memory(
         self, name: tuple[str, str], lsn_from: int, lsn_to: int, *, that_cascade: bool = False
     ) -> list[pa.RecordBatch] | None:
-        """Row changes of one table (``CHANGE_COLUMNS``) where they are at hand, else None.
+        """Row changes of one table (``CHANGE_COLUMNS``) if they are in memory, else None.
 
         that_cascade: only those that may have changed rows of other tables.
         """
@@ -165,7 +166,8 @@ class ChangeReader:
         self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int, *,
         that_cascade: bool = False,
     ) -> DataFrame:  # fmt: skip
-        """The same from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty object."""
+        """The same, read from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty
+        object."""
         rows = session.table(self._lake.names.silver_changes).where(
             f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {named(name)}"
         )
@@ -174,7 +176,7 @@ class ChangeReader:
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
 
     def _is_inside(self, lsn_from: int, lsn_to: int, ops: tuple[str, ...]) -> pa.ChunkedArray:
-        """A mask of the rows in memory."""
+        """A mask of the rows in memory: inside the range, with one of these ops."""
         table = self._table
         inside = pc.and_(pc.greater(table["lsn"], lsn_from), pc.less_equal(table["lsn"], lsn_to))
         return pc.and_(inside, pc.is_in(table["op"], pa.array(ops)))
@@ -186,7 +188,8 @@ class ChangeReader:
 
 
 def _stops(counts: _Counts) -> bool:
-    """A refusal ends a mirror, except where the table was not known: a copy that begins before that has told it."""
+    """Does this refusal stop the mirror? Not if the table was merely undefined: an earlier snapshot has defined it
+    since."""
     return counts.op == "REFUSED" and not (counts.refusal or "").startswith(f"{UNDEFINED}:")
 
 

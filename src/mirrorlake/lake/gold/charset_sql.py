@@ -1,4 +1,4 @@
-"""What becomes of text whose column gets another character set, or becomes binary, in Spark SQL."""
+"""Convert text whose column gets another character set, or becomes binary, in Spark SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUTSIDE = {
     r"\\u203A\\u0153\\u017E\\u0178]",
     "utf8mb3": r"[^\\u0000-\\uFFFF]",
 }
-"""Character set -> the characters that it lacks. latin1: cp1252, with the five codes that this leaves out."""
+"""Character set -> the characters that it lacks. latin1: cp1252, and the five codes that cp1252 does not have."""
 _ENCODINGS = {
     **dict.fromkeys(("utf8mb4", "utf8mb3", "ascii"), "UTF-8"),
     **dict.fromkeys(("utf16", "ucs2"), "UTF-16BE"),
@@ -29,7 +29,8 @@ NOT_ASCII = r"[^\\x00-\\x7F]"
 
 
 def replaced(sql: Sql, charset: str | None) -> Sql | None:
-    """As servers store it outside strict mode: ``?`` for each character that the set lacks. None: not known which."""
+    """The text as servers store it outside strict mode: ``?`` for each character that the set lacks. None: not
+    known."""
     lacks = _OUTSIDE.get(charset or "")
     return lacks and f"regexp_replace({sql}, '{lacks}', '?')"
 
@@ -46,7 +47,7 @@ def encoded(sql: Sql, charset: str | None) -> Sql | None:
 
 
 def decoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql | None] | None:
-    """(the text of bytes, what is true for bytes that are none). None: not known."""
+    """Return (the text of bytes, condition for bytes that are no text). None: not known."""
     text = f"CAST({sql} AS string)"
     if charset == "utf8mb4":
         return text, f"NOT is_valid_utf8({text})"
@@ -64,7 +65,7 @@ def decoded(sql: Sql, charset: str | None) -> tuple[Sql, Sql | None] | None:
 
 
 def _single_bytes(charset: str | None) -> dict[str, str] | None:
-    """Of a character set of single bytes, the bytes, as characters of ISO 8859-1, that stand for other characters.
+    """For a single-byte character set, the bytes, as characters of ISO 8859-1, that mean other characters.
 
     None: another character set, or one in which a character has two codes.
     """

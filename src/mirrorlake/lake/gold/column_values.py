@@ -27,7 +27,7 @@ _NO_DATE = re.compile(r"[0-9]{4}-00-[0-9][0-9].*|[0-9]{4}-[0-9][0-9]-00.*")
 
 
 def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
-    """Raises NotDerivable."""
+    """The value of a default. Raises NotDerivable."""
     default = in_own_spelling(default, column.type)
     found = _VALUES[default.kind](default.text, column, mode) if default.kind in _VALUES else None
     if found is None:
@@ -133,7 +133,7 @@ def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
 
 
 def _now(text: str, column: Column, mode: ServerMode) -> Sql | None:
-    """text: the statement's moment, UTC, with microseconds. The column keeps as many digits as it has."""
+    """The statement's time as a value. text: UTC, with microseconds. The column keeps as many digits as it has."""
     digits = column.type.fraction_digits or 0
     moment = datetime.fromisoformat(text)
     kept = moment.replace(microsecond=moment.microsecond - moment.microsecond % 10 ** (6 - digits))

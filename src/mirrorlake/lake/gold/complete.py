@@ -1,4 +1,4 @@
-"""Rows of which the log tells some columns, completed from the mirror.
+"""Complete rows that the log has only in part with columns of the mirror.
 
 A MERGE writes whole rows. A column that was not logged has the value that the mirror's row has before the MERGE, under
 the key that the row had then.
@@ -20,7 +20,7 @@ _NO_BASE = "raise_error('internal: the mirror lacks a row of which the log has s
 def completed(
     session: SparkSession, partial: DataFrame, mirror: Sql, types: dict[str, Sql], key: tuple[str, ...]
 ) -> DataFrame:
-    """partial: rows of ``partial_schema``. Its columns ``image_schema``, without any gap.
+    """Fill the gaps of ``partial``, rows of ``partial_schema``; the result has ``image_schema``.
 
     The statement that uses them fails when the mirror has no row where there must be one.
     """

@@ -1,4 +1,4 @@
-"""What rows that exist get in a new generated column."""
+"""Values that existing rows get in a new generated column."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mirrorlake.lake.gold.partition_expressions import spark_expression
 
 
 def computed_value(column: Column, sources: Mapping[str, Column], old: TableSchema, mode: ServerMode) -> Conversion:
-    """Compute it from the columns that the statement leaves as they are. sources: by name after the statement, these
-    columns as they were before. old: the table before it.
+    """Compute the value from columns that the statement leaves unchanged. sources: these columns before the statement,
+    by their names after it. old: the table before it.
 
     Raises NotDerivable.
     """
@@ -37,7 +37,7 @@ def computed_value(column: Column, sources: Mapping[str, Column], old: TableSche
 
 
 def _computed(column: Column, sources: Mapping[str, Column], old: TableSchema) -> Conversion:
-    """A source that is NULL, and may be so without meaning, stops it."""
+    """Compute the value; fail for a source that is NULL and may be an invalid value."""
     seen = replace(old, columns=(*(replace(source, name=name) for name, source in sources.items()), column))
     found = computed_column(column, seen, lambda name: quote(sources[name].name))
     doubts = [f"{quote(sources[name].name)} IS NULL" for name in sorted(found.doubtful)]
@@ -46,7 +46,7 @@ def _computed(column: Column, sources: Mapping[str, Column], old: TableSchema) -
 
 
 def _sum_or_product(column: Column, old: TableSchema, mode: ServerMode) -> Sql:
-    """Of integers and decimals."""
+    """Compute a sum or product of integers and decimals."""
     text, unknown = column.generated or "", f"column {column.name}: rows that exist get what an expression gives"
     if any(word in text.upper() for word in ("%", "DIV", "MOD")):  # by zero it is NULL there, an error here
         raise NotDerivable(unknown)

@@ -9,7 +9,7 @@ from mirrorlake.core.sql_text import Sql
 
 
 class NotDerivable(Exception):
-    """What the server made of the rows does not follow from what is known; the message says why, for a person."""
+    """The server's new values do not follow from what is known; the message says why, for a person."""
 
 
 @dataclass(frozen=True, slots=True)

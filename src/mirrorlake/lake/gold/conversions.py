@@ -1,9 +1,9 @@
 """A column's old type and new one -> the Spark expression that converts values as the server does in an ALTER TABLE.
 
-The server logs no rows for it. A strict server refuses an ALTER in which a value does not fit, so behind one that is
-in the log every value did; outside strict mode integers are clipped and texts cut. Where a value could come out in
-another way than here, the conversion says which rows those are (``fails``): with one of them the table needs a resync.
-``tests/cases/ddl-convert*`` holds all of it against SELECT on real servers.
+The server logs no rows for it. A strict server refuses an ALTER in which a value does not fit, so after one that is
+in the log every value did; outside strict mode integers are clipped and texts cut. If a value could differ from the
+server's, the conversion says for which rows (``fails``): with one of them the table needs a resync.
+``tests/cases/ddl-convert*`` compares all of it with SELECT on real servers.
 
 from                    to                       value
 integer, year, bit      integer, decimal, bit    the number
@@ -72,7 +72,7 @@ _ZEROS = {
 
 
 def conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    """value: of the old column. Raises NotDerivable."""
+    """Convert a value of the old column. Raises NotDerivable."""
     if (old.generated, old.is_stored) != (new.generated, new.is_stored) and new.generated is not None:
         if new.generated != old.generated:
             raise NotDerivable(f"column {new.name} is computed by another expression")
@@ -88,7 +88,7 @@ def conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
 
 
 def _as_read(value: Sql, old: Column, new: Column, mode: ServerMode) -> Sql:
-    """Raises NotDerivable."""
+    """Convert a value that is not NULL. Raises NotDerivable."""
     if old.type.name != "char" or new.type.name == "char" or not mode.pads_char:
         return value
     if family(new.type) not in ("text", "binary"):
@@ -97,7 +97,7 @@ def _as_read(value: Sql, old: Column, new: Column, mode: ServerMode) -> Sql:
 
 
 def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
-    """Whether rows may have had a NULL that is another value now. In strict mode that is so of a TIMESTAMP only, which
+    """May rows have had a NULL that is now another value? In strict mode only in a TIMESTAMP, which
     gets the time of the statement (measured on MySQL 9.7 and MariaDB 10.11)."""
     return old.nullable and not new.nullable and (not mode.is_strict or new.type.name == "timestamp")
 
@@ -126,7 +126,7 @@ def _without_nulls(value: Sql, found: Conversion, old: Column, new: Column, mode
 
 
 def _zero_for_null(kind: ColumnType) -> Sql | None:
-    """None: a date, or not known."""
+    """The zero of a type; None: a date, or not known."""
     if kind.name == "time":
         return literal(time_zero(kind.fraction_digits or 0))
     if family(kind) == "binary":
@@ -135,8 +135,8 @@ def _zero_for_null(kind: ColumnType) -> Sql | None:
 
 
 def _default_for_null(old: Column, mode: ServerMode) -> Sql | None:
-    """None: NULL becomes the zero, as it does in rows that are copied, in a TEXT or BLOB, and in a DATETIME whose
-    DEFAULT is the time of the statement. Raises NotDerivable."""
+    """The DEFAULT that replaces NULL. None: NULL becomes the zero, as it does in rows that the ALTER copies, in a TEXT
+    or BLOB, and in a DATETIME whose DEFAULT is the time of the statement. Raises NotDerivable."""
     default, name = old.default, old.type.name
     if mode.flavor == "mysql" or mode.copies_rows or default is None or default.kind == "null":
         return None

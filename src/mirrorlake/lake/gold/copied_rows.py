@@ -1,4 +1,4 @@
-"""What a mirror holds of a copy's cells, which are as the server shows them, in Spark SQL; see ``bronze.copies``."""
+"""Convert the cells of a snapshot, which are as the server shows them, to a mirror's values; see ``bronze.copies``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from mirrorlake.lake.gold.register import INVALID_KEY, INVALID_VALUE
 
 
 def take_copy(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
-    """schema: of the mirror. shown: of all columns that the copy has. refuses_invalid: a value without meaning stops
-    the table; else one in its key does."""
+    """Make the step that takes a snapshot. schema: of the mirror. shown: of all columns of the snapshot.
+
+    refuses_invalid: an invalid value stops the table; else only one in its key does."""
     held = {column.name for column in schema.columns}
     cells = [(cell_name(number), column) for number, column in enumerate(shown.columns) if column.name in held]
     columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
@@ -43,7 +44,7 @@ def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
 
 
 def _invalid(cell: Sql, column: Column) -> Sql | None:
-    """The condition for a value without meaning; None: the type has none."""
+    """The condition for an invalid value; None: the type has none."""
     if column.type.name in DATED:
         return f"({cell} IS NOT NULL AND {meant(cell, column.type)} IS NULL)"
     return f"NOT is_valid_utf8({cell})" if column.type.name in STRINGS else None

@@ -17,7 +17,7 @@ def shown(sql: Sql, kind: ColumnType) -> Sql:
 
 
 def meant(text: Sql, kind: ColumnType) -> Sql:
-    """What a column's text shows; NULL where no calendar has it. (Spark has a year 0, and counts other days in it.)"""
+    """The date that a text shows; NULL if no calendar has it. (Spark has a year 0, and counts other days in it.)"""
     return f"IF({text} LIKE '0000-%', NULL, try_cast({text} AS {spark_type(kind)}))"
 
 
@@ -26,7 +26,7 @@ def zero_date(kind: ColumnType) -> Sql:
 
 
 def date_literal(text: str, kind: ColumnType) -> Sql | None:
-    """A literal of DDL as a DATE or DATETIME column shows it; None where it takes the server to read it."""
+    """A literal of DDL as a DATE or DATETIME column shows it; None if only the server can read it."""
     found = _LITERAL.fullmatch(text)
     if not found or kind.name == "date" and found[2] or len(found[3] or "") > _digits(kind):
         return None

@@ -1,20 +1,20 @@
 """Every DDL that is replayed has a class, and the class says how it takes effect exactly once.
 
     class         statements                                       made repeatable by
-    IGNORED       what the options say                             nothing to repeat
+    IGNORED       what the options name                            nothing to repeat
     DEFINITION    index, comment, foreign key, default, engine,    nothing touches a mirror; the register's row, if the
                   layout of partitions, a key                      definition shows, is committed once for each epoch
     COMPARED      CREATE TABLE; columns added, dropped, renamed,   each ALTER's commit carries (lsn, step); the mirror's
                   moved, widened in place                          own history says which steps are done
     REBUILT       DEFAULT for old rows, conversions of values;     one overwrite or append that carries the transaction
-                  the rows of a copy                               id
+                  the rows of a snapshot                           id
     DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id
     SELF_INVERSE  EXCHANGE and CONVERT PARTITION                   both outputs are computed from the versions that the
                                                                    ledger's ``prepared`` row pins; each is one overwrite
                                                                    or append that carries the transaction id
     REGISTERED    RENAME TABLE, also in circles; DROP TABLE        no mirror is touched: one commit of the register
 
-The register's commit ends an epoch's work: an epoch whose rows are in the register is not carried out again.
+The register's commit ends an epoch's work: an epoch whose rows are in the register is not executed again.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ class DdlClass(Enum):
 
 
 def strongest(classes: Iterable[DdlClass]) -> DdlClass:
-    """Of the classes of all parts of a statement the one that says how the whole is made repeatable."""
+    """The class that makes a whole statement repeatable, from the classes of its parts."""
     return max(classes, key=list(DdlClass).index, default=DdlClass.DEFINITION)

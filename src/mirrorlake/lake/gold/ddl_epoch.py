@@ -1,16 +1,16 @@
 """An epoch of DDL: statement by statement its commits on the mirrors, then the register, then the ledger.
 
-DDL on tables that have nothing to do with each other is carried out side by side.
+DDL on independent tables is executed in parallel.
 
     1. plan row          control_epochs, before anything else
-    2. prepared row      of EXCHANGE and CONVERT PARTITION: pins the Delta versions that both outputs are computed from
-    3. mirror commits    each carries the DDL's lsn and its step; those that are there are not made again
+    2. prepared row      for EXCHANGE and CONVERT PARTITION: pins the Delta versions that both outputs are computed from
+    3. mirror commits    each carries the DDL's lsn and its step; existing ones are not made again
     4. register commit   every table's next entry, all names of a RENAME at once; once for the epoch
-    5. executed rows     of all its DDL, one commit
+    5. executed rows     for all its DDL, one commit
     6. done row          with the next plan
 
-A process may be killed between any two. It then starts again from the plan row with the register as it was before the
-epoch, comes to the same outcomes, and makes those commits that are not there yet.
+A process may be killed between any two steps. The next one starts from the plan row with the register as it was before
+the epoch, decides the same outcomes, and makes the missing commits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_effect(
 ) -> list[Barrier]:
     """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
 
-    changed: tables with rows ahead; one that the register does not know will have an entry when it comes to its DDL.
+    changed: tables with rows ahead; a table that the register does not know will have an entry at its DDL.
     """
     register, found = register.copy(), []
     for barrier in ahead:
@@ -54,7 +54,7 @@ def with_effect(
 
 @dataclass(slots=True)
 class DdlWork:
-    """entries: what the register is to gain. executed: of each DDL lsn, class and names. touched: mirrors changed."""
+    """entries: new ones for the register. executed: lsn, class and names of each DDL. touched: mirrors changed."""
 
     entries: list[TableEntry] = field(default_factory=list)
     executed: list[tuple[int, DdlClass, list[tuple[str, str]]]] = field(default_factory=list)
@@ -64,7 +64,7 @@ class DdlWork:
 def carry_out_epoch(
     session: Callable[[], SparkSession], lake: Lake, ahead: list[Barrier], register: TableRegister, rules: TableRules
 ) -> DdlWork:
-    """Steps 2 and 3. session: the calling thread's own. register: as it is before the epoch; it is left so."""
+    """Take steps 2 and 3. session: the calling thread's own. register: the one before the epoch; it is not changed."""
 
     def carry_out_group(group: list[Barrier]) -> DdlWork:
         return carry_out_barriers(session(), lake, group, register.copy(), rules)
@@ -79,7 +79,7 @@ def carry_out_epoch(
 
 
 def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
-    """The barriers in groups that name no table in common, each in the order of the log."""
+    """Split barriers into groups that name no table in common, each in the order of the log."""
     groups: list[tuple[set[tuple[str, str]], list[Barrier]]] = []
     for barrier in ahead:
         names = set(barrier.names)
@@ -93,7 +93,7 @@ def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
 def carry_out_barriers(
     session: SparkSession, lake: Lake, ahead: list[Barrier], now: TableRegister, rules: TableRules
 ) -> DdlWork:
-    """One after another. now: the register before the first of them; carried on."""
+    """Execute barriers one after another. now: the register before the first of them; it is updated."""
     done = DdlWork()
     for barrier in ahead:
         effect = outcomes(barrier.lsn, barrier.changes, now, rules)

@@ -1,4 +1,4 @@
-"""What of an epoch's row changes goes to which mirror, and which tables are mirrored no more."""
+"""Decide which row changes of an epoch go to which mirror, and which tables are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mirrorlake.lake.gold.table_rules import TableRules
 
 @dataclass(slots=True)
 class Decisions:
-    """read_definitions: all that silver knows, by schema_id."""
+    """read_definitions: returns all of silver's definitions by schema_id."""
 
     read_definitions: Callable[[], dict[int, TableSchema]]
     rules: TableRules
@@ -37,9 +37,9 @@ class Decisions:
     def take(
         self, summary: list[TableChanges], register: TableRegister, planned: Collection[tuple[str, str]]
     ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
-        """What is applied to which mirror, and the tables that are refused.
+        """Decide what is applied to which mirror, and the tables that are refused.
 
-        planned: tables of an open plan. What the options say was asked when it was made.
+        planned: tables of an open plan, whose decisions by options were made with the plan.
         """
         work, refused = [], []
         for changes in summary:
@@ -61,7 +61,7 @@ class Decisions:
         return work, refused
 
     def _unknown(self, changes: TableChanges, register: TableRegister) -> list[TableEntry]:
-        """Of a table without a mirror: it is refused, and each that it may be, where nobody said how names compare."""
+        """Refuse a table without a mirror, and each table that it may be, if nobody said how names compare."""
         unknown, lsn = TableEntry(changes.first_lsn, *changes.name, REFUSED), changes.first_lsn
         alike = [] if self.rules.knows_names else register.alike(changes.name)
         if not alike:
@@ -87,7 +87,7 @@ class Decisions:
         return (GENERATED, reason) if reason else None
 
     def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
-        """What of the changes' table maps the mirror does not match."""
+        """How the mirror differs from the changes' table maps."""
         if not changes.schema_ids <= self._definitions.keys():
             self._definitions = self.read_definitions()
         for schema_id in sorted(changes.schema_ids):
@@ -100,5 +100,5 @@ class Decisions:
 
 
 def _types(schema: TableSchema) -> dict[str, str]:
-    """Of the columns, whether the mirror has them as text or not."""
+    """Column types, whether or not the mirror has them as text."""
     return {column.name: spark_type(column.type) for column in schema.columns}

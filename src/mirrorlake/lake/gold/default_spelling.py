@@ -1,7 +1,7 @@
-"""A default in another spelling than its type's own -> in its own, where both servers read it the same.
+"""A default in another notation than its type's own -> in its own, if both servers read it the same way.
 
 Measured on MySQL 9.7 and MariaDB 10.11: a number with a fraction rounds to an integer, halves away from zero; years of
-two digits begin with 1970; dates and times may leave out zeros, have other signs between their numbers, or none.
+two digits begin with 1970; dates and times may leave out zeros, have other separators between their numbers, or none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LAST_OF_2000 = 69
 
 
 def in_own_spelling(default: Default, kind: ColumnType) -> Default:
-    """The same default where it is, or where what it stands for is not known."""
+    """The default in its type's own notation; unchanged if it is already, or if its value is not known."""
     if default.kind not in ("number", "string"):
         return default
     found = _read(default.text, default.kind == "number", kind)
@@ -65,7 +65,7 @@ def _integer(text: str) -> str | None:
 
 
 def _fraction(text: str) -> str | None:
-    """A number with a fraction as text. One with an exponent is a double, which each server shows in its own way."""
+    """A number with a fraction as text. One with an exponent is a double, which each server shows differently."""
     found = _FIXED.fullmatch(text)
     if not found or "." not in text or not any(digit in text for digit in "123456789"):
         return None
@@ -116,7 +116,8 @@ def _time(text: str) -> str | None:
 
 
 def shown_json(text: str) -> str | None:
-    """A document as MySQL shows it. Numbers with a fraction are doubles, which it shows in its own way: None."""
+    """A document as MySQL shows it. None for numbers with a fraction: they are doubles, which MySQL shows
+    differently."""
     try:
         document = json.loads(text, parse_float=_unknown, parse_constant=_unknown)
         return json.dumps(_in_order(document), ensure_ascii=False)

@@ -1,10 +1,10 @@
 """``control_epochs``: the plan of each step of gold and its end.
 
-    1. plan row     append_from: of two planners one gets on; fixes the lsn range and the tables
+    1. plan row     append_from: of two planners one continues; fixes the lsn range and the tables
     2. the work     each table's own commit carries lsn_to, so a table that has it is skipped when the epoch is repeated
     3. done row     with every table's Delta version; the next plan row may share its commit
 
-After a crash the newest row says what to do: a plan without its done row is carried out again.
+After a crash the newest row says what to do: a plan without its done row is executed again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class EpochTable:
-    """version: of the mirror's Delta table, before the work in a plan row, after it in a done row; None: no mirror."""
+    """version: the Delta version of the mirror, before the work in a plan row, after it in a done row; None: no
+    mirror."""
 
     database: str
     table: str
@@ -50,8 +51,8 @@ class EpochTable:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to, or both of one table (kind answer), up
-    to where all mirrors are."""
+    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to, or both for one table (kind answer), up
+    to the lsn of all mirrors."""
 
     number: int
     kind: str
@@ -61,9 +62,9 @@ class Epoch:
 
 
 class EpochLog:
-    """The chain of plan and done rows; goes on from its newest row.
+    """The chain of plan and done rows; continues from its newest row.
 
-    answers: how many of the operator's answers count; recorded with the next row.
+    answers: number of the operator's answers that count; recorded with the next row.
     """
 
     def __init__(self, lake: Lake):

@@ -1,4 +1,4 @@
-"""What an epoch does to which mirror: changes that are logged, and what foreign keys make of them in other tables."""
+"""Find the work of an epoch on each mirror: logged changes, and the changes that foreign keys make because of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mirrorlake.lake.gold.register import TableEntry, TableRegister
 
 @dataclass(frozen=True, slots=True)
 class TableWork:
-    """changes: logged ones, maybe none. rows: where foreign keys may change more, what of the log they act on."""
+    """changes: logged ones, or none. rows: if foreign keys may change more, the logged rows that they act on."""
 
     changes: TableChanges
     entry: TableEntry
@@ -30,7 +30,7 @@ class TableWork:
 
 @dataclass(slots=True)
 class EpochWork:
-    """Finds it."""
+    """Finds the work of an epoch."""
 
     lake: Lake
     decisions: Decisions
@@ -41,7 +41,8 @@ class EpochWork:
         self, session: SparkSession, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister,
         planned: Collection[TableName], versions: Mapping[str, int | None],
     ) -> tuple[list[TableWork], list[TableEntry]]:  # fmt: skip
-        """By mirror, and the tables that are refused. planned: see ``Decisions.take``. versions: see ``PlacedRows``."""
+        """Find the work by mirror, and the tables that are refused. planned: see ``Decisions.take``. versions: see
+        ``PlacedRows``."""
         summary = reader.summary(lsn_from, lsn_to)
         taken, refused = self.decisions.take(summary, register, planned)
         found, orphans = references(register, self.decisions.rules)
@@ -67,7 +68,7 @@ class EpochWork:
         return [each for name, each in work.items() if name not in lost], refused
 
     def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
-        """The references by which a change comes; the answer for the last range is kept: it is planned, then done."""
+        """The references that carry a change; the result for the last range is cached: it is planned, then done."""
         span = rows.lsn_from, rows.lsn_to
         if span not in self._along:
             first = [r for r in found if (c := rows.changes.get(r.parent.name)) and r.may_follow(c)]
@@ -77,7 +78,7 @@ class EpochWork:
 
 
 def _why_untold(ways: list[Reference], changes: Mapping[TableName, TableChanges]) -> str | None:
-    """Row images that lack values of generated columns do not tell where a foreign key of such columns leads."""
+    """Why effects are not known: row images without values of generated columns hide where their foreign keys lead."""
     for reference in ways:
         for entry, names in ((reference.parent, reference.parent_columns), (reference.child, reference.columns)):
             lacks = entry.name in changes and changes[entry.name].lacks_generated

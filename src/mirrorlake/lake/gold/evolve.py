@@ -1,6 +1,6 @@
-"""What one DDL does to the mirrors and the register, decided before anything is done.
+"""Decide the effect of one DDL on the mirrors and the register, before anything is done.
 
-All changes of a statement see the register as it is before the statement; each has one outcome, or none where
+All changes of a statement see the register as it is before the statement; each has one outcome, or none if
 neither a mirror nor an entry would change. Outcomes follow from the register alone, so they are the same when an epoch
 is repeated.
 """
@@ -38,8 +38,8 @@ from mirrorlake.lake.gold.table_rules import DROP_PARTITION, DROP_TABLE, TRUNCAT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """entry: the table's next; None where it stays as ``mirrored``. work: on the mirror, before the entry holds.
-    is_ignored: the rules say that the mirror stays as it is.
+    """entry: the table's next; None if ``mirrored`` stays. work: on the mirror, before the entry is valid.
+    is_ignored: the rules say that the mirror stays unchanged.
     """
 
     entry: TableEntry | None = None
@@ -69,14 +69,14 @@ class Outcome:
 def outcomes(
     lsn: int, changes: Sequence[DefinitionChange], register: TableRegister, rules: TableRules
 ) -> list[Outcome]:
-    """changes: of one statement."""
+    """The outcomes of one statement's changes."""
     statement = _Statement(lsn, register, rules)
     found = (statement.outcome(change) for change in changes)
     return [outcome for outcome in found if outcome and (outcome.entry or outcome.work or outcome.is_ignored)]
 
 
 def left_out(entry: TableEntry | None, lsn: int) -> list[TableEntry]:
-    """A mirror that misses changes because of the table filter is no mirror any more, whatever the filter is later."""
+    """End a mirror that misses changes because of the table filter, whatever the filter is later."""
     if entry is None or entry.state != STREAMING:
         return []
     return [entry.refused(lsn, NEEDS_FIRST_COPY, "changes were left out by --tables")]
@@ -100,7 +100,7 @@ class _Statement:
             raise
         except RefusedError as error:
             return self._refused(change, (error.code, error.message), entry)
-        except Exception as error:  # what nobody thought of must stop no other table
+        except Exception as error:  # an unexpected failure must stop no other table
             return self._refused(change, ("ddl-unsupported", f"the statement raised {type(error).__name__}"), entry)
 
     def _end(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
@@ -127,7 +127,7 @@ class _Statement:
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
 
     def _create_of_copy(self, change: DefinitionChange) -> Outcome:
-        """A mirror of its own: a table may be copied twice at one place."""
+        """Make a separate mirror: a table may have two snapshots at one position."""
         (copied,) = change.steps
         shown = of_rows_in_force(change.schema)
         change = created(change, self.rules)
@@ -137,7 +137,8 @@ class _Statement:
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), take)))
 
     def _create_of_rows(self, change: DefinitionChange) -> Outcome:
-        """CONVERT PARTITION: the table begins with rows of another one, and holds invalid values as that one does."""
+        """CONVERT PARTITION: the table begins with rows of another one, and represents invalid values in the same
+        way."""
         (taken,) = change.steps
         try:
             other = self._other_side(taken.other_database, taken.other_table)
@@ -151,7 +152,7 @@ class _Statement:
         return Outcome(entry, Work(identity, (Create(change.schema), append)))
 
     def _other_side(self, database: str, table: str) -> TableEntry:
-        """Of two tables between which rows move. Raises NotDerivable."""
+        """The entry of the other of two tables between which rows move. Raises NotDerivable."""
         other = self.register.get((database, table))
         if other is None or other.state != STREAMING or not self.rules.is_wanted(database, table):
             raise NotDerivable(f"rows came from {database}.{table}, which is not mirrored")
@@ -214,14 +215,14 @@ class _Statement:
         return Outcome(after, work, entry, is_rename=change.action == "rename")
 
     def _work(self, change: DefinitionChange, entry: TableEntry) -> Work | None:
-        """Raises NotDerivable."""
+        """The work on the mirror. Raises NotDerivable."""
         moves = next((step for step in change.steps if isinstance(step, Remove | TakeRows)), None)
         if isinstance(moves, TakeRows):
             other = self._other_side(moves.other_database, moves.other_table)
             _refuse_another_form(entry, other)
             append = AppendRows(other.mirror_id, _side_by_side(change.schema, other.schema))
             return Work(entry.mirror_id, (append,))
-        if moves and moves.partitioning.method == SYSTEM_TIME:  # only history goes
+        if moves and moves.partitioning.method == SYSTEM_TIME:  # only history is deleted
             return None
         if moves:
             rows = rows_in(moves.partitioning, moves.names, entry.schema)
@@ -261,4 +262,4 @@ _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None],
     "refuse": _Statement._refuse,
 }
 ACTIONS = (*_OUTCOMES, "drop", "moved")
-"""Of the changes that concern gold."""
+"""Actions of the changes that concern gold."""

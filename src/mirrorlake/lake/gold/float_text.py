@@ -1,7 +1,7 @@
 """FLOAT and DOUBLE as the servers show them, in Spark SQL.
 
-Both print the shortest digits that give the number again. Spark prints more for a few numbers; but where it prints no
-more than every decimal number that the type can hold has, there is only one such text.
+Both print the shortest digits that give the number again. Spark prints more for a few numbers. But if it prints no
+more digits than every decimal number of the type keeps, there is only one such text.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _SMALLEST = {"float": "1e-37", "double": "1e-307"}
 _PLAIN_FROM, _PLAIN_BELOW = "1e-15", "1e15"
 """The servers show smaller and larger numbers with an exponent."""
 _MYSQL_WIDTH = {"float": 12, "double": 24}
-"""MySQL 9.7 shows what would be longer with an exponent, too; older ones have other limits."""
+"""MySQL 9.7 also shows longer texts with an exponent; older versions have other limits."""
 
 
 def shown_float(value: Sql, kind: str, flavor: str) -> tuple[Sql, Sql]:
-    """kind: ``float`` or ``double``. (the text, what is true for a number that may be shown otherwise)."""
+    """Return (the text, condition for a number that may be shown otherwise). kind: ``float`` or ``double``."""
     text = f"CAST({value} AS string)"
     digits = f"regexp_replace(regexp_replace({text}, 'E.*$', ''), '(^-?0[.]0*)|[-.]|([.]?0+$)', '')"
     number = f"IF(abs({value}) < 1, {_as_decimal(text, 30)}, {_as_decimal(text, 16)})"

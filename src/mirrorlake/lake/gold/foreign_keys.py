@@ -1,4 +1,4 @@
-"""Foreign keys between mirrors that change rows, and which children an epoch's changes of parents may reach."""
+"""Find foreign keys between mirrors that change rows, and the children that an epoch's changes may reach."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableR
 from mirrorlake.lake.gold.table_rules import TableRules
 
 Referenced = tuple[TableName, tuple[str, ...]]
-"""A table and the columns of it that children have as theirs."""
+"""A table, and its columns that children reference."""
 _COMPARED_BY_VALUE = frozenset(
     ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year", "bit", "binary", "varbinary", "uuid",
      "inet4", "inet6")
@@ -27,15 +27,15 @@ _TEXTS = frozenset(("char", "varchar"))
 _OF_ALL_LANGUAGES = re.compile(
     r"[a-z0-9]+_(general|unicode|unicode_520|0900|uca1400|tolower)(_nopad)?(_[ac][is])+|latin1_swedish(_nopad)?_ci"
 )
-"""Collations that know no letters of one language's own, by which two ASCII texts could be equal."""
+"""Collations without rules of a single language, which could make two ASCII texts equal."""
 
 
 _UNCOMPARED = "its columns are not compared by their values alone"
 
 
 class Comparison(Enum):
-    """BY_VALUE: equal values. PADDED: but for spaces at their ends. ASCII: texts of ASCII that differ in more than case
-    and spaces at their ends are different; what else is equal, only the server knows."""
+    """BY_VALUE: equal values. PADDED: the same, except spaces at their ends. ASCII: texts of ASCII that differ in more
+    than case and spaces at their ends are different; which other texts are equal, only the server knows."""
 
     BY_VALUE = "by value"
     PADDED = "padded"
@@ -65,7 +65,7 @@ class Reference:
         return self.parent.name, self.parent_columns
 
     def may_follow(self, changes: TableChanges) -> bool:
-        """Whether changes of the parent may have an effect. With system versioning an UPDATE may take a row away."""
+        """May changes of the parent have an effect? With system versioning an UPDATE may remove a row."""
         n_updates = changes.n_changes - changes.n_inserts - changes.n_deletes
         is_versioned = end_column(self.parent.schema) is not None
         may_remove = changes.n_deletes > 0 or is_versioned and n_updates > 0
@@ -75,14 +75,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A mirror whose rows a parent changes that cannot be followed."""
+    """A mirror whose rows a parent changes in a way that cannot be followed."""
 
     child: TableEntry
     reason: str
 
 
 def references(register: TableRegister, rules: TableRules) -> tuple[list[Reference], list[Orphan]]:
-    """A parent that the log has not created yet, or has dropped, changes nothing."""
+    """References between mirrors, and orphans. A parent that does not exist yet, or no longer, changes nothing."""
     found: list[Reference] = []
     orphans: list[Orphan] = []
     for child in register:
@@ -106,7 +106,7 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
 def _reference(
     child: TableEntry, parent: TableEntry, key: ForeignKey, keys: Collection[ForeignKey]
 ) -> Reference | None:
-    """None when the parent has no such columns."""
+    """Make a reference; None if the parent has no such columns."""
     theirs = _columns(key.parent_columns or parent.schema.primary_key, parent.schema)
     mine = _columns(key.columns, child.schema)
     if len(theirs) != len(mine):
@@ -120,13 +120,13 @@ def _reference(
 
 
 def _columns(names: Iterable[str], schema: TableSchema) -> list[Column]:
-    """Those that the table has."""
+    """The columns with these names that the table has."""
     places = (schema.position(name) for name in names)
     return [schema.columns[place] for place in places if place is not None]
 
 
 def alone(register: TableRegister) -> list[Orphan]:
-    """Of tables that go on apart from all others, those whose parents would change rows."""
+    """Tables that are replayed without the others, although their parents would change rows."""
     return [
         Orphan(entry, "a foreign key changes its rows, and it goes on apart from its parent")
         for entry in register
@@ -135,7 +135,7 @@ def alone(register: TableRegister) -> list[Orphan]:
 
 
 def _comparison(column: Column) -> Comparison | None:
-    """None: not known."""
+    """How values of a column are compared; None: not known."""
     collation = column.collation or "utf8mb4_general_ci"
     if column.type.name not in _TEXTS or collation == "binary" or collation.endswith(("_0900_bin", "_nopad_bin")):
         return Comparison.BY_VALUE
@@ -161,7 +161,7 @@ def _why_unclear(
 
 
 def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
-    """Of the references along which changes come, those by which they come to this table."""
+    """The references through which changes reach ``child``."""
     along, found = list(along), list[Reference]()
     is_complete = False
     while not is_complete:
@@ -175,7 +175,7 @@ def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
 
 
 def reached(found: Iterable[Reference], leaving: Iterable[Reference]) -> list[Reference]:
-    """Those along which changes come. leaving: the ones whose parents' logged changes have an effect."""
+    """The references that carry changes. leaving: the ones whose parents' logged changes have an effect."""
     found, along = list(found), list(leaving)
     is_complete = False
     while not is_complete:

@@ -1,7 +1,7 @@
 """Generated columns whose values the log leaves out: computed from the row's other columns, or left out of the mirror.
 
-Where a change lacks such values, all values of these columns are computed for the rows that are written, also those
-that the log tells. A table of which nothing is lacking is not computed.
+If a change lacks such values, all values of these columns are computed for the rows that are written, also those
+that the log has. Nothing is computed for a table without missing values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def not_computed(schema: TableSchema) -> dict[str, str]:
 
 
 def without_generated(schema: TableSchema) -> TableSchema:
-    """What the changes of a table tell for certain, where they lack values of its generated columns."""
+    """The definition without generated columns, for changes that lack their values."""
     return replace(schema, columns=tuple(column for column in schema.columns if column.generated is None))
 
 
@@ -58,7 +58,7 @@ def why_not_computed(mirrored: TableSchema, changes: TableChanges) -> str | None
 
 
 def with_generated(rows: DataFrame, schema: TableSchema) -> DataFrame:
-    """rows: of ``without_generated(schema)``, and more columns. The columns of the mirror, and the others."""
+    """Add generated columns. rows: of ``without_generated(schema)``, and more columns, which stay."""
     names = [column.name for column in schema.columns]
     others = [name for name in rows.columns if name not in names]
     values = {column.name: computed_sql(column, schema) for column in _generated(schema)}

@@ -30,7 +30,7 @@ def _of_time(function: Sql, high: int) -> Callable[[Value], Value]:
 
 
 def _date(value: Value) -> Value:
-    """A date that is NULL without meaning has a day of its own on the server, or none."""
+    """A date value; an invalid one, which is NULL here, may have a day on the server, or none."""
     if value.kind not in (Kind.DATE, Kind.DATETIME):
         raise NotDerivable(f"the date of a {value.kind.value}")
     return replace(value, sql=f"CAST({value.sql} AS DATE)", kind=Kind.DATE, digits=0)

@@ -1,4 +1,4 @@
-"""The expression of a generated column, MariaDB's SQL -> Spark's, where the values are the same for every row.
+"""The expression of a generated column, MariaDB's SQL -> Spark's, if the values are the same for every row.
 
     disjunction   XOR and OR of conjunctions; AND of negations; NOT factor
     comparison    sum or membership, then = <=> <> < <= > >= and a sum, or IS [NOT] NULL, any number of times
@@ -7,7 +7,7 @@
     term          factor, then * % MOD DIV and a factor, any number of times
     factor        - factor, ! factor, (disjunction), CASE, a literal, a column, or a function of ``generated_functions``
 
-Everything else raises NotDerivable. Comparisons are of numbers: those of text hang on collations.
+Everything else raises NotDerivable. Comparisons are of numbers: those of text depend on collations.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from mirrorlake.lake.gold.generated_values import (
 LONGEST = 20_000
 """Characters of an expression in Spark SQL: values that are used twice make it grow fast."""
 _DEEPEST = 40
-"""Levels of an expression: reading one takes a dozen calls inside each other."""
+"""Levels of an expression: reading one level takes a dozen nested calls."""
 _COMPARISONS = ("<=>", "<>", "!=", "<=", ">=", "=", "<", ">")
 _FOLLOWING = (*_COMPARISONS, "IS", "IN", "BETWEEN", "NOT", "LIKE", "REGEXP", "RLIKE")
 
 
 def computed_column(column: Column, schema: TableSchema, spelled: Callable[[str], Sql] = quote) -> Value:
-    """The value of a generated column, as it stores it. spelled: a column's name in Spark SQL.
+    """The value that a generated column stores. spelled: a column's name in Spark SQL.
 
     Raises NotDerivable with the reason.
     """
@@ -52,7 +52,7 @@ def computed_column(column: Column, schema: TableSchema, spelled: Callable[[str]
 
 
 def _is_turkish(collation: str) -> bool:
-    """Where the capital of i is another letter."""
+    """Is the capital of i another letter in this collation?"""
     return any(part in collation.lower() for part in ("turkish", "_tr_", "latin5"))
 
 
@@ -108,7 +108,7 @@ class _Definitions:
 
 
 def _short(found: Value) -> Value:
-    """Looked at on each level, for what is used twice on every one doubles as often."""
+    """Check the length on each level, because a value that each level uses twice doubles each time."""
     if len(found.sql) + sum(map(len, found.fails)) > LONGEST:
         raise NotDerivable("it is too long")
     return found
@@ -254,7 +254,7 @@ class _Reader:
         return FUNCTIONS[name](*tokens.enclosed(self._or))
 
     def _substring(self) -> list[Value]:
-        """Its arguments, with commas or as SUBSTRING(text FROM place FOR length)."""
+        """The arguments of SUBSTRING, with commas or as SUBSTRING(text FROM place FOR length)."""
         tokens = self._tokens
         tokens.expect("(")
         found = [self._or()]

@@ -34,7 +34,7 @@ _WITH_ASCII = UTF8 | {"latin1", "latin2", "latin5", "latin7", "cp1250", "cp1251"
 
 
 def longest(kind: ColumnType) -> int:
-    """Characters of a column of text, at most."""
+    """Maximum number of characters of a text column."""
     return LARGEST_BYTES.get(kind.name) or kind.length or 0
 
 
@@ -46,7 +46,7 @@ def one_of(conditions: list[Value], values: list[Value]) -> Value:
 
 
 def _chosen(sql: Sql, common: list[Value], of: tuple[Value, ...]) -> Value:
-    """One of several values of a kind. A NULL without meaning is handed on."""
+    """One of several values of a kind. A NULL for an invalid value is passed on."""
     return replace(
         common[0], sql=f"({sql})", condition=None,
         low=min(value.low for value in common), high=max(value.high for value in common),
@@ -88,7 +88,7 @@ def _if(test: Value, one: Value, other: Value) -> Value:
 
 
 def _coalesce(*values: Value) -> Value:
-    """What is NULL without meaning is not NULL on the server."""
+    """COALESCE. A NULL for an invalid value is not NULL on the server."""
     common = _of_one_kind(list(values))
     found = _chosen(f"coalesce({', '.join(value.sql for value in common)})", common, ())
     before = frozenset().union(*(value.carried for value in common[:-1]))
@@ -120,7 +120,7 @@ def _charsets(values: list[Value]) -> frozenset[str]:
 
 
 def _in_case(function: Sql) -> Callable[[Value], Value]:
-    """Of ASCII text alone: what other letters become hangs on the collation."""
+    """UPPER or LOWER of ASCII text alone: other letters depend on the collation."""
 
     def converted(value: Value) -> Value:
         found = _text(value)

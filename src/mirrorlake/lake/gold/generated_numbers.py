@@ -1,6 +1,7 @@
 """Arithmetic and comparisons of numbers in a generated column's expression, as MariaDB does them.
 
-Integers are 64 bits wide there, unsigned with one unsigned operand; what leaves them is an error, so no row has it.
+Integers are 64 bits wide there, unsigned with one unsigned operand; a result outside of this range is an error, so no
+row has it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mirrorlake.lake.gold.generated_values import INT64, Kind, Value, condition,
 
 
 def numbers(*values: Value) -> tuple[Value, ...]:
-    """Raises NotDerivable for anything else; NULL counts as a number."""
+    """Check that values are numbers; NULL counts as one. Raises NotDerivable for anything else."""
     wrong = next((value for value in values if value.kind not in (Kind.NUMBER, Kind.NULL)), None)
     if wrong:
         raise NotDerivable(f"a calculation with a {wrong.kind.value}")
@@ -42,7 +43,7 @@ def absolute(value: Value) -> Value:
 
 
 def _wide(value: Value) -> Sql:
-    """Where the lowest BIGINT has no opposite, as DECIMAL."""
+    """The value as DECIMAL, if it may be the lowest BIGINT, which has no opposite."""
     return value.decimal() if value.low == INT64[0] or not value.is_bigint else value.sql
 
 
@@ -65,7 +66,7 @@ def _summed(left: Value, operator: Sql, right: Value, bounds: Callable[[Value, V
 
 
 def _aligned(value: Value, scale: int) -> Value:
-    """Only its bounds and scale count."""
+    """The value with bounds in units of another scale; only bounds and scale are used."""
     unit = 10 ** (scale - value.scale)
     return Value(value.sql, Kind.NUMBER, value.low * unit, value.high * unit, scale)
 
@@ -93,7 +94,7 @@ def _divided(left: Value, right: Value) -> Value:
 
 
 def _remainder(left: Value, right: Value) -> Value:
-    """With the sign of what is divided."""
+    """MOD, with the sign of the dividend."""
     left, right = _integers(left, right)
     high = max(abs(right.low), abs(right.high))
     return _unless_zero(f"({left.sql} % {right.sql})", 0 if left.low >= 0 else -high, high, left, right)

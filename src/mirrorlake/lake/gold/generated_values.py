@@ -1,11 +1,11 @@
 """Values of a generated column's expression in Spark SQL, with what is known of them before any row is read.
 
-A number has bounds and a scale, so that no sum or product leaves what Spark computes exactly. A text has its longest
+A number has bounds and a scale, so that no sum or product exceeds what Spark computes exactly. A text has its longest
 length and the character sets that it comes from.
 
 A mirror holds NULL for a date that no calendar has and for bytes that are no text. ``carried`` are the columns with
-such types whose NULL makes the value NULL, as the server's own value has no meaning then either; ``doubtful`` those by
-which the server may come to another value than this expression.
+such types whose NULL makes the value NULL, because the server's own value is then invalid, too; ``doubtful`` those
+which may give the server another value than this expression.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class Value:
 
     @property
     def doubts(self) -> frozenset[str]:
-        """The doubtful columns of what does more with the value than hand it on."""
+        """Doubtful columns of an expression that does more with the value than pass it on."""
         return self.carried | self.doubtful
 
     def decimal(self) -> Sql:
         return f"CAST({self.sql} AS DECIMAL({self.precision},{self.scale}))"
 
     def truth(self) -> Sql:
-        """As a condition: a number that is not 0."""
+        """The value as a condition: a number that is not 0."""
         if self.kind is Kind.NULL:
             return "CAST(NULL AS BOOLEAN)"
         if self.kind is not Kind.NUMBER:
@@ -101,7 +101,7 @@ def number(
 
 
 def condition(sql: Sql, *of: Value) -> Value:
-    """0 or 1."""
+    """The number 0 or 1 for a condition."""
     return replace(number(f"({sql})", 0, 1, of=of), condition=f"({sql})")
 
 
@@ -128,7 +128,7 @@ def decimal_bounds(kind: ColumnType) -> tuple[int, int]:
 
 
 def as_text(value: Value) -> Value:
-    """What the server shows of it. Raises NotDerivable."""
+    """The text that the server shows. Raises NotDerivable."""
     if value.kind is Kind.TEXT:
         return value
     if value.kind is Kind.NULL:
@@ -165,7 +165,7 @@ def stored(value: Value, kind: ColumnType) -> Value:
 
 
 def _rounded(value: Value, scale: int) -> Value:
-    """To so many digits after the point, halves away from zero, or with zeros to so many."""
+    """Round to ``scale`` digits after the point, halves away from zero, or pad with zeros."""
     more = scale - value.scale
     low, high = (_scaled(bound, more) for bound in (value.low, value.high))
     if more == 0:

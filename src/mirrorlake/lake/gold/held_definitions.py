@@ -25,8 +25,8 @@ def created(change: DefinitionChange, rules: TableRules) -> DefinitionChange:
 def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> DefinitionChange:
     """Give a change of a mirror the definition after it, and the steps of its columns. old: the mirror's before.
 
-    A mirror lacks what it lacked, and what is new and not computed. Raises NotDerivable where a column that it lacks is
-    no longer generated.
+    A mirror still lacks the columns that it lacked, and new ones that are not computed. Raises NotDerivable if a column
+    that it lacks is no longer generated.
     """
     steps = [step for step in change.steps if isinstance(step, Keep | Add)]
     added = {step.name for step in steps if isinstance(step, Add)}
@@ -46,7 +46,7 @@ def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
 
 
 def shows(new: TableSchema, old: TableSchema) -> bool:
-    """Tell whether the register tells the two apart: a definition that only later DDL needs is kept in silver."""
+    """Does the register show a difference of the two? A definition that only later DDL needs is kept in silver."""
     of_new, of_old = (
         (s.columns, s.primary_key, system_period(s), s.row_changing_keys, s.left_out, _computed_from(s))
         for s in (new, old)
@@ -63,7 +63,7 @@ def _held(change: DefinitionChange, as_text: bool, left_out: tuple[str, ...]) ->
 
 
 def _computed_from(schema: TableSchema) -> list[tuple] | None:
-    """What values of generated columns hang on, beside types."""
+    """All that values of generated columns depend on, besides types."""
     if all(column.generated is None for column in schema.columns):
         return None
     return [(column.generated, column.collation, column.is_zerofill) for column in schema.columns]

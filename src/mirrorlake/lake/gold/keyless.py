@@ -1,11 +1,12 @@
-"""Mirrors of tables without a key: as many copies of each row as the source has.
+"""Mirrors of tables without a key: each row as often as in the source.
 
-what the epoch holds for the table        statement
-no copy of any row goes                   append of the copies that come
+what the epoch has for the table          statement
+no row count falls                        append of the added rows
 anything else                             MERGE by the whole row
 
-A MERGE deletes all rows that match. So where k of n equal rows go, its source has the row once, which deletes n, and
-n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies fails the statement.
+A MERGE deletes all rows that match. So if k of n equal rows are deleted, its source has the row once, which deletes n,
+and n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies makes the statement
+fail.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _EACH_COPY = f"explode(array_repeat(0, CAST({COPIES} AS INT)))"  # none for a nu
 
 @dataclass(frozen=True, slots=True)
 class NetCopies:
-    """rows: columns of ``copies_schema``, each row once. local: the same in memory, when it was made in the driver and
+    """rows: columns of ``copies_schema``, each row once. local: the same in memory, if it was made in the driver and
     nothing was computed."""
 
     rows: DataFrame
@@ -51,7 +52,7 @@ def net_copies_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
     schema: TableSchema, sizes: Sizes,
 ) -> NetCopies:  # fmt: skip
-    """schema: of the mirror."""
+    """Find the changed row counts. schema: of the mirror."""
     if not changes.lacks_generated:
         return _told_copies_of(session, reader, changes, lsn_from, lsn_to, schema, sizes)
     told = without_generated(schema)
@@ -68,7 +69,7 @@ def _told_copies_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
     schema: TableSchema, sizes: Sizes,
 ) -> NetCopies:  # fmt: skip
-    """schema: of columns that the changes tell."""
+    """Find the changed row counts. schema: of columns that the changes have."""
     types, asked, end = mirror_types(schema), asked_types(schema), end_column(schema)
     ddl = ", ".join([*(f"{place(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
     batches = reader.in_memory(changes.name, lsn_from, lsn_to)
@@ -85,13 +86,14 @@ def write_copies(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, Sql], lsn: int, payload: dict,
     settings: Mapping[str, str],
 ) -> StepCommit:  # fmt: skip
-    """settings: of ``prepare_files``. Raises what Spark raises for ``DIVERGED`` when a copy that goes is not there."""
+    """Apply row counts. settings: of ``prepare_files``. Raises Spark's error for ``DIVERGED`` if the mirror has too few
+    rows."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
         columns = [f"{place(i)} AS {quote(name)}" for i, name in enumerate(types)]
         rows = net.rows.selectExpr("*", f"{_EACH_COPY} AS _copy").selectExpr(*columns, LSN_COLUMN)
         return append_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
-    done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its copies are gone: it would fail
+    done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its rows are already deleted: it would fail
     if done:
         return StepCommit(done.version, False, done.changed_by)
     view = f"copies_{mirror_id}"
@@ -104,7 +106,7 @@ def write_copies(
 
 
 def merge_copies_statement(mirror: Sql, net: Sql, types: Mapping[str, Sql], row_range: Sql = "") -> Sql:
-    """net: a table or view of ``copies_schema``. row_range: see ``literal_range``, for the rows of which copies go."""
+    """net: a table or view of ``copies_schema``. row_range: see ``literal_range``, for the rows whose count falls."""
     places = [place(i) for i in range(len(types))]
     columns, kinds = ", ".join(places), list(types.values())
     in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row{row_range}"
@@ -147,7 +149,7 @@ def _by_workers(
 
 
 def _whole_row(columns: Sequence[Sql], kinds: Iterable[Sql]) -> Sql:
-    """A value that is equal for equal rows. Spark takes -0.0 for 0.0, but tells their texts apart."""
+    """A value that is equal for equal rows. To Spark -0.0 equals 0.0, but their texts differ."""
     fields = (
         f"'{place(i)}', " + (f"CAST({column} AS STRING)" if kind in ("float", "double") else column)
         for i, (column, kind) in enumerate(zip(columns, kinds, strict=True))

@@ -59,7 +59,7 @@ def _labels(column: Column, change: Callable[[str], str] = str) -> Sql:
 
 
 def _may_be(value: Sql, new: Column) -> Sql:
-    """True for a text that may stand for a label although it is none: by its case, by its number, by a collation."""
+    """True for a text that may mean a label although it is none: by its case, by its number, by a collation."""
     if not all(map(str.isascii, new.type.labels)):
         return "true"
     lowered = _labels(new, str.lower)

@@ -1,6 +1,6 @@
 """An ALTER's columns before and after -> the commits that give a mirror its new columns.
 
-Where no value changes the mirror is altered in place, else it is overwritten in one commit.
+If no value changes, the mirror is altered in place; else it is overwritten in one commit.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class _Place:
 def new_layout(
     old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool
 ) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them. old: of the mirror, which holds what may be invalid as text or does not.
+    """The steps, and the checks before them. old: of the mirror, which may hold invalid values as text.
 
-    Where it is not known what the server did to rows, the check is that there are none; the same where rows get dates
-    that no calendar has, and the table refuses those.
+    If the server's effect on rows is not known, the check is that there are none; likewise if rows get dates that no
+    calendar has, and the table refuses those.
     """
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
@@ -74,7 +74,7 @@ def new_layout(
 
 
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
-    """A generated column may be computed anew from a column that changed, by this statement or by the next that copies
+    """A generated column may be computed again from a column that changed, by this statement or by the next that copies
     the table."""
     changed = {
         folded(name)
@@ -92,7 +92,7 @@ def _names(expression: str, column: str) -> bool:
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
-    """Of a column whose values may be others than before, or compare in another way."""
+    """Names of a column whose values may differ from before, or compare in another way."""
     if isinstance(step, Add):
         return (after.name,)
     is_same = (step.old.type, step.old.collation, step.old.generated) == (after.type, after.collation, after.generated)
@@ -102,7 +102,7 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
 def _place(
     column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
 ) -> _Place:
-    """sources: see ``computed_value``."""
+    """Plan a column. sources: see ``computed_value``."""
     place = _Place(column.name, spark_type(column.type, as_text=old.as_text), None, None, "NULL")
     if isinstance(step, Keep):
         place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
@@ -156,7 +156,7 @@ def _clauses(before: list[str], places: list[_Place]) -> list[Sql]:
 
 
 def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:
-    """Old name -> new name. By way of a name of its own where the new one is still taken, as in a swap."""
+    """Rename columns: old name -> new name, through a temporary name if the new one is still in use, as in a swap."""
     taken = {folded(name) for name in present}
     detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if folded(new) in taken}
     first = [_rename(old, detours.get(old, new)) for old, new in names.items()]
@@ -168,7 +168,7 @@ def _rename(old: str, new: str) -> Sql:
 
 
 def _moves(now: list[str], wanted: list[str]) -> list[Sql]:
-    """The columns outside the longest run that is in order already, each behind the one before it."""
+    """Move the columns outside the longest run that is already in order, each after its predecessor."""
     stay = set(_longest_increasing([wanted.index(name) for name in now]))
     return [
         f"ALTER COLUMN {quote(name)} " + (f"AFTER {quote(wanted[i - 1])}" if i else "FIRST")

@@ -1,6 +1,6 @@
-"""What the source had committed at an lsn, and where in the log a GTID set or a position is complete.
+"""Find what the source had committed at an lsn, and where in the log a GTID set or a position is reached.
 
-Every commit of bronze notes the set at its end, so only the events of one commit are looked at.
+Every commit of bronze notes the set at its end, so only the events of one commit are read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Mark:
 
 
 def gtids_at(lake: Lake, lsn: int) -> GtidSet:
-    """The transactions whose last event lies at or before ``lsn``, and those before the lake's log began."""
+    """The transactions whose last event is at or before ``lsn``, and those before the lake's log began."""
     until = None
     for mark in _marks(lake):
         if mark.lsn <= lsn:
@@ -45,13 +45,13 @@ def gtids_at(lake: Lake, lsn: int) -> GtidSet:
 
 
 def noted_lsn(lake: Lake, lsn: int) -> int:
-    """The end of the newest bronze commit at or before ``lsn``, behind which ``gtids_at(lake, lsn)`` reads the log; -1:
+    """The end of the newest bronze commit at or before ``lsn``, after which ``gtids_at(lake, lsn)`` reads the log; -1:
     all of it."""
     return next(mark.lsn for mark in _marks(lake) if mark.lsn <= lsn)
 
 
 def end_at(lake: Lake, place: str) -> int | None:
-    """lsn at which a GTID set or a position (FILE:POS) is come to, see ``end_of`` and ``end_before``."""
+    """The lsn at which a GTID set or FILE:POS is reached, see ``end_of`` and ``end_before``."""
     parsed = parse_start(place, lake.flavor)
     if isinstance(parsed, BinlogPosition):
         return end_before(lake, parsed)
@@ -76,7 +76,7 @@ def end_of(lake: Lake, wanted: GtidSet) -> int | None:
 
 def end_before(lake: Lake, position: BinlogPosition) -> int | None:
     """lsn of the last event whose transaction ends before a position of the server that bronze follows, or one before
-    the first event that it has; None when bronze has not come to that position (yet)."""
+    the first event that it has; None if bronze has not reached that position (yet)."""
     recorded = read_progress(lake.spark, lake.names.bronze_events)
     if recorded is None or BinlogPosition.parse(recorded.payload["resume"]) < position:
         return None
@@ -94,7 +94,7 @@ def is_same_place(lake: Lake, lsn: int, later: int) -> bool:
 
 
 def _marks(lake: Lake) -> Iterator[_Mark]:
-    """Newest first; the last one is where the log begins."""
+    """Yield ends of commits, newest first; the last one is where the log begins."""
     for note, is_undone in read_notes(lake.spark, lake.names.bronze_events):
         if note["lsn"] is not None and not is_undone:
             yield _Mark(note["lsn"], parse_gtid_state(lake.flavor, note["payload"]["gtids"]))
@@ -102,7 +102,7 @@ def _marks(lake: Lake) -> Iterator[_Mark]:
 
 
 def _gtids_before_the_log(lake: Lake) -> GtidSet:
-    """What the list at the log's head says; nothing when it begins with a transaction."""
+    """The GTID set of the list at the log's head; empty if the log begins with a transaction."""
     is_list = F.col("event_type").isin(int(EventType.PREVIOUS_GTIDS), int(EventType.MARIADB_GTID_LIST))
     events = lake.spark.table(lake.names.bronze_events).where(is_list | F.col("gtid").isNotNull())
     first = events.orderBy("lsn").select("gtid", "raw", "crc_ok").first()
@@ -113,7 +113,7 @@ def _gtids_before_the_log(lake: Lake) -> GtidSet:
 
 
 def _groups(lake: Lake, lsn_from: int, lsn_to: int | None) -> list[tuple[str, int]]:
-    """(GTID, lsn of the last event) of each transaction behind lsn_from, in log order."""
+    """Return (GTID, lsn of the last event) of each transaction after lsn_from, in log order."""
     events = lake.spark.table(lake.names.bronze_events).where(f"lsn > {lsn_from} AND gtid IS NOT NULL")
     events = events if lsn_to is None else events.where(f"lsn <= {lsn_to}")
     ends = events.groupBy("tx_lsn").agg(F.first("gtid").alias("gtid"), F.max("lsn").alias("lsn"))

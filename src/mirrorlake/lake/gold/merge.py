@@ -1,6 +1,6 @@
 """One statement for one mirror table and one epoch.
 
-what the epoch holds for the table               statement
+what the epoch has for the table                 statement
 only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
                                                  a DDL that was ignored has left them
 anything else                                    MERGE by key; ``_lsn`` makes an older change lose
@@ -39,7 +39,8 @@ def merge_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
     lsn: int, payload: dict, settings: Mapping[str, str],
 ) -> StepCommit:  # fmt: skip
-    """Where the net effect is in memory, a literal range of its keys skips files. settings: of ``prepare_files``."""
+    """Merge a net effect. If it is in memory, a literal range of its keys skips files. settings: of
+    ``prepare_files``."""
     mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:

@@ -1,8 +1,8 @@
-"""The data files of a mirror: how a MERGE changes rows in them, and when small ones are put together.
+"""The data files of a mirror: how a MERGE changes rows in them, and when small ones are compacted.
 
-A MERGE writes the files anew that have its rows, or notes the rows' places in deletion vectors. The first is quicker
-on a small mirror and leaves one file. In a large one a hundred rows would cost all of it, in each epoch
-(``bench/large_mirror.py``), while vectors leave one more small file, which all later MERGEs have to look into.
+A MERGE rewrites the files that have its rows, or marks the rows in deletion vectors. Rewriting is faster on
+a small mirror and leaves one file. In a large one a hundred rows would cost a rewrite of all files, in each epoch
+(``bench/large_mirror.py``), while vectors leave one more small file, which all later MERGEs must read.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from mirrorlake.lake.delta.maintenance import compact_small_files
 from mirrorlake.lake.delta.session import is_own
 
 LARGE_BYTES = 32 << 20
-"""Of a mirror's files, from where vectors cost less."""
+"""Size of a mirror's files from which vectors cost less."""
 SMALL_FILE_BYTES = 64 << 20
 MAX_SMALL_FILES = 50
 WRITE_ANEW = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
 
 
 def prepare_files(session: SparkSession, mirror: Sql) -> dict[str, str]:
-    """Before an epoch's commit: Spark settings for its MERGE. Elsewhere than in a session of our own the platform
-    chooses, and compacts.
+    """Compact if needed before an epoch's commit; Spark settings for its MERGE. Outside of our own sessions the
+    platform chooses, and compacts.
 
-    The question computes the table's state, which Delta keeps and the commit asks for: next to no time of its own.
+    This computes the table's state, which Delta keeps and the commit needs anyway, so it costs almost no time.
     """
     if not is_own(session):
         return {}

@@ -1,7 +1,7 @@
-"""The commits by which a DDL changes one mirror, and carrying them out once.
+"""The commits by which a DDL changes one mirror, and making each of them once.
 
 Every commit's note says which step of which DDL it is. A mirror's commits are made in log order, so its newest note
-says how far it is: a step at or before that is not taken again.
+is its progress: a step at or before it is not taken again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLO
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A row for which ``where`` holds stops the statement for this mirror: its new value cannot be derived, or held."""
+    """A row that matches ``where`` stops the statement for this mirror: its new value cannot be derived, or stored."""
 
     where: Sql
     reason: str
@@ -45,7 +45,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """clause: what stands behind ALTER TABLE and the name."""
+    """clause: the text after ALTER TABLE and the name."""
 
     clause: Sql
 
@@ -67,7 +67,7 @@ class Overwrite:
 @dataclass(frozen=True, slots=True)
 class ExchangeRows:
     """in_partition, unclear: of the partitioned mirror's rows; see ``PartitionRows``. columns: this mirror's names and
-    theirs, place by place.
+    theirs, pairwise.
 
     is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
     partitioned mirror's rows inside the partition.
@@ -82,7 +82,7 @@ class ExchangeRows:
 
 @dataclass(frozen=True, slots=True)
 class AppendRows:
-    """Those of another mirror for which ``where`` holds; None: all. columns, unclear: as for an exchange."""
+    """Append the rows of another mirror that match ``where``; None: all. columns, unclear: as for an exchange."""
 
     other_id: str
     columns: tuple[tuple[str, str], ...]
@@ -92,7 +92,7 @@ class AppendRows:
 
 @dataclass(frozen=True, slots=True)
 class TakeCopy:
-    """columns: name -> expression over the copy's cells. checks: of the copy's rows."""
+    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows."""
 
     copy_id: str
     columns: tuple[tuple[str, Sql], ...]
@@ -113,7 +113,7 @@ _CLASSES: dict[type, DdlClass] = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one DDL does to one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
+    """The work of one DDL on one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
     it is only checked."""
 
     mirror_id: str
@@ -127,15 +127,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written, but for what a mirror
-    that has diverged has got of it."""
+    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written, except the
+    steps that a diverged mirror already has."""
 
     code: str
     reason: str
 
 
 def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
-    """Take the steps that are not taken yet.
+    """Take the steps that the mirror does not have yet.
 
     pinned: Delta version of each other mirror that is read.
     """
@@ -150,7 +150,7 @@ def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: M
 
 
 def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error: Exception) -> Stop | None:
-    """None: the failure is not this mirror's alone."""
+    """Why the mirror stops; None: the failure is not this mirror's alone."""
     creates = any(isinstance(step, Create) for step in work.steps)
     if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
@@ -182,12 +182,13 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
 
 
 def _is_about_values(error: Exception) -> bool:
-    """Spark names the condition itself, or as the cause of a task that failed, which PySpark has no class for."""
+    """Is the error about values? Spark names the condition itself, or as the cause of a failed task."""
     return any(f"[{condition}" in str(error) for condition in _IMPOSSIBLE_VALUES)
 
 
 def _steps_done(session: SparkSession, mirror: Sql, lsn: int) -> tuple[int | None, list[str]]:
-    """(how many steps of this DDL the mirror has, None: all, for it is beyond the DDL; what others did to it since)."""
+    """Return (number of this DDL's steps that the mirror has, None: it is past the DDL; what others did to it
+    since)."""
     changed_by = []
     for commit in read_commits(session, mirror):
         if commit.note is None:

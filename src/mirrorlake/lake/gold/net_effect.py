@@ -1,6 +1,6 @@
-"""The net effect of one table's changes in an epoch, as rows for Spark to write: made in the driver or by workers.
+"""Make the net effect of one table's changes in an epoch, as rows for Spark to write, in the driver or in workers.
 
-what the epoch holds for the table         where it is reduced
+what the epoch has for the table           where it is reduced
 few changes, or changes still in memory    in the driver: Spark's workers would take longer to start
 only inserts                               nothing to reduce: workers decode as many parts as Spark reads
 up to ``per_task`` changes                 one worker, without a shuffle
@@ -41,7 +41,7 @@ _MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """local: up to this many changes are reduced in the driver. per_task: about how many one worker takes."""
+    """local: up to this many changes are reduced in the driver. per_task: about the number that one worker takes."""
 
     local: int = 50_000
     per_task: int = 500_000
@@ -49,7 +49,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class NetEffect:
-    """rows: columns of ``image_schema``, each key once. local: their keys in memory, when it was made in the driver.
+    """rows: columns of ``image_schema``, each key once. local: their keys in memory, if it was made in the driver.
     is_at_hand: all of it is in memory."""
 
     rows: DataFrame
@@ -61,7 +61,7 @@ def net_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
     schema: TableSchema, sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
-    """schema: of the mirror, a table, that the net effect is for."""
+    """Make the net effect. schema: of the mirror."""
     if changes.lacks_generated:
         told = without_generated(schema)
         net = _told_effect_of(session, reader, changes, lsn_from, lsn_to, told, sizes, mirror)
@@ -73,7 +73,7 @@ def _told_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
     schema: TableSchema, sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
-    """schema: of columns that the changes, or the mirror, tell."""
+    """Make the net effect. schema: of columns that the changes, or the mirror, have."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
     ddl = _ddl(types)
     partial_ddl = _partial_ddl(ddl, types, key)
@@ -95,7 +95,7 @@ def _told_effect_of(
 
 
 def no_effect(session: SparkSession, schema: TableSchema) -> NetEffect:
-    """Of a mirror that no logged change is about."""
+    """The empty net effect, for a mirror without logged changes."""
     local = image_schema(asked_types(schema)).empty_table()
     return NetEffect(session.createDataFrame(local, _ddl(mirror_types(schema))), local)
 
@@ -132,7 +132,7 @@ def _partial_ddl(ddl: Sql, types: dict[str, Sql], key: tuple[str, ...]) -> Sql:
 def _by_one_worker(
     rows: DataFrame, types: dict[str, Asked], ddl: Sql, key: tuple[str, ...], end: str | None
 ) -> DataFrame:
-    """A row's columns may come from a change under another key."""
+    """Reduce in one worker, because a row's columns may come from a change under another key."""
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from partial_net_effect(rows_in_force(batches, end), types, key).to_batches()
@@ -141,7 +141,7 @@ def _by_one_worker(
 
 
 def _parted(rows: DataFrame, key: list[str], n_parts: int) -> DataFrame:
-    """All images of one key in one partition; an UPDATE that leaves its partition is its DELETE and its INSERT.
+    """Put all images of one key into one partition; an UPDATE that leaves its partition is its DELETE and its INSERT.
 
     key: the columns to part by.
     """
@@ -166,12 +166,13 @@ def _key_hash(side: Sql, key: list[str]) -> Sql:
 
 
 def _can_part(name: str, asked: Asked) -> bool:
-    """Can a path name the column, and have equal values one text? (-0.0 is 0.0.) Where in doubt, no: others part."""
+    """Can a path name the column, and do equal values have one text? (-0.0 is 0.0.) If in doubt, no: other columns are
+    used."""
     return re.fullmatch(r"[\w $-]+", name) is not None and asked not in _FLOATING
 
 
 def asked_types(schema: TableSchema) -> dict[str, Asked]:
-    """What the columns of a mirror are read as."""
+    """The types as which the columns of a mirror are read."""
     return {
         column.name: Shown(column.type.fraction_digits or 0)
         if schema.as_text and column.type.name in MAY_BE_INVALID

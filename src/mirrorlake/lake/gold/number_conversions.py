@@ -15,7 +15,7 @@ from mirrorlake.lake.gold.text_conversions import in_ascii, into_bytes, into_tex
 
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20}
 _EXACT = 2**53
-"""Up to here a DOUBLE has every integer."""
+"""A DOUBLE is exact for every integer up to here."""
 
 
 def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -98,7 +98,7 @@ def text_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> Co
 
 
 def _checked(value: Sql, sql: Sql, new: Column, mode: ServerMode) -> Conversion:
-    """A strict server has made sure that the value fits; for others it must be looked at."""
+    """A strict server has made sure that the value fits; for others it must be checked."""
     if mode.is_strict:
         return Conversion(sql)
     too_large = f"{value} IS NOT NULL AND try_cast({sql} AS {spark_type(new.type)}) IS NULL"
@@ -106,7 +106,7 @@ def _checked(value: Sql, sql: Sql, new: Column, mode: ServerMode) -> Conversion:
 
 
 def _has_room(old: ColumnType, new: ColumnType) -> bool:
-    """For every number of the old type."""
+    """Does every number of the old type fit?"""
     if new.unsigned and not old.unsigned:
         return False
     whole, scale = (old.precision, old.scale or 0) if old.name == "decimal" else (_INTEGER_DIGITS.get(old.name, 20), 0)

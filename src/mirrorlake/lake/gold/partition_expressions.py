@@ -1,4 +1,4 @@
-"""The expression of a partition, a bound or a generated column, MySQL's SQL -> Spark's, where the values are the same.
+"""The expression of a partition, a bound or a generated column, MySQL's SQL -> Spark's, if the values are the same.
 
     sum       term, then + or - and a term, any number of times
     term      factor, then * % MOD DIV and a factor, any number of times
@@ -31,22 +31,22 @@ _OF_A_TEXT = {
     **dict.fromkeys(("DAY", "DAYOFMONTH"), "CAST(substring({}, 9, 2) AS int)"),
     "QUARTER": "((CAST(substring({}, 6, 2) AS int) + 2) DIV 3)",
 }  # fmt: skip
-"""Of a date that the mirror holds as text: the server takes these of any date, of the calendar or not."""
+"""Functions of a date that the mirror holds as text: the server computes them for any date, valid or not."""
 _MOST_OPERATIONS = 100
-"""Each may be a level deeper, for this reader as for Spark's, which both recurse."""
+"""Each operation may be a level deeper, and this parser and Spark's both recurse."""
 _SHOWN = 200
-"""Characters of an expression in a reason."""
+"""Characters of an expression that a reason shows."""
 _DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20  # as decimals of Spark
 _BIGINT_UNSIGNED = ColumnType("decimal", precision=20, scale=0)
-"""As mirrors hold it. A sum or product that leaves the type is an error on the server."""
+"""The type in mirrors. A sum or product that exceeds the type is an error on the server."""
 _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkExpression:
-    """unclear: true where a date is NULL, which stands for a zero date too, and that has another value, and where a
+    """unclear: true if a date is NULL, because it may be a zero date, which has another value, and if a
     number is so large that the server hashes it as a negative one.
-    impossible: true where a date that is held as text is neither the zero date nor one of the calendar. type: of the
+    impossible: true if a date held as text is neither the zero date nor a valid one. type: of the
     value, large enough for every one.
     """
 
@@ -71,13 +71,13 @@ def spark_expression(text: str, schema: TableSchema, *, with_decimals: bool = Fa
 
 
 def _is_same_unsigned(sql: Sql, name: Sql) -> bool:
-    """Where the server's arithmetic, which is that of unsigned numbers with one such column, has the same result."""
+    """Is the expression just the unsigned column, or its remainder? Then the server's unsigned result is the same."""
     return sql == name or re.fullmatch(rf"\({re.escape(name)} % [0-9]+\)", sql) is not None
 
 
 class _Reader:
-    """families: of the columns. dates: the date columns met so far. impossible: of those that are text, what is true
-    for other dates. unsigned: the columns met so far that are BIGINT UNSIGNED.
+    """families: of the columns. dates: the date columns met so far. impossible: for those that are text, the
+    condition for invalid dates. unsigned: the columns met so far that are BIGINT UNSIGNED.
     """
 
     def __init__(self, text: str, schema: TableSchema, families: tuple[str, ...]):
@@ -91,7 +91,7 @@ class _Reader:
 
     @property
     def type(self) -> ColumnType:
-        """As if all were multiplied: Spark rounds what needs more than 38 digits."""
+        """The type, as if all were multiplied: Spark rounds results of more than 38 digits."""
         if not self._decimals:
             return ColumnType("bigint")
         digits = self._other_digits + sum(kind.precision + 1 for kind in self._decimals)
@@ -106,7 +106,7 @@ class _Reader:
         return sql
 
     def _sum(self, first: Sql | None = None) -> Sql:
-        """first: its first factor, where that was read before."""
+        """Read a sum. first: its first factor, if it was already read."""
         sql = self._term(first)
         while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
             self._count_operation()
@@ -145,7 +145,7 @@ class _Reader:
         return self._column(self._families)
 
     def _parenthesised(self) -> Sql:
-        """Any number of parentheses at once, so that only operations make the calls deeper."""
+        """Read any number of parentheses at once, so that only operations deepen the recursion."""
         depth = 0
         while self._tokens.accept("("):
             depth += 1

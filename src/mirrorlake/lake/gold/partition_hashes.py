@@ -1,13 +1,13 @@
-"""The servers' own hash of a row's key, which PARTITION BY KEY goes by, as a Spark expression.
+"""The servers' own hash of a row's key, which PARTITION BY KEY uses, as a Spark expression.
 
-Over the bytes of each column as the servers store it, of which spaces at the end do not count:
+The hash is over the bytes of each column as the servers store it, without spaces at the end:
 
     h = h ^ ((((h & 63) + k) * weight(byte) + (h << 8)), k = k + 3        of a byte; h is 1 and k is 4 at the start
     h = h ^ ((h << 1) | 1)                                                of a column that is NULL
 
-weight: of the collation latin1_swedish_ci, numbers included. Of h the lower 32 bits count. The columns come in the
-order that they have in the table. Measured on MariaDB 10.11 and 11.8 and MySQL 9.7, which agree; text hashes by its own
-collation and is not here.
+weight: of the collation latin1_swedish_ci, for numbers too. Only the lower 32 bits of h are used. The columns come in
+the order that they have in the table. Measured on MariaDB 10.11 and 11.8 and MySQL 9.7, which agree; text uses its own
+collation and is not supported.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which rows of a mirror are in a partition of the source: the partition function as a Spark condition.
+"""Find the rows of a mirror that are in a partition of the source: the partition function as a Spark condition.
 
 RANGE and LIST over integers, RANGE COLUMNS and LIST COLUMNS over numbers and dates, HASH, KEY over integers. Text is
-compared and hashed by a collation: LIST COLUMNS takes rows whose text is listed as it is, and others may be anywhere.
+compared and hashed by a collation: LIST COLUMNS takes rows whose text is listed exactly; others may be anywhere.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PartitionRows:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """What is compared with bounds. limit: a bound's SQL text -> Spark's, in the form that the value has."""
+    """A value that is compared with bounds. limit: a bound's SQL text -> Spark's, in the form that the value has."""
 
     sql: Sql
     limit: Callable[[str], Sql]
@@ -46,7 +46,7 @@ class _Value:
 
 
 def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchema) -> PartitionRows:
-    """names: of partitions; none for all. Raises NotDerivable."""
+    """The rows in some partitions. names: of partitions; none for all. Raises NotDerivable."""
     if not names:
         return PartitionRows(None)
     known = [folded(partition.name) for partition in partitioning.partitions]
@@ -80,7 +80,7 @@ def _between(partitions: Sequence[Partition], i: int, values: list[_Value]) -> S
 
 
 def _less(values: list[_Value], partition: Partition) -> Sql:
-    """Column by column; NULL is less than anything, MAXVALUE more."""
+    """Compare column by column; NULL is less than anything, MAXVALUE more."""
     if partition.kind != "less than":
         raise NotDerivable("which rows are in a partition without a bound")
     condition = "false"
@@ -107,7 +107,7 @@ def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSc
 
 
 def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> Sql:
-    """True for a text that no list spells so: the collation says which of them it is equal to, if any."""
+    """True for a text that no list has exactly: only the collation says which entry it equals, if any."""
     listed = {value.limit(bound.values[i]) for partition in partitioning.partitions for bound in partition.bounds}
     is_listed = " OR ".join(f"{value.sql} <=> {text}" for text in sorted({*listed, "NULL"}))
     return f"NOT ({is_listed})"
@@ -156,13 +156,13 @@ def _linear_key(partitioning: Partitioning, wanted: list[int], schema: TableSche
 
 
 def _linear(number: Sql, n: int) -> Sql:
-    """The lower bits that n needs; where they name no partition, one bit less."""
+    """The lower bits that n needs; if they name no partition, one bit less."""
     mask = 2 ** (n - 1).bit_length() - 1
     return f"IF({number} & {mask} < {n}, {number} & {mask}, {number} & {mask >> 1})"
 
 
 def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> Sql:
-    """Of the key's columns in the order that they have in the table, which is not the key's."""
+    """Hash the key's columns in the order that they have in the table, which is not the key's."""
     if partitioning.options:
         raise NotDerivable(f"which rows are in a partition by KEY {partitioning.options}")
     period = system_period(schema)
@@ -172,8 +172,8 @@ def _hash_of_key(partitioning: Partitioning, schema: TableSchema) -> Sql:
 
 
 def _hashed(name: str, period: Period | None, row_end: int | None, schema: TableSchema) -> tuple[int, Sql]:
-    """(place in the table, stored bytes). The end of a period is the same in all rows in force; where it is hidden it
-    is the last column, unless the user gave it a place."""
+    """Return (column number in the table, stored bytes). The end of a period is the same in all rows in force; if it is
+    hidden, it is the last column, unless the user gave it another position."""
     if period is not None and folded(name) == folded(period.end):
         place = schema.position(name)
         if row_end is None or place is None and folded(name) != "row_end":
@@ -211,7 +211,7 @@ def _column_value(name: str, schema: TableSchema) -> _Value:
 
 
 def _text(name: str, schema: TableSchema) -> _Value | None:
-    """None: the column has no text."""
+    """A text value; None: the column has no text."""
     column = _column(name, schema)
     if column.type.name not in ("char", "varchar"):
         return None
@@ -226,7 +226,7 @@ def _text(name: str, schema: TableSchema) -> _Value | None:
 
 
 def _date_text(column: Column) -> _Value:
-    """Dates as texts compare as the server compares dates, of the calendar or not."""
+    """Dates as texts compare as the server compares dates, valid or not."""
 
     def limit(bound: str) -> Sql:
         found = "NULL" if bound.upper() == "NULL" else date_literal(bound.strip("'\""), column.type)

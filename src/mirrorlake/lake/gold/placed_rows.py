@@ -1,6 +1,6 @@
-"""An epoch's changes as foreign keys see them: keys that rows of parents leave, versions of the rows of children.
+"""An epoch's changes as foreign keys see them: keys that parents give up, versions of the rows of children.
 
-Columns of a table are called by their place in ``columns_of`` (``alias``).
+Columns of a table are named by their index in ``columns_of`` (``alias``).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def failing(reason: str) -> Sql:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """rows: columns of ``left_schema``. local: the same, where they are in memory."""
+    """rows: columns of ``left_schema``. local: the same, if they are in memory."""
 
     rows: DataFrame
     local: pa.Table | None = None
 
     def has_any(self, *moved: bool) -> bool:
-        """Whether any row has one of these as ``moved``."""
+        """Has any row one of these values of ``moved``?"""
         wanted = pa.array(moved, pa.bool_())
         if self.local is None:
             return not self.rows.where(F.col(MOVED).isin(*moved)).isEmpty()
@@ -55,11 +55,11 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """before: rows as the epoch found them. changed: what its changes left, ``began`` .. ``ended`` (NULL: it lasts).
+    """before: rows before the epoch. changed: the results of its changes, ``began`` .. ``ended`` (NULL: it lasts).
     first: by key, the place of the first change; None, as ``changed``: there are none.
 
-    is_told: no row image lacks columns. Else ``changed`` has the last version of each row alone, and for each column
-    the place ``began0``, ``began1`` .. of the image that told it; NULL: none has.
+    is_told: no row image lacks columns. Else ``changed`` has only the last version of each row, and for each column
+    the place ``began0``, ``began1`` .. of the image that logged it; NULL: none did.
     """
 
     before: DataFrame
@@ -71,7 +71,7 @@ class Versions:
 @dataclass(frozen=True, slots=True)
 class PlacedRows:
     """along: the references that are followed. changes: of the epoch, by table. versions: of the mirrors, by their ids,
-    at the epoch's begin; a mirror without one is as it was then."""
+    at the start of the epoch; a mirror without one is unchanged since then."""
 
     lake: Lake
     reader: ChangeReader
@@ -83,13 +83,13 @@ class PlacedRows:
     sizes: Sizes
 
     def columns_of(self, table: TableEntry) -> list[str]:
-        """The key, then what references have and what is referenced."""
+        """The key, then the columns of references, and referenced columns."""
         own = [r.columns for r in self.along if r.child.name == table.name]
         asked = [r.parent_columns for r in self.along if r.parent.name == table.name]
         return list(dict.fromkeys([*table.schema.primary_key, *(name for names in (*own, *asked) for name in names)]))
 
     def left(self, session: SparkSession, reference: Reference) -> Left:
-        """What the parent's logged changes leave."""
+        """The keys that the parent's logged changes give up."""
         parent = reference.parent
         types, kinds = asked_types(parent.schema), mirror_types(parent.schema)
         key, end = {name: types[name] for name in reference.parent_columns}, end_column(parent.schema)
@@ -102,9 +102,9 @@ class PlacedRows:
         return Left(*self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True))
 
     def versions(self, session: SparkSession, table: TableEntry, net: NetEffect | None) -> Versions:
-        """net: of the table's logged changes, where it is the one that they are applied to.
+        """Versions of the table's rows. net: of its logged changes, if they are applied to this table.
 
-        Raises RefusedError ``foreign-key-cascade`` when versions cannot be told because row images lack columns.
+        Raises RefusedError ``foreign-key-cascade`` if versions are not known because row images lack columns.
         """
         names = self.columns_of(table)
         before = session.sql(f"SELECT {', '.join(_aliased(names))} FROM {self.mirror_before(table)}")
@@ -123,7 +123,7 @@ class PlacedRows:
         return Versions(before, rows.join(_told_at(images, key, len(names)), key), first, is_told=False)
 
     def mirror_before(self, table: TableEntry) -> Sql:
-        """What a query reads the mirror's rows from, as they were before the epoch."""
+        """The table expression for the mirror's rows before the epoch."""
         version = self.versions_at_begin.get(table.mirror_id or "")
         mirror = self.lake.names.mirror(table.mirror_id)
         return mirror if version is None else f"{mirror} VERSION AS OF {version}"
@@ -146,7 +146,7 @@ class PlacedRows:
         decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: Sql, *,
         that_cascade: bool = False,
     ) -> tuple[DataFrame, pa.Table | None]:  # fmt: skip
-        """What ``decode`` makes of a table's changes: in the driver where they are few or at hand, else by workers."""
+        """Decode a table's changes: in the driver if they are few or in memory, else in workers."""
         changes = self.changes.get(name)
         if changes is None:
             return session.createDataFrame(schema.empty_table(), ddl), schema.empty_table()
@@ -171,7 +171,7 @@ def _versions_of(images: DataFrame, key: list[Sql]) -> DataFrame:
 
 
 def _told_at(images: DataFrame, key: list[Sql], n_columns: int) -> DataFrame:
-    """By key, where each column was told last. Where a row came to its key by an UPDATE, that may be under another."""
+    """Per key, the change that last logged each column; after a key-changing UPDATE that may be under the old key."""
     came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
     placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_told(n_columns)}) AS came")
     told = [

@@ -22,7 +22,7 @@ MIRROR_CHANGED, NEEDS_FIRST_COPY, NEEDS_RESYNC = "mirror-changed", UNDEFINED, "n
 SPARK_REFUSED, MIRROR_DIVERGED = "spark-refused", "mirror-diverged"
 INVALID_VALUE, INVALID_KEY = "invalid-value", "invalid-key"
 DDL_IGNORED = "ddl-ignored"
-"""Code of a mirror that goes on and may have rows that its source has not."""
+"""Code of a mirror that continues, but may have rows that its source does not have."""
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(
@@ -34,8 +34,8 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """lsn: from which this holds. schema: of the mirror; None when there never was one. code, reason: of a refusal,
-    or ``ddl-ignored``. epoch: that recorded it; of two entries for one lsn the later epoch's holds."""
+    """lsn: from which the entry is valid. schema: of the mirror; None if there never was one. code, reason: of a
+    refusal, or ``ddl-ignored``. epoch: that recorded it; of two entries for one lsn the later epoch's is valid."""
 
     lsn: int
     database: str
@@ -52,11 +52,11 @@ class TableEntry:
         return self.database, self.table
 
     def refused(self, lsn: int, code: str, reason: str) -> TableEntry:
-        """The entry of a mirror that stands still from ``lsn`` on."""
+        """The entry of a mirror that no longer changes from ``lsn`` on."""
         return replace(self, lsn=lsn, state=REFUSED, code=code, reason=reason)
 
     def with_rows_kept(self, lsn: int, kind: str) -> TableEntry:
-        """The entry of a mirror that an ignored DDL has left its rows."""
+        """The entry of a mirror that keeps its rows because a DDL was ignored."""
         reason = f"{kind} was ignored: the mirror may have rows that the source has not"
         return replace(self, lsn=lsn, code=DDL_IGNORED, reason=reason)
 
@@ -81,7 +81,8 @@ class TableRegister:
 
     @classmethod
     def read(cls, lake: Lake, *, up_to: int | None = None, before: int | None = None) -> TableRegister:
-        """up_to: as the register was when the mirrors held everything up to this lsn. before: ... an epoch."""
+        """Read the register. up_to: as it was when the mirrors had everything up to this lsn. before: as before an
+        epoch."""
         if is_as_created(lake.spark, lake.names.control_tables):
             return cls()
         rows = lake.spark.table(lake.names.control_tables)
@@ -99,17 +100,17 @@ class TableRegister:
         return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
 
     def is_shadow(self, entry: TableEntry) -> bool:
-        """Whether it is there, is a schema change tool's, and so is the table that the tool changes."""
+        """Is this a shadow table, mirrored together with the table that the tool changes?"""
         if entry.state == DROPPED:
             return False
         beside = (self.get((entry.database, name)) for name in shadowed(entry.table))
         return any(other and other.state != DROPPED for other in beside)
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
-        """Record entries in one commit; once for each epoch. Of a name's entries the last one holds; of those that were
-        recorded before all do, for options may have been others then.
+        """Record entries in one commit; once for each epoch. The last of a name's entries is valid. Entries recorded
+        earlier all stay, because the options may have been different then.
 
-        of: the mirror whose refusal a group tells the first one, a commit of its own.
+        of: the mirror whose refusal a group reports to the first one, in a separate commit.
         """
         if not entries:
             return
@@ -125,7 +126,7 @@ class TableRegister:
         self.put(entries if done else TableRegister.read(lake, before=epoch + 1))
 
     def alike(self, name: tuple[str, str]) -> list[TableEntry]:
-        """Tables that are known under another name, which is the same in lower case."""
+        """Tables that are known under another name that is equal in lower case."""
         lower = tuple(map(folded, name))
         return [entry for entry in self if entry.state != DROPPED and tuple(map(folded, entry.name)) == lower]
 
@@ -137,11 +138,11 @@ class TableRegister:
 
 
 def mirror_id(schema: TableSchema, lsn: int) -> str:
-    """The mirror of a table created at ``lsn``: the same whoever computes it, another one for each CREATE. So is one
-    that is made with other options: a CREATE that was not recorded may be repeated with others."""
+    """The mirror of a table created at ``lsn``: the same in every process, another one for each CREATE. Other options
+    also give another one, because a CREATE that was not recorded may be repeated with other options."""
     return f"{legible(schema.database, schema.table)}__{lsn:x}" + form_of(schema)
 
 
 def form_of(schema: TableSchema) -> str:
-    """What the name of a mirror says of the options that it was made with."""
+    """The part of a mirror's name that records the options it was made with."""
     return ("__text" if schema.as_text else "") + ("__less" if schema.left_out else "")

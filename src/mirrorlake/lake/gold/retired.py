@@ -1,4 +1,4 @@
-"""Mirrors whose source table was dropped, or dropped and created anew: time travel still reads them for a while."""
+"""Mirrors whose source table was dropped, or dropped and created again: time travel still reads them for a while."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
 
 
 def _ends(entries: Iterable[TableEntry]) -> dict[str, int | None]:
-    """Mirror id -> the epoch that ended it, None while it goes on. entries: of the register, in log order.
+    """Return mirror id -> the epoch that ended it, None while it continues. entries: of the register, in log order.
 
-    A mirror goes on as long as any name has it: a RENAME takes it from one name to another.
+    A mirror continues as long as any name has it: a RENAME moves it from one name to another.
     """
     ends: dict[str, int | None] = {}
     newest: dict[tuple[str, str], str | None] = {}

@@ -1,12 +1,12 @@
-"""An epoch of row changes: one commit for each mirror, side by side in threads, and over several processes if asked.
+"""An epoch of row changes: one commit for each mirror, in parallel threads, and in several processes if requested.
 
     1. plan row        control_epochs, before anything else; names the mirrors
-    2. mirror commits  each carries the epoch's end as its transaction id; one that is there is not made again
-    3. register commit of tables that stop being mirrored
+    2. mirror commits  each carries the epoch's end as its transaction id; an existing one is not made again
+    3. register commit for tables that stop being mirrored
     4. done row        with the next plan
 
-Where groups share the work (``apply_group.py``), each makes the commits of its own mirrors; the first group has the
-other steps, and goes on when every mirror's history shows its commit.
+If groups share the work (``apply_group.py``), each makes the commits of its own mirrors. The first group takes the
+other steps, and continues when every mirror's history shows its commit.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ _REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}|{GENERATED})
 
 @dataclass(frozen=True, slots=True)
 class RowWork:
-    """done: the mirrors with the versions that hold the epoch. refused: the tables that its changes or its work stop.
-    n_changes, invalid: committed by this call, not what an earlier try had committed; see ``AppliedEpoch``.
+    """done: the mirrors with the versions that contain the epoch. refused: the tables that its changes or its work
+    stop. n_changes, invalid: committed by this call, not by an earlier try; see ``AppliedEpoch``.
     """
 
     done: tuple[EpochTable, ...]
@@ -78,14 +78,14 @@ class RowWork:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A mirror's step. is_new: its commit was made by it, and was not there already."""
+    """A mirror's step. is_new: this process made its commit; False: it existed already."""
 
     outcome: EpochTable | TableEntry
     is_new: bool = False
 
 
 class RowEpochs:
-    """Carries them out one by one."""
+    """Executes epochs of row changes one by one."""
 
     def __init__(self, lake: Lake, decisions: Decisions, sizes: Sizes | None = None, group: ApplyGroup = WHOLE):
         self._lake, self._group = lake, group
@@ -93,18 +93,19 @@ class RowEpochs:
         self._work = EpochWork(lake, decisions, self._sizes)
 
     def session(self) -> SparkSession:
-        """The calling thread's own."""
+        """The calling thread's own session."""
         if not hasattr(self._sessions, "session"):
             self._sessions.session = private_session(self._lake.spark)
         return self._sessions.session
 
     def tables_of(self, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister) -> list[TableName]:
-        """Those whose mirrors an epoch of this range is to change."""
+        """The tables whose mirrors an epoch of this range will change."""
         work, _ = self._work.find(self.session(), reader, lsn_from, lsn_to, register, (), {})
         return [item.entry.name for item in work]
 
     def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
-        """Step 2 of this group's mirrors; the first group waits for the others', and has the refusals of all."""
+        """Take step 2 for this group's mirrors; the first group waits for the others, and returns the refusals of
+        all."""
         planned = {(t.database, t.table): t for t in epoch.tables}
         versions = {table.mirror_id: table.version for table in epoch.tables}
         work, refused = self._work.find(
@@ -123,13 +124,15 @@ class RowEpochs:
         return RowWork(done, [*refused, *stopped] if self._group.leads else stopped, n_changes, _invalid_values(new))
 
     def _is_mine(self, planned: Mapping[TableName, EpochTable], work: TableWork) -> bool:
-        """What is not in the plan, because of options that were others when it was made, is the first group's."""
+        """Is the mirror in this group? One that the plan lacks, because options were different, is the first
+        group's."""
         return self._group.owns(work.entry.mirror_id) if work.entry.name in planned else self._group.leads
 
     def _apply_or_refuse(
         self, epoch: Epoch, reader: ChangeReader, planned: Mapping[TableName, EpochTable], work: TableWork
     ) -> _Step:
-        """The mirror's, or why it is mirrored no more: others changed it, or the work found a refusal."""
+        """Take the mirror's step, or return why the table is refused: others changed it, or the work found a
+        refusal."""
         changes, entry = work.changes, work.entry
         mirror = self._lake.names.mirror(entry.mirror_id)
         try:
@@ -146,8 +149,8 @@ class RowEpochs:
             return _Step(entry.refused(changes.first_lsn, *cause))
 
     def _why_refused(self, error: Exception, mirror: Sql) -> tuple[str, str] | None:
-        """Code and reason; None: the failure is not this table's alone. Nothing of the epoch is in the mirror then."""
-        found = _REFUSAL.search(str(error))  # of what Spark ran only the text comes back
+        """Code and reason; None: the failure is not this table's alone. Then nothing of the epoch is in the mirror."""
+        found = _REFUSAL.search(str(error))  # only the text of an error inside Spark comes back
         if found:
             return found[1], found[2]
         if isinstance(error, AnalysisException) and not table_exists(self.session(), mirror):
@@ -184,7 +187,7 @@ class RowEpochs:
         return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload, settings)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
-        """Waits until every one is there. Raises RetryableError ``apply-groups``."""
+        """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""
         found: list[EpochTable | TableEntry] = []
         waiting, signs = others, SignsOfGroups(self._group)
         while waiting:
@@ -198,7 +201,7 @@ class RowEpochs:
         return found
 
     def _ended(self, epoch: Epoch, waiting: list[TableWork]) -> dict[str, EpochTable | TableEntry]:
-        """By mirror, its step or its refusal, where another group has made one."""
+        """Steps or refusals of the mirrors for which another group has made one."""
         ended: dict[str, EpochTable | TableEntry] = {}
         for item in waiting:
             mirror_id = item.entry.mirror_id
@@ -215,7 +218,7 @@ class RowEpochs:
 
 
 def tables_to_do(lake: Lake, epoch: Epoch) -> tuple[EpochTable, ...]:
-    """Of an open epoch of row changes, those whose mirrors do not have it yet."""
+    """Tables of an open epoch of row changes whose mirrors do not have it yet."""
     return tuple(table for table in epoch.tables if _step_of(lake.spark, lake, epoch, table.mirror_id) is None)
 
 
@@ -224,7 +227,7 @@ def _invalid_values(work: list[TableWork]) -> tuple[tuple[str, int], ...]:
 
 
 def _n_nulls(changes: TableChanges, entry: TableEntry) -> int:
-    """How many invalid values are NULL in the mirror."""
+    """Number of invalid values that are NULL in the mirror."""
     return 0 if entry.schema.as_text else changes.n_invalid
 
 

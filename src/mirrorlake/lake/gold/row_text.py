@@ -1,10 +1,10 @@
-"""A row as one text, spelled twice: in the server's SQL for its table, in Spark's for the mirror.
+"""A row as one text, by two expressions: in the server's SQL for its table, in Spark's for the mirror.
 
-The texts of two rows are the same exactly when the mirror's row is what the source's is mirrored as.
+The texts of two rows are equal exactly if the mirror's row is the correct mirror of the source's.
 
-The text of a value: numbers in decimal digits; FLOAT and DOUBLE as the 16 hexadecimal digits of the double, for two
-programs may show one number in two ways; dates and times as the server shows them in UTC; of strings of characters or
-bytes the SHA-256, for the text of a row has no end otherwise; ``-`` for NULL. Values are parted by commas.
+The text of a value: numbers in decimal digits; FLOAT and DOUBLE as the 16 hexadecimal digits of the double, because
+two programs may show one number differently; dates and times as the server shows them in UTC; strings of characters or
+bytes as their SHA-256, which bounds the text of a row; ``-`` for NULL. Commas separate values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mirrorlake.core.sql_text import Sql, literal, quote, server_literal
 BITS = "mirrorlake_double_bits"
 NULL_TEXT = "'-'"
 _OF_CALENDAR = "YEAR({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_DAY({0}))"
-"""What a mirror holds as a date: no zero date, no 30th of February, no year 0."""
+"""Condition for a date that a mirror can hold: no zero date, no 30th of February, no year 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ _PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 25
 
 
 def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
-    """as_text: the mirror holds dates as text."""
+    """The text of a row. as_text: the mirror holds dates as text."""
     cells = [_value_text(column.type, column.is_zerofill, as_text).of_column(column.name) for column in columns]
     return Spelled(
         "CONCAT_WS(',', " + ", ".join(f"COALESCE({cell.source}, {NULL_TEXT})" for cell in cells) + ")",
@@ -72,17 +72,17 @@ def key_shown(columns: Sequence[Column]) -> Spelled:
 
 
 def hash_of(text: Spelled) -> Spelled:
-    """60 bits, as decimal digits."""
+    """A hash of 60 bits, as decimal digits."""
     return _HASH.of(text)
 
 
 def part_of(text: Spelled) -> Spelled:
-    """Which of 4096 parts a row falls into, as decimal digits."""
+    """The number of the part, of 4096, that a row belongs to, as decimal digits."""
     return _PART.of(text)
 
 
 def register_functions(session: SparkSession) -> None:
-    """What the mirror's spelling calls that Spark has not."""
+    """Register functions that the mirror's expression needs and Spark does not have."""
     bits = F.pandas_udf(_double_bits, "bigint")  # type: ignore[call-overload]  # its stubs ask for more than it does
     session.udf.register(BITS, bits)
 

@@ -1,7 +1,7 @@
-"""Syncpoints that were asked for at GTID sets or positions: where gold's epochs have to end, and the answers.
+"""Syncpoints requested at GTID sets or positions: where gold's epochs must end, and their publication.
 
-A request is a row, so it outlives the process. Where its place in the log is follows from bronze alone, and once an
-epoch has ended there, the syncpoint can be taken by any process at any time.
+A request is a row, so it survives the process. Its position in the log follows from bronze alone. Once an epoch has
+ended there, any process can take the syncpoint at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SyncpointRequests:
         self._ends: dict[str, int] = {}
 
     def answer(self, applied_lsn: int) -> None:
-        """Take the syncpoints that gold has come to; those that it went past are missed."""
+        """Take the syncpoints that gold has reached; those that it passed are missed."""
         if self._news.has_come():
             self._asked = syncpoints.waiting(self._lake)
         for asked in list(self._asked):
@@ -36,7 +36,7 @@ class SyncpointRequests:
             self._asked.remove(asked)
 
     def next_end(self, applied_lsn: int, fence: int) -> int:
-        """Where the next epoch has to end at the latest."""
+        """The lsn at which the next epoch must end at the latest."""
         ends = [end for asked in self._asked if (end := self._end(asked)) is not None]
         return min((end for end in ends if applied_lsn < end < fence), default=fence)
 
@@ -49,7 +49,7 @@ class SyncpointRequests:
         return self._ends[asked.name]
 
     def _end_of_epoch(self, lsn: int) -> int | None:
-        """Of the one that ended there."""
+        """The end of the epoch that ended there."""
         epochs = self._lake.spark.table(self._lake.names.control_epochs)
         first = epochs.where(f"lsn_to >= {lsn} AND phase = '{DONE}'").agg({"lsn_to": "min"}).first()[0]
         return first if first is not None and is_same_place(self._lake, lsn, first) else None

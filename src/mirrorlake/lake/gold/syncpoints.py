@@ -1,11 +1,11 @@
 """``control_syncpoints``: moments of the source at which all mirrors can be read together.
 
-A syncpoint is the end of an epoch that is kept: what the source had committed there, and of each mirror the Delta
-version that holds exactly that. Which version it is, the mirrors' own histories say, also later, while gold goes on.
-So a syncpoint is published by one commit behind its epoch; it is there or not, and taking it again reads no row twice.
+A syncpoint records the end of an epoch: what the source had committed there, and for each mirror the Delta
+version with exactly that. The mirrors' own histories have this version, also later, while gold continues.
+So one commit after its epoch publishes a syncpoint. It is there or not, and taking it again reads no rows.
 
-phase: requested (by a GTID set or a position that is still to come), published, missed (gold went past it before it was
-seen), expired (its versions may go). A row for each, by name.
+phase: requested (by a GTID set or a position that is still ahead), published, missed (gold passed it before it saw the
+request), expired (its versions may be deleted). A row for each, by name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOP = "apply/syncpoints"
 REQUESTED, PUBLISHED, MISSED, EXPIRED = "requested", "published", "missed", "expired"
 THREADS = 4
 LOOK_BACK_BYTES = 1 << 28
-"""So much log before a syncpoint is looked at for the time of its last transaction, before all of it is."""
+"""Bytes of log before a syncpoint in which the time of its last transaction is looked for first."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}")
 _ROW_SCHEMA = pa.schema(
     [
@@ -51,8 +51,8 @@ _ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Syncpoint:
-    """lsn: every mirror holds everything up to here and nothing beyond. gtids: what the source had committed there;
-    of a request: what it waits for, a position as FILE:POS. commit_ts: when the source committed the last of it. at:
+    """lsn: every mirror has everything up to here and nothing after it. gtids: what the source had committed there;
+    for a request: what it waits for, a position as FILE:POS. commit_ts: when the source committed the last of it. at:
     when the row was written.
     """
 
@@ -66,7 +66,7 @@ class Syncpoint:
 
 
 def take(lake: Lake, lsn: int, name: str | None = None, *, is_new: bool = False) -> Syncpoint:
-    """Publish the syncpoint at the end of an epoch that is done, or find it published; the name tells which it is.
+    """Publish the syncpoint at the end of an epoch that is done, or find it published; the name identifies it.
 
     name: else at most one for each lsn. is_new: the name must not be known yet, else UsageError ``syncpoint``.
     """
@@ -79,7 +79,7 @@ def take(lake: Lake, lsn: int, name: str | None = None, *, is_new: bool = False)
 
 
 def request(lake: Lake, name: str, place: GtidSet | BinlogPosition) -> Syncpoint:
-    """Ask for a syncpoint where a GTID set is complete, or a position is come to: the apply hop ends an epoch there.
+    """Request a syncpoint at a GTID set or a position: the apply hop ends an epoch there.
 
     Raises UsageError ``syncpoint`` for a name that is taken or is none.
     """
@@ -87,12 +87,12 @@ def request(lake: Lake, name: str, place: GtidSet | BinlogPosition) -> Syncpoint
 
 
 def miss(lake: Lake, asked: Syncpoint) -> Syncpoint:
-    """Give up a request: no epoch of gold ended where it is."""
+    """Mark a request as missed: no epoch of gold ended there."""
     return _record(lake, Syncpoint(asked.name, MISSED, asked.gtids))
 
 
 def expire(lake: Lake, *, days: int) -> list[str]:
-    """Let go those that were published more than ``days`` ago, but not the newest; their names."""
+    """Expire those published more than ``days`` ago, but not the newest, and return their names."""
     last = dt.datetime.now(dt.timezone.utc) - dt.timedelta(days=days)
     while True:
         expected = _progress(lake)
@@ -103,7 +103,7 @@ def expire(lake: Lake, *, days: int) -> list[str]:
 
 
 def pinned_days(lake: Lake) -> dict[str, int]:
-    """Mirror id -> how many days back its versions are needed."""
+    """Return mirror id -> days for which its old versions are needed."""
     now, days = dt.datetime.now(dt.timezone.utc), dict[str, int]()
     for point in published(lake):
         for table in point.tables:
@@ -112,7 +112,7 @@ def pinned_days(lake: Lake) -> dict[str, int]:
 
 
 def published(lake: Lake) -> list[Syncpoint]:
-    """Those that are kept, in log order."""
+    """The syncpoints that can be read, in log order."""
     return sorted(_in_phase(lake, PUBLISHED, (EXPIRED,)), key=lambda point: point.lsn or 0)
 
 
@@ -126,7 +126,8 @@ def missed(lake: Lake) -> list[Syncpoint]:
 
 
 def find(lake: Lake, text: str) -> Syncpoint:
-    """By name, by lsn, or the last one whose transactions were committed at or before a time of the source.
+    """Find a syncpoint by name, by lsn, or the last one whose transactions were committed at or before a time of the
+    source.
 
     Raises UsageError ``syncpoint``.
     """
@@ -142,7 +143,7 @@ def find(lake: Lake, text: str) -> Syncpoint:
 
 
 def _versions(lake: Lake, lsn: int) -> tuple[EpochTable, ...]:
-    """Each mirror's version at ``lsn``; none of a mirror that others have changed."""
+    """Each mirror's version at ``lsn``; none for a mirror that others have changed."""
     entries = [entry for entry in TableRegister.read(lake, up_to=lsn) if entry.state == STREAMING]
     with ThreadPoolExecutor(THREADS) as pool:
         versions = pool.map(lambda entry: version_at(lake.spark, lake.names.mirror(entry.mirror_id), lsn), entries)
@@ -161,7 +162,7 @@ def _commit_ts(lake: Lake, lsn: int) -> dt.datetime | None:
 
 
 def _record(lake: Lake, point: Syncpoint, is_new: bool = False) -> Syncpoint:
-    """Append the row of a phase, once for each name, whoever does it; the row that is there."""
+    """Append the row of a phase, once for each name, and return the recorded row, of whichever process."""
     if not _NAME.fullmatch(point.name):
         raise UsageError("syncpoint", "a name begins with a letter and has letters, digits and . _ - only")
     while True:
@@ -180,7 +181,7 @@ def _progress(lake: Lake) -> Progress | None:
 
 
 def _append(lake: Lake, points: list[Syncpoint], expected: Progress | None) -> bool:
-    """One commit; false when somebody else has recorded another one meanwhile."""
+    """Append in one commit; false if another process has recorded something meanwhile."""
     rows = pa.Table.from_pylist([asdict(point) for point in points], schema=_ROW_SCHEMA)
     lsn = max([expected.lsn if expected else 0, *(point.lsn or 0 for point in points)])
     try:
@@ -196,7 +197,7 @@ def _append(lake: Lake, points: list[Syncpoint], expected: Progress | None) -> b
 
 
 def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: Sql = "true") -> list[Syncpoint]:
-    """Of the names that have had this phase those that have had none of the others."""
+    """Syncpoints whose name has had this phase and none of ``unless``."""
     rows = lake.spark.table(lake.names.control_syncpoints)
     found = rows.where(rows.phase == phase).where(where)
     return _points(found.join(rows.where(rows.phase.isin(*unless)).select("name"), "name", "left_anti"))

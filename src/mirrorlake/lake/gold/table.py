@@ -1,6 +1,6 @@
-"""Gold's tables: the mirrors, and the registers that say which there are and how far they got.
+"""Gold's tables: the mirrors, and the control tables with their states and progress.
 
-``control_tables``   append only; the newest row of a name holds. state: streaming, refused, dropped.
+``control_tables``   append only; the newest row of a name is valid. state: streaming, refused, dropped.
 ``control_epochs``   append only; a plan row before an epoch's work, a done row after it. kind: rows or ddl.
 ``control_barriers`` append only; a row ``prepared`` before a DDL touches its mirrors, a row ``executed`` after it.
 ``control_syncpoints`` append only; a row ``published`` is a moment at which all mirrors can be read together.

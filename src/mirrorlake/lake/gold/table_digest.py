@@ -1,4 +1,4 @@
-"""What a mirror holds, in a few numbers: whether two hold the same, and if not, in which columns they differ."""
+"""Summarise a mirror in a few numbers: are two equal, and if not, in which columns do they differ?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TableDigest:
     columns: dict[str, tuple[str, int]]
 
     def difference(self, other: TableDigest) -> str:
-        """What of the other one is not as here; empty when they hold the same."""
+        """How the other one differs; empty if they are equal."""
         if self == other:
             return ""
         both = self.columns | other.columns
@@ -30,7 +30,7 @@ class TableDigest:
 
 
 def digest(spark: SparkSession, mirror: Sql, version: int, key: Sequence[str]) -> TableDigest:
-    """Of one Delta version, in one pass, whatever the order of its rows. ``_lsn`` does not count."""
+    """Digest one Delta version in one pass, independent of the order of its rows. ``_lsn`` is left out."""
     rows = spark.sql(f"SELECT * FROM {mirror} VERSION AS OF {version}")
     kinds = {field.name: field.dataType.simpleString() for field in rows.schema if field.name != LSN_COLUMN}
     keys = [F.col(quote(name)) for name in key]

@@ -1,7 +1,7 @@
-"""Whether what Spark or Delta refuses is about one table, which is refused then, or about the lake, which stops.
+"""Is an error of Spark or Delta about one table, which is then refused, or about the lake, which stops?
 
-Each of their errors has an SQLSTATE. Its class tells a statement, a name, a type or a value that they do not take from
-a file that is missing, a commit that came in between and a process that ended. An error without one is not a table's.
+Each of their errors has an SQLSTATE. Its class distinguishes a statement, name, type or value that they reject from
+a missing file, a commit that came in between and a process that ended. An error without one is not a table's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException
 _OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
 """Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
 _OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
-"""Among them: privileges, files, folders and tables that are or are not there, settings."""
+"""Exceptions among them: privileges, files, folders and tables that exist or do not exist, settings."""
 _OF_A_FILE = "KD"
-"""Class of errors about a data source: what a broken file holds may be called malformed data further inside."""
+"""Class of errors about a data source: the cause may call the content of a broken file malformed data."""
 _STATE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!\[[A-Z][A-Z0-9_.]+\]).)*?SQLSTATE: ([0-9A-Z]{5})", re.DOTALL)
 _TOO_DEEP = "java.lang.StackOverflowError"
 
@@ -23,7 +23,7 @@ _TOO_DEEP = "java.lang.StackOverflowError"
 def condition_of_table(error: BaseException) -> str | None:
     """The condition by which Spark or Delta refuses one table's work; None: it is not about the table.
 
-    Of an error with causes the innermost decides, which stands last: a task that failed names the value's own error.
+    For an error with causes the innermost one decides, which is last: a failed task names the value's own error.
     """
     if not _is_spark(error):
         return None

@@ -1,4 +1,4 @@
-"""What a run's options say of a table, as gold asks it."""
+"""A run's options per table, as gold needs them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.sql_text import has_variable
 
 NULL, TEXT, REFUSE = "null", "text", "refuse"
-"""What becomes of values that have no meaning: NULL in the mirror, a text, or the table is refused."""
+"""Policies for invalid values: NULL in the mirror, a text, or the table is refused."""
 TRUNCATE, DROP_PARTITION, DROP_TABLE = "truncate", "drop-partition", "drop-table"
-"""Kinds of DDL that can be ignored: they take rows from a mirror, or a mirror away."""
+"""Kinds of DDL that can be ignored: they remove rows from a mirror, or a mirror."""
 LEAVE_OUT, REPLICA = "leave-out", "replica"
-"""Of generated columns whose values the log leaves out and that cannot be computed: the mirror is made without them. Of
-an UPDATE that may be a REPLACE: columns that its image does not have keep their values. Else the table is refused."""
+"""LEAVE_OUT: the mirror is made without generated columns that are not logged and cannot be computed. REPLICA: at an
+UPDATE that may be a REPLACE, columns that its image lacks keep their values. Else the table is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
     """is_wanted(database, table): the table filter. invalid_values(database, table): ``NULL``, ``TEXT`` or ``REFUSE``.
-    ignores(database, table, kind): a DDL of this kind leaves the mirror as it is. knows_names: how the source compares
+    ignores(database, table, kind): a DDL of this kind leaves the mirror unchanged. knows_names: how the source compares
     names of databases and tables is known.
-    replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and nobody may choose otherwise.
+    replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and no setting changes that.
     generated(database, table): ``LEAVE_OUT`` or ``REFUSE``. partial_images(database, table): ``REPLICA`` or ``REFUSE``.
 
-    A mirror holds texts or does not from its creation on: what was ``TEXT`` then stays so, and to another mirror
-    ``TEXT`` is ``NULL``.
+    A mirror's creation decides whether it holds texts: one made with ``TEXT`` keeps it, and for another one ``TEXT``
+    means ``NULL``.
     """
 
     is_wanted: Callable[[str, str], bool] = lambda *_: True

@@ -13,7 +13,7 @@ from mirrorlake.lake.gold.charset_sql import NOT_ASCII, decoded, encoded, replac
 from mirrorlake.lake.gold.conversion import Conversion, NotDerivable, any_of, family
 
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
-"""Character set -> those whose every character it has."""
+"""Character set -> the sets whose every character it has."""
 
 
 def to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -66,7 +66,7 @@ def to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Convers
     kind, charset = old.type, old.type.charset
     is_stored_so = kind.name == "char" and new.type.name == "binary" and kind.length == new.type.length
     if mode.flavor == "mysql" and is_stored_so and max_bytes(charset) == 1:
-        value = with_blanks(value, old)  # it takes the bytes over as they are stored
+        value = with_blanks(value, old)  # it keeps the bytes as they are stored
     sql = encoded(value, charset)
     if sql is None:
         raise NotDerivable(f"column {new.name} became binary out of character set {charset}")

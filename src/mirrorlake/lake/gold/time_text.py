@@ -15,7 +15,7 @@ def time_zero(digits: int) -> str:
 
 
 def time_default(text: str, digits: int) -> str | None:
-    """A default as a column with so many fraction digits shows it; None where the text takes the server to read it."""
+    """A default as a column with ``digits`` fraction digits shows it; None if only the server can read the text."""
     found = _TIME.fullmatch(text)
     if not found or int(found[2]) >= _END_H or len(found[5] or "") > digits:
         return None
@@ -33,11 +33,11 @@ def with_digits(value: Sql, old: int, new: int, truncates: bool) -> Sql:
     units = f"(({hours} * 60 + {minutes}) * 60 + {seconds}) * {10**old} + {fraction}"
     rounded = f"(({units}) + {0 if truncates else step // 2}) DIV {step}"
     shown = _shown(value, f"least({rounded}, {_END_H * 3600 * 10**new - 1})", new)
-    return f"IF({value} IS NULL, NULL, {shown})"  # least() passes over NULL
+    return f"IF({value} IS NULL, NULL, {shown})"  # least() ignores NULL
 
 
 def _shown(value: Sql, units: Sql, digits: int) -> Sql:
-    """units: how many units of the last digit. -0 has no sign."""
+    """The text of a TIME. units: number of units of the last digit. -0 has no sign."""
     seconds = f"({units} DIV {10**digits})"
     hours = f"CAST({seconds} DIV 3600 AS string)"
     text = [

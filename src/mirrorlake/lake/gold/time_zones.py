@@ -1,4 +1,4 @@
-"""A session's time zone, as a statement's event spells it, in Spark's expressions."""
+"""Use a session's time zone, in the form of a statement's event, in Spark's expressions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def from_utc(sql: Sql, time_zone: str | None) -> Sql | None:
 
 
 def to_utc(sql: Sql, time_zone: str | None) -> tuple[Sql, Sql | None] | None:
-    """(the moment of a wall clock, what is true where it comes twice or not at all); None as above.
+    """Return (the moment of a wall clock, condition: it occurs twice or never); None as above.
 
-    The moment is told by the offsets that the zone has a day before and a day after: where both lead back to the wall
-    clock they are the same, or the time comes twice.
+    The moment follows from the offsets of the zone a day before and a day after: if both lead back to the wall clock,
+    they are equal, or the time occurs twice.
     """
     zone = _zone(time_zone)
     if not zone:

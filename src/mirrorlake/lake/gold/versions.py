@@ -1,4 +1,4 @@
-"""Versions of mirror tables."""
+"""Find Delta versions of mirror tables."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mirrorlake.lake.delta.progress import HARMLESS
 
 
 def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
-    """The newest Delta version that holds nothing beyond ``lsn``, the end of an epoch.
+    """The newest Delta version that has nothing after ``lsn``, the end of an epoch.
 
-    None when others have changed the mirror in it, or there is no such table any more.
+    None if others have changed the mirror in it, or the table no longer exists.
     """
     newest = None
     for commit in read_commits(spark, mirror):
@@ -29,6 +29,6 @@ def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
 
 
 def held_lsn(spark: SparkSession, mirror: Sql) -> int:
-    """Up to where the mirror holds its table's changes; -1: its history does not tell."""
+    """The lsn up to which the mirror has its table's changes; -1: its history does not say."""
     told = (note["lsn"] for note, is_undone in read_notes(spark, mirror) if note["lsn"] is not None and not is_undone)
     return next(told, -1)

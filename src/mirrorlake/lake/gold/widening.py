@@ -1,6 +1,6 @@
-"""Which changes of a column's type Delta makes in place: files stay as they are, old values are widened when read.
+"""Which changes of a column's type Delta makes in place: files stay unchanged, old values are widened when read.
 
-Measured with Delta 4.4: see ``delta.enableTypeWidening`` and the table of its protocol, which this is.
+Measured with Delta 4.4: see ``delta.enableTypeWidening``; this is the table of its protocol.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
 def widens_in_place(old: str, new: str) -> bool:
-    """old, new: Spark types in DDL spelling."""
+    """Can Delta widen the type in place? old, new: Spark types in DDL spelling."""
     if old in _INTEGERS and new in _INTEGERS:
         return _INTEGERS.index(old) < _INTEGERS.index(new)
     if (old, new) == ("float", "double"):

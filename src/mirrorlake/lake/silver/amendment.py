@@ -1,8 +1,7 @@
-"""What an answer of the operator changes in silver.
+"""Amend silver by an answer of the operator.
 
-These are a table's definitions from its refused statement on, and its row changes since then, which no commit has
-brought. It is computed from bronze alone, from the statement up to where silver ends, so it is the same whoever
-computes it.
+An amendment has a table's definitions from its refused statement on, and its row changes since then, which no commit
+has. It is computed from bronze alone, from the statement up to the end of silver, so every process computes the same.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ HOP = "assemble/answers"
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """Of the events with lsn_from < lsn <= lsn_to. changes: what becomes of the table. brings_rows: silver has none of
-    its row changes; timeline, plan, undone: what decoding them needs. objection: why the answer cannot be taken, else
+    """From the events with lsn_from < lsn <= lsn_to. changes: of the table's definition. brings_rows: silver has none
+    of its row changes; timeline, plan, undone: needed to decode them. objection: why the answer cannot be accepted, or
     None."""
 
     answer: Answer
@@ -43,13 +42,14 @@ class Amendment:
     objection: str | None
 
     def record(self, lake: Lake) -> None:
-        """Write the definitions, once for each end of silver: another assembler may have come to another one."""
+        """Record the definitions, once per end of silver: another assembler may have reached a different end."""
         number = self.answer.number
         record(lake, self.changes, hop=f"{HOP}/{self.lsn_to}", number=number, answer=number)
 
 
 def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
-    """answers: all up to the one that is to be taken, which is the last. lsn_to: silver's progress."""
+    """Compute the amendment of an override. answers: all up to the one to apply, which is the last. lsn_to: silver's
+    progress."""
     *earlier, answer = answers
     event = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").first()
     if event is None:
@@ -78,7 +78,7 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
 
 
 def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
-    """answer: that says what character set a database had. Statements between its place and lsn_to are in silver."""
+    """Amend by the character set of a database. Statements between the answer's lsn and lsn_to are in silver."""
     found = placed(answer, lake.flavor, Definitions(), lake.name_case)
     changes = [(answer.lsn, change) for change in found]
     timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
@@ -88,7 +88,7 @@ def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
 def without_log(
     lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze has let go the log from there on"
 ) -> Amendment:
-    """Nothing, as the log behind the answer's place is not there."""
+    """The empty amendment, because the log after the answer's lsn is missing."""
     timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
     return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, Undone(), reason)
 
@@ -110,7 +110,7 @@ def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[
 
 
 def _why_over(was: list[DefinitionChange]) -> str | None:
-    """was: what silver has of the table from the refused statement on."""
+    """Why the refusal has already ended. was: silver's changes of the table from the refused statement on."""
     ended = next((change.action for change in was if was[0].action == "refuse" != change.action), None)
     return f"the table is not refused any more, there is a later {ended}" if ended else None
 
@@ -120,5 +120,5 @@ def _name(change: DefinitionChange) -> tuple[str, str]:
 
 
 def brought(rows: DataFrame, answer: Answer) -> DataFrame:
-    """Of decoded rows those that silver lacks: its markers are there, and rows changed by statements were refused."""
+    """The decoded rows that silver lacks: it has the markers, and rows changed by statements were refused."""
     return rows.where(named(answer.name)).where("refusal IS NULL OR refusal NOT LIKE 'statement-dml:%'")

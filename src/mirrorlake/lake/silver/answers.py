@@ -1,8 +1,8 @@
-"""``control_answers``: what the operator said of refused statements, and which copies begin where.
+"""``control_answers``: overrides of refused statements, and the positions of snapshots.
 
-What a snapshot noted of databases is here, too.
+The character sets of databases that a snapshot noted are here, too.
 
-Append only; its progress is their number.
+The table is append only; its progress is the number of answers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GivenAnswer:
 
 
 def read_given(lake: Lake) -> list[GivenAnswer]:
-    """All of them, in order."""
+    """Read all answers, in order."""
     rows = lake.spark.table(lake.names.control_answers).toArrow().sort_by("number").to_pylist()
     return [GivenAnswer(Answer(*map(row.get, _OF_ANSWER)), row["given_by"], row["at"]) for row in rows]
 

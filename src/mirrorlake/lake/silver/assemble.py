@@ -2,16 +2,16 @@
 
 Order of steps for one batch, a range of lsn that begins and ends between event groups:
 
-    0. find its XA transactions: the newest note says which ones are prepared and wait; the next note will
-    1. read the range's DDL and table maps, append what is new to silver_table_schemas; find what transactions of the
-       range roll back although the log has it
+    0. find its XA transactions: the newest note says which ones are prepared and pending; so will the next
+    1. read the range's DDL and table maps, append new rows to silver_table_schemas; find the logged changes that
+       transactions of the range roll back
                                               crash here: these rows are found again and not repeated
     2. decode the range                       crash here: nothing happened
-    3. append it on condition that nobody else went on from the same progress
+    3. append it if no other writer has committed from the same progress
 
-An answer of the operator to a statement that silver has gone past is a batch of its own: the definitions and the row
-changes of one table from there on, in the same steps. It moves no lsn, but the number of answers taken. A copy of a
-table is such an answer, too; a range ends where the next one begins, so that all behind it is decoded once.
+An answer of the operator to a statement that silver has passed is a separate batch: the definitions and the row
+changes of one table from there on, in the same steps. It moves no lsn, but the number of applied answers. A snapshot of
+a table is such an answer, too; a range ends where the next one begins, so that everything after it is decoded once.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 
 HOP = "assemble"
 PREPARED = "prepared"
-"""In a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
+"""Key of a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
 CHUNK_BITS = 24
-"""lsn counts bytes within a file: the log is looked at in chunks of 16 MiB."""
+"""An lsn counts bytes within a file: the log is handled in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
-"""About how much log one task decodes: its rows are sorted in memory."""
+"""About how many bytes of log one task decodes: its rows are sorted in memory."""
 LONG_BYTES = 2 << 30
-"""Of a group that is decoded in this process, a stretch at a time: one task would sort the whole of it on disk, with
-memory for each file that it has sorted."""
+"""Size from which a group is decoded in this process, a slice at a time: one task would sort all of it on disk, and
+need memory for each sorted file."""
 STRETCH_CHUNKS = 4
-"""Chunks of log that are in memory at once then."""
+"""Chunks of log in memory at once in that case."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
     """Events with lsn_from < lsn <= lsn_to, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk
-    apart, or as much further as a group is long; longest: bytes from one to the next, at most.
+    apart, or further if a group is longer; longest: maximum bytes from one to the next.
 
-    events: the rows themselves, where they are still in memory.
+    events: the rows themselves, if they are still in memory.
     """
 
     lsn_from: int
@@ -75,9 +75,9 @@ class EventRange:
 
 @dataclass(frozen=True, slots=True)
 class AssembledBatch:
-    """What one commit brought. n_rows: None where Spark's workers made them. changes: the rows when there are few.
+    """One commit. n_rows: None if Spark's workers made them. changes: the rows, if they are few.
 
-    has_ddl: a DDL may lie in the range; what a killed run had written of it counts, too.
+    has_ddl: the range may contain a DDL, also one whose rows a killed run had written.
     """
 
     lsn_from: int
@@ -88,7 +88,7 @@ class AssembledBatch:
 
 
 class AssembleHop:
-    """Goes on from silver's own progress; keeps the table definitions between batches."""
+    """Continues from silver's own progress; keeps the table definitions between batches."""
 
     def __init__(self, lake: Lake, *, batch_bytes: int, keep_bytes: int = 0):
         """batch_bytes: log bytes of one commit. keep_bytes: see ``Stage``."""
@@ -109,23 +109,23 @@ class AssembleHop:
         return self._recorded.lsn if self._recorded else -1
 
     def advance(self) -> Iterator[AssembledBatch]:
-        """Commit all that bronze has and silver has not, and what the operator's new answers bring, one by one."""
+        """Commit all that bronze has and silver lacks, and the changes of the operator's new answers, one by one."""
         while self.sees_answers() and self._comes_to(answer := self._answers[self._n_answers]):
             yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
         yield from map(self.assemble, self.pending())
         copies = (answer for answer in self._answers[: self._n_answers] if answer.copy_id)
-        for answer in sorted(copies, key=attrgetter("lsn")):  # one may stand behind the last event that there is
+        for answer in sorted(copies, key=attrgetter("lsn")):  # one may be after the last existing event
             if answer.lsn > self.lsn and self._comes_to(answer):
                 yield self.assemble(EventRange(self.lsn, answer.lsn))
 
     def sees_answers(self) -> bool:
-        """Are there some that are not in silver yet?"""
+        """Are there answers that are not in silver yet?"""
         self._look()
         return self._n_answers < len(self._answers)
 
     def _comes_to(self, answer: Answer) -> bool:
-        """Has bronze all transactions before this place?"""
+        """Has bronze all transactions before this answer's lsn?"""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
         return bronze is not None and answer.lsn < end_lsn(bronze)
 
@@ -134,7 +134,7 @@ class AssembleHop:
             self._answers = read_answers(self._lake)
 
     def _take(self, answers: list[Answer]) -> AssembledBatch:
-        """The last of them."""
+        """Apply the last of the answers."""
         lake, answer = self._lake, answers[-1]
         lsn = max(self.lsn, answer.lsn)
         found = _amended(lake, answers, lsn)
@@ -153,18 +153,18 @@ class AssembleHop:
 
     @property
     def n_answers(self) -> int:
-        """How many of the operator's answers are in silver."""
+        """Number of the operator's answers in silver."""
         return self._n_answers
 
     def pending(self, up_to: int | None = None) -> Iterator[EventRange]:
-        """What bronze has committed and silver has not, in ranges of at most batch_bytes. up_to: a place between two
+        """Yield what bronze has and silver lacks, in ranges of at most batch_bytes. up_to: an lsn between two
         groups at which to stop."""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
         lsn_end = -1 if bronze is None else bronze.lsn if up_to is None else min(bronze.lsn, up_to)
         if lsn_end <= self.lsn:
             return
         chunks, first = self._chunks(self.lsn, lsn_end), self.lsn
-        if not chunks:  # up to where a lake begins, or a copy
+        if not chunks:  # up to the start of a lake, or of a snapshot
             yield EventRange(first, lsn_end)
         for k in range(0, len(chunks), self._batch_chunks):
             starts, sizes = zip(*chunks[k : k + self._batch_chunks], strict=True)
@@ -176,8 +176,8 @@ class AssembleHop:
     def assemble(self, part: EventRange) -> AssembledBatch:
         """Commit one range; it must begin where silver ends.
 
-        Raises RefusedError ``lake-writer`` when another process went on from the same progress; what the log holds
-        that cannot be decoded at all.
+        Raises RefusedError ``lake-writer`` when another process committed from the same progress; and a RefusedError
+        for log that cannot be decoded at all.
         """
         if part.events is not None:
             return self._assemble_here(part, part.events)
@@ -195,7 +195,7 @@ class AssembleHop:
         return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
-        """In this process, with all events of the range in memory."""
+        """Assemble in this process, with all events of the range in memory."""
         events = list(open_events(found))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
@@ -206,7 +206,7 @@ class AssembleHop:
     def _assemble_events(
         self, part: EventRange, events: Iterable[pa.RecordBatch], plan: XaPlan, left_out: Undone
     ) -> AssembledBatch:
-        """In this process, with the rows in files that Spark takes over."""
+        """Assemble in this process, and leave the rows in files for Spark."""
         lake = self._lake
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
         try:
@@ -233,7 +233,7 @@ class AssembleHop:
         self._prepared = prepared
 
     def _read_definitions(self) -> DefinitionLog:
-        """As far as silver's row changes follow them."""
+        """Read the definitions up to silver's progress."""
         n = self._n_answers
         ahead = [answer for answer in self._answers[:n] if answer.lsn > self.lsn]
         return DefinitionLog(self._lake, ahead, f"answer <= {int(n)}")
@@ -242,7 +242,7 @@ class AssembleHop:
         return self._definitions.timeline(part.lsn_from, part.lsn_to)
 
     def _in_stretches(self, part: EventRange) -> Iterator[pa.RecordBatch]:
-        """The events of the range, in order, of so much log at a time as memory should hold."""
+        """Yield the events of the range, in order, in slices that fit in memory."""
         chunk = F.shiftright("lsn", CHUNK_BITS).alias("chunk")
         chunks = sorted(row.chunk for row in self._events(part, NO_XA).select(chunk).distinct().collect())
         edges = [part.lsn_from, *((c << CHUNK_BITS) - 1 for c in chunks[STRETCH_CHUNKS::STRETCH_CHUNKS]), part.lsn_to]

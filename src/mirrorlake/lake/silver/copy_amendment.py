@@ -1,8 +1,8 @@
-"""What a copy of a table changes in silver.
+"""Amend silver by a snapshot of a table.
 
-These are the table's definitions from the copy's place on, and those of its row changes after it that silver has not,
-for it could not decode them or left them out. It is computed from bronze alone, from the copy's place up to where
-silver ends, so it is the same whoever computes it.
+An amendment has the table's definitions from the snapshot's position on, and those later row changes that silver lacks,
+because it could not decode them or left them out. It is computed from bronze alone, from that position up to the end
+of silver, so every process computes the same.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, pla
 
 
 def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
-    """answers: all up to the one that is to be taken, which is a copy and the last. lsn_to: silver's progress, at or
-    behind the copy's place."""
+    """Compute the amendment. answers: all up to the one to apply, which is a snapshot and the last. lsn_to: silver's
+    progress, at or after the snapshot's position."""
     *_, answer = answers
     lsn_from, known = answer.lsn, f"answer < {answer.number} AND lsn"
     if _is_let_go(lake, lsn_from):
@@ -52,7 +52,7 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amend
 
 
 def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFrame:
-    """Of decoded rows the table's own that silver lacks."""
+    """The decoded rows of the table that silver lacks."""
     undefined = literal(f"{UNDEFINED}:%")
     there = lake.spark.table(lake.names.silver_changes).where(named(answer.name))
     there = there.where(f"lsn > {answer.lsn} AND lsn <= {lsn_to} AND (refusal IS NULL OR refusal NOT LIKE {undefined})")
@@ -60,7 +60,7 @@ def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFra
 
 
 def _is_let_go(lake: Lake, lsn: int) -> bool:
-    """Has maintenance deleted log behind this place?"""
+    """Has maintenance deleted log after this position?"""
     begins = lake.spark.table(lake.names.bronze_events).agg({"lsn": "min"}).first()[0]
     if begins is None or begins <= lsn:
         return False
@@ -69,7 +69,7 @@ def _is_let_go(lake: Lake, lsn: int) -> bool:
 
 
 def _is_left_behind(lake: Lake, lsn: int) -> bool:
-    """Has bronze gone on with another server before it had all of the former one's log up to this place?"""
+    """Did bronze continue with another server before it had all of the former one's log up to this position?"""
     incarnation, file_number, offset = unpack_lsn(lsn)
     bronze = read_progress(lake.spark, lake.names.bronze_events)
     if bronze is None or unpack_lsn(bronze.lsn)[0] == incarnation:
@@ -81,7 +81,7 @@ def _is_left_behind(lake: Lake, lsn: int) -> bool:
 
 
 def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
-    """What was prepared before the copy and is committed behind it is not in the copy."""
+    """Plan XA transactions: one prepared before the snapshot and committed after it is not in the snapshot."""
     try:
         return plan_xa(events, {})
     except RefusedError as error:
@@ -96,8 +96,8 @@ def _is_of(answer: Answer, change: DefinitionChange) -> bool:
 
 
 def _without_former(found: list[PlacedChange], told_before: set[int]) -> Iterator[PlacedChange]:
-    """found: the table's changes, of which the first is the copy. At a statement that was told to change the table, and
-    does not change what the copy makes of it, it stays as it is."""
+    """found: the table's changes, the first one is the snapshot. A statement that changed the table before, but does
+    not change it as the snapshot defines it, leaves it unchanged."""
     by_lsn = dict(found)
     now = found[0][1]
     for lsn in sorted({*by_lsn, *told_before}):

@@ -1,8 +1,8 @@
-"""Keeps ``silver_table_schemas``: what every DDL of the log made of each table, and every table map seen.
+"""Keep ``silver_table_schemas``: the definition of each table after every DDL of the log, and every table map seen.
 
-A row is written before the changes that need it. Rows are the same whoever computes them, so a repeated one says
-nothing new and readers take the first. Of a statement that the operator has answered, the answer's rows stand in the
-place of those that the log gave.
+A row is written before the changes that need it. Every process computes the same rows, so a repeated one says
+nothing new and readers take the first. For a statement that the operator has answered, the answer's rows replace
+those that the log gave.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PlacedChange = tuple[int, DefinitionChange]
 
 
 def recorded(lake: Lake, where: Sql = "true") -> list[PlacedChange]:
-    """What the rows say, in log order; of a statement's rows about one table those of the newest answer."""
+    """The recorded changes, in log order; of a statement's rows about one table those of the newest answer."""
     if is_as_created(lake.spark, lake.names.silver_table_schemas):
         return []
     rows = lake.spark.table(lake.names.silver_table_schemas).where(where).collect()
@@ -53,7 +53,7 @@ def recorded(lake: Lake, where: Sql = "true") -> list[PlacedChange]:
 
 
 def record(lake: Lake, changes: Iterable[PlacedChange], *, hop: str, number: int, answer: int = 0) -> None:
-    """Append rows in one commit, once for each ``number`` of the hop. answer: that they follow from; 0: none."""
+    """Append rows in one commit, once for each ``number`` of the hop. answer: the one they follow from; 0: none."""
     cells = [{"lsn": lsn, **change.to_row(), "answer": answer} for lsn, change in changes]
     if cells:
         rows = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), DEFINITION_COLUMNS)
@@ -64,40 +64,41 @@ def record(lake: Lake, changes: Iterable[PlacedChange], *, hop: str, number: int
 
 
 class DefinitionLog:
-    """What the rows of ``silver_table_schemas`` say, as far as an assembler must know it."""
+    """The rows of ``silver_table_schemas`` that an assembler needs."""
 
     def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: Sql = "true"):
-        """answers: to statements of ranges still to come, and copies that begin in them. where: which rows."""
+        """answers: to statements of later ranges, and snapshots that begin in them. where: which rows."""
         known = lake.name_case, lake.default_engine, lake.engine_of
         self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers, *known)
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
 
     def read(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> list[PlacedChange]:
-        """Take in the definition events of a range, in log order; what is new. Raises as ``DefinitionReader.read``."""
+        """Read the definition events of a range, in log order; return the new changes. Raises as
+        ``DefinitionReader.read``."""
         return self._reader.read(events, lsn_to)
 
     def extend(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
-        """The same, and append what is new, if anything is: in log order, a range in one commit."""
+        """Do the same, and append the new changes, if any: in log order, a range in one commit."""
         new = self.read(events, lsn_to)
         record(self._lake, new, hop=HOP, number=lsn_to)
         return bool(new)
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
-        """What decoding the range that was taken in last needs."""
+        """The timeline for decoding the range that was read last."""
         return self._reader.timeline(lsn_from, lsn_to)
 
     def refused_map(self, name: tuple[str, str]) -> tuple[str, str] | None:
-        """(code, reason) of the range's first table map of a table that does not fit its definition."""
+        """Return (code, reason) for the range's first table map that does not fit the table's definition."""
         return self._reader.refused_maps.get(name)
 
     @property
     def ddl_lsn(self) -> int:
-        """Of the newest row that a DDL gave."""
+        """The lsn of the newest row from a DDL."""
         return self._reader.ddl_lsn
 
     def _server_version(self, log_file: int) -> int | None:
-        """As the first event of a log file says that an earlier range brought; log_file: its lsn without the offset."""
+        """The version in the first event of a log file of an earlier range; log_file: its lsn without the offset."""
         first = log_file << OFFSET_BITS | FIRST_EVENT_OFFSET
         found = self._lake.spark.table(self._lake.names.bronze_events).where(f"lsn = {first} AND event_type = 15")
         batches = found.select(*BRONZE_COLUMNS).toArrow().to_batches()

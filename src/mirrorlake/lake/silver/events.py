@@ -1,4 +1,4 @@
-"""Events of a range of bronze, those of prepared XA transactions where they commit; of all, or those that define."""
+"""Read events of a range of bronze, those of prepared XA transactions where they commit; all, or those that define."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mirrorlake.lake.delta.lake import Lake
 
 NO_XA = XaPlan((), (), {})
 ORDER = ["lsn", "place"]
-"""What orders the events: those that were moved share the lsn of their XA COMMIT. place: the lsn they had."""
+"""Columns that order the events: moved ones share the lsn of their XA COMMIT. place: the lsn they had."""
 
 _MOVES = pa.schema(
     [("prepared", pa.int64()), ("new_lsn", pa.int64()), ("new_tx_lsn", pa.int64()), ("new_gtid", pa.string()),
@@ -28,7 +28,7 @@ _MOVES_DDL = "prepared BIGINT, new_lsn BIGINT, new_tx_lsn BIGINT, new_gtid STRIN
 
 
 def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataFrame:
-    """``BRONZE_COLUMNS`` and place of the events with lsn_from < lsn <= lsn_to, which lies in the range of the plan."""
+    """``BRONZE_COLUMNS`` and place of the events with lsn_from < lsn <= lsn_to, inside the range of the plan."""
     bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("place"))
     here = bronze.where((F.col("lsn") > lsn_from) & (F.col("lsn") <= lsn_to))
     if plan.is_empty:
@@ -42,7 +42,7 @@ def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataF
 
 
 def collect(events: DataFrame) -> list[pa.RecordBatch]:
-    """``BRONZE_COLUMNS``, in log order. Spark's batches are not copied where each one is in order, as the files are."""
+    """``BRONZE_COLUMNS``, in log order. Spark's batches are not copied if each one is in order, as the files are."""
     found = events.select(*BRONZE_COLUMNS, "place").toArrow()
     batches = sorted(filter(len, found.to_batches()), key=lambda batch: batch.column("lsn")[0].as_py())
     ordered = pa.Table.from_batches(batches, found.schema)
@@ -52,17 +52,17 @@ def collect(events: DataFrame) -> list[pa.RecordBatch]:
 
 
 def definition_events(events: DataFrame) -> DataFrame:
-    """QUERY events that are no BEGIN or COMMIT, each file's first event, XA_PREPARE events, the first TABLE_MAP of each
-    body in a file; of compressed events those inside.
+    """The events that define: QUERY events other than BEGIN or COMMIT, each file's first event, XA_PREPARE events, the
+    first TABLE_MAP of each body in a file; also inside compressed events.
 
-    A body names a table id, and in one file, which one run of the server wrote, an id stands for one definition.
+    A body has a table id, and in one file, which one run of the server wrote, an id means one definition.
     """
     packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
     if not packed.isEmpty():
         packed = packed.drop("place")
         events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
-    begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts behind the 0 that ends the database's name
+    begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts after the 0 that ends the database's name
     is_query = (
         f"(event_type = 38 OR event_type IN (2, 15) AND substring(raw, {end} - 5, 6) <> {begin}"
         f" AND substring(raw, {end} - 6, 7) <> {commit})"
@@ -75,8 +75,8 @@ def definition_events(events: DataFrame) -> DataFrame:
 
 
 def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:
-    """Find what a range's own statements roll back. events: as ``placed_events`` gives them; definitions: those of them
-    that ``definition_events`` chooses, opened."""
+    """Find the changes that a range's own statements roll back. events: from ``placed_events``; definitions: those that
+    ``definition_events`` selects, opened."""
     groups = rolled_back_groups(definitions)
     if not groups:
         return Undone()

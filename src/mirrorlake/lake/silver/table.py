@@ -1,8 +1,8 @@
 """Silver's tables: row changes, definitions, answers.
 
-``silver_changes``: ordered row changes with transaction markers. ``silver_table_schemas``: what tables looked like.
-``control_answers``: the operator's word on refused statements, and copies of tables.
-All are append only, and their own schema never changes whatever DDL the source runs.
+``silver_changes``: ordered row changes with transaction markers. ``silver_table_schemas``: definitions of tables.
+``control_answers``: overrides of refused statements, and snapshots of tables.
+All are append only, and their own schema never changes, whatever DDL the source runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFINITION_COLUMNS = """
     primary_key ARRAY<STRING>, steps STRING, refusal STRING, reason STRING, answer INT
 """
 ANSWERS = "answers"
-"""In the notes of silver_changes: how many answers of the operator are taken in."""
+"""Key of the notes of silver_changes: number of the operator's answers that are applied."""
 ANSWER_COLUMNS = """
     number INT, lsn BIGINT, database STRING, table STRING, text STRING, copy_id STRING, given_by STRING, at TIMESTAMP
 """
