@@ -64,9 +64,9 @@ def _itself(function: Any) -> Any:
 kernel: Callable[[Any], Any]
 """A function over numbers, addresses and arrays, which Python or other kernels call; without the GIL."""
 address_of: Callable[[Any], int]
-"""The address by which ``call_at`` calls a ``VALUE_KERNEL``; compiles it when it is first asked for."""
+"""The address by which ``call_at`` calls a ``VALUE_KERNEL``; compiles it on the first request."""
 call_at: Callable
-"""(address of a ``VALUE_KERNEL``, its six numbers) -> its two; for kernels."""
+"""Function: (address of a ``VALUE_KERNEL``, its six arguments) -> its two results; for kernels."""
 
 if JIT_DISABLED:
     kernel, address_of, call_at = _itself, _interpreted_address, _interpreted_call

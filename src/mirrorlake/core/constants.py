@@ -11,7 +11,7 @@ BINLOG_MAGIC = b"\xfebin"
 ENCRYPTED_BINLOG_MAGIC = b"\xfdbin"
 """MySQL ``sql/rpl_log_encryption.h``, Rpl_encryption_header::ENCRYPTION_MAGIC."""
 SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
-"""Of the server itself; they are not mirrored."""
+"""Databases of the server itself; they are not mirrored."""
 
 
 class EventType(IntEnum):
@@ -110,7 +110,7 @@ EXPLICIT_TIMESTAMPS_FLAG = 1 << 24
 
 
 class AlterPhase(IntEnum):
-    """What part of an ALTER a QUERY event is (MariaDB ``sql/log_event.h``, Gtid_log_event's FL_START_ALTER_E1 ..)."""
+    """The part of an ALTER in a QUERY event (MariaDB ``sql/log_event.h``, Gtid_log_event's FL_START_ALTER_E1 ..)."""
 
     WHOLE = 0
     START = 2
@@ -119,7 +119,7 @@ class AlterPhase(IntEnum):
 
 
 UPDATED_DB_NAMES_OVERFLOW = 254
-"""In place of a count: too many databases, none is listed (MySQL ``OVER_MAX_DBS_IN_EVENT_MTS``)."""
+"""Instead of a count: too many databases, none is listed (MySQL ``OVER_MAX_DBS_IN_EVENT_MTS``)."""
 
 
 class MariadbGtidFlag(IntEnum):

@@ -1,4 +1,4 @@
-"""Numbers in text of others: ASCII digits. Python takes those of every script, the servers and Spark do not."""
+"""Parse numbers in text from others: only ASCII digits. Python accepts every script, the servers and Spark do not."""
 
 from __future__ import annotations
 

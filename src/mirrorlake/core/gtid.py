@@ -1,8 +1,8 @@
 """GTID sets of both flavors as values that grow with the log.
 
 MySQL: ``uuid:1-5:7,uuid2:3`` - per source uuid the numbers seen, kept as sorted half-open intervals. From 8.3 on a
-source may also have a tag, which has numbers of its own: ``uuid:1-5:tag:1-3``.
-MariaDB: ``domain-server-sequence,...`` - per domain the last transaction seen, all before it included. What is kept is
+source may also have a tag with its own numbers: ``uuid:1-5:tag:1-3``.
+MariaDB: ``domain-server-sequence,...`` - per domain the last transaction seen, all before it included. The set keeps
 more, the server's binlog state: in each domain the last transaction of every server, the domain's last one at the end.
 """
 
@@ -70,8 +70,8 @@ class MysqlGtidSet:
         """The form of COM_BINLOG_DUMP_GTID and PREVIOUS_GTIDS (MySQL ``sql/rpl_gtid_set.cc``, ``Gtid_set::encode``).
 
         u64 number of sources; for each: 16 bytes uuid, [the tag], u64 number of intervals; for each: u64 first, u64
-        behind the last. Where any source has a tag, the first and the last byte of the number of sources are 1, the
-        number stands between them, and every source has a tag, if only an empty one: u8 twice its length, text.
+        after the last. If any source has a tag, the first and the last byte of the number of sources are 1, the
+        number is between them, and every source has a tag, possibly an empty one: u8 twice its length, text.
         """
         has_tags = any(":" in source for source in self._sources)
         n_sources = len(self._sources)
@@ -107,14 +107,14 @@ class MysqlGtidSet:
         return any(first <= int(number) < behind for first, behind in self._sources.get(source, ()))
 
     def strike(self, gtid: str) -> None:
-        """Take a transaction out of a set of those that are still to come."""
+        """Remove a transaction from a set of those that are still ahead."""
         source, _, number = gtid.rpartition(":")
         left = _cut(self._sources.pop(source, []), [(int(number), int(number) + 1)])
         if left:
             self._sources[source] = left
 
     def minus(self, other: MysqlGtidSet) -> MysqlGtidSet:
-        """What is in this set only."""
+        """The transactions in this set and not in ``other``."""
         left = {source: _cut(spans, other._sources.get(source, [])) for source, spans in self._sources.items()}
         return MysqlGtidSet(left)
 
@@ -131,7 +131,7 @@ class MysqlGtidSet:
 
     @property
     def state(self) -> str:
-        """All that is kept, for ``parse_gtid_state``."""
+        """The whole state as text, for ``parse_gtid_state``."""
         return str(self)
 
     def __bool__(self) -> bool:
@@ -185,13 +185,13 @@ class MariadbGtidSet:
         return gtids
 
     def add(self, domain: int, server: int, sequence: int) -> None:
-        """The transaction that comes next in its domain."""
+        """Add the next transaction of its domain."""
         servers = self._domains.setdefault(domain, {})
         servers.pop(server, None)
         servers[server] = sequence
 
     def add_one(self, gtid: str) -> None:
-        """Add the transaction that comes next in its domain by its GTID, ``domain-server-sequence``."""
+        """Add the next transaction of its domain by its GTID, ``domain-server-sequence``."""
         self.add(*map(int, gtid.split("-")))
 
     def update_groups(self, domains: np.ndarray, servers: np.ndarray, numbers: np.ndarray) -> None:
@@ -215,17 +215,17 @@ class MariadbGtidSet:
         return sorted(self._domains)
 
     def holds(self, gtid: str) -> bool:
-        """Of a set of ends that are still to come: does the transaction lie at or before the end of its domain?"""
+        """For a set of ends that are still ahead: is the transaction at or before the end of its domain?"""
         return int(gtid.partition("-")[0]) in self._domains
 
     def strike(self, gtid: str) -> None:
-        """Of a set of ends that are still to come: the log has passed a transaction."""
+        """For a set of ends that are still ahead: note that the log has passed a transaction."""
         domain = int(gtid.partition("-")[0])
         if self.last(domain) == gtid:
             del self._domains[domain]
 
     def contains(self, other: GtidSet) -> bool:
-        """By sequence number, which only grows within a domain."""
+        """Does this set contain the other? Compares sequence numbers, which only grow within a domain."""
         assert isinstance(other, MariadbGtidSet), "sets of two flavors are not compared"
         return all(
             domain in self._domains and _last(self._domains[domain])[1] >= _last(servers)[1]
@@ -237,7 +237,7 @@ class MariadbGtidSet:
 
     @property
     def state(self) -> str:
-        """All that is kept, for ``parse_gtid_state``; as the server's ``gtid_binlog_state``."""
+        """The whole state as text, for ``parse_gtid_state``; like the server's ``gtid_binlog_state``."""
         return ",".join(
             f"{domain}-{server}-{sequence}"
             for domain, servers in sorted(self._domains.items())
@@ -261,7 +261,7 @@ GtidSet = MysqlGtidSet | MariadbGtidSet
 
 
 def parse_gtid_set(flavor: str, text: str) -> GtidSet:
-    """``text`` as a server of that flavor prints it; empty text is the empty set."""
+    """Parse ``text`` as a server of that flavor prints it; empty text is the empty set."""
     return (MariadbGtidSet if flavor == "mariadb" else MysqlGtidSet).parse(text)
 
 
@@ -275,7 +275,7 @@ def _last(servers: dict[int, int]) -> tuple[int, int]:
 
 
 def _cut(spans: Intervals, gone: Intervals) -> Intervals:
-    """What of the spans lies in none of those that are gone; both are sorted."""
+    """The parts of the spans outside of those that are gone; both are sorted."""
     for start, end in gone:
         halves = [half for first, behind in spans for half in ((first, min(behind, start)), (max(first, end), behind))]
         spans = [(first, behind) for first, behind in halves if first < behind]

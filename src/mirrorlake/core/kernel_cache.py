@@ -1,9 +1,9 @@
-"""The files in which compiled kernels are kept: what they hold is run, so they come from a folder that is ours alone.
+"""Cache files of compiled kernels: their content is executed, so only this user may write their folder.
 
 The folder and its files belong to this user and nobody else may write them; the folders above belong to this user or to
 root, and strangers cannot write there either. A file begins with the SHA-256 of its name and of what follows: damaged
-bytes are never unpickled, and the file is written anew. The digest has no key: whoever can write as this user could
-read a key of this user's, too.
+bytes are never unpickled, and the file is written again. The digest has no key: anyone who can write as this user could
+also read this user's key.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _Unusable(Exception):
 
 
 class _Files(IndexDataCacheFile):
-    """One for each type of arguments, and no index of them: two processes that write one at the same time would leave
-    types that go with the other's machine code."""
+    """One file for each type of arguments, without an index: two processes that write an index at the same time would
+    leave types with the other's machine code."""
 
     def save(self, key: tuple, data: Any) -> None:
         self._save_data(self._name(key), data)
@@ -58,7 +58,7 @@ class _Files(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """A folder or file that cannot be read or written is as good as none, and so is whatever cannot be loaded."""
+    """Treats a folder or file that cannot be read, written or loaded as absent."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -66,7 +66,7 @@ class KernelCache(FunctionCache):
         self._cache_file = _Files(locator.get_cache_path(), self._impl.filename_base, locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with suppress(Exception):  # what Numba and pickle raise is not known, and a kernel can always be compiled
+        with suppress(Exception):  # the errors of Numba and pickle are not known, and a kernel can always be compiled
             return super().load_overload(sig, target_context)
         return None
 
@@ -76,7 +76,7 @@ class KernelCache(FunctionCache):
 
 
 class AddressCache(KernelCache):
-    """Of pieces that Python cannot call."""
+    """Cache of pieces that Python cannot call."""
 
     def _index_key(self, *args: Any) -> tuple:
         return "by address", *super()._index_key(*args)
@@ -98,9 +98,9 @@ CACHE_FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
 
 
 def cache_of(function: Any, kind: type[KernelCache]) -> KernelCache | None:
-    """None: the folder cannot be written or is not ours alone, or is not for this function, which is none of the
-    package's; then kernels are compiled in memory. Numba would take another folder, where it cannot know what is out of
-    date."""
+    """The cache of a function. None: the folder cannot be written or is not ours alone, or the function is not of this
+    package; then kernels are compiled in memory. Numba would take another folder, where it cannot notice outdated
+    files."""
     source = function.__code__.co_filename
     if not Path(source).is_relative_to(Path(__file__).parent):
         return None
@@ -121,7 +121,8 @@ def cache_of(function: Any, kind: type[KernelCache]) -> KernelCache | None:
 
 
 def _require_ours(folder: Path) -> None:
-    """Raises _Unusable for a folder of another user, or into which others may write, itself or by one above it."""
+    """Raise _Unusable for a folder of another user, or one into which others may write, directly or through a
+    parent."""
     real = folder.resolve()
     if not _is_ours(real.stat()) or not all(_is_safe(above.stat()) for above in real.parents):
         raise _Unusable
@@ -132,8 +133,8 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _is_safe(above: os.stat_result) -> bool:
-    """Nobody else can put another folder in the place of one in it: a sticky folder such as /tmp does not let them. The
-    group that many systems give to each user, with the user's number, has no other member."""
+    """Can nobody else replace a folder inside it? A sticky folder such as /tmp prevents that. The group that many
+    systems give to each user, with the user's number, has no other member."""
     if above.st_uid not in (0, os.geteuid()):
         return False
     by_group = above.st_mode & stat.S_IWGRP and above.st_gid not in (0, os.geteuid())

@@ -1,9 +1,9 @@
 """Kernels compiled as pieces: each kernel once, as a part of what Python calls, and only what is used.
 
 Numba alone optimises a kernel together with all kernels that it calls, and then again in each kernel that calls it.
-Here a kernel that another one calls stays as it is, and is optimised with the one that Python calls, as one piece. What
-few logs need is called by its address (``address_of``, ``call_at``): a piece of its own, compiled when asked for. The
-pieces are cached on disk (``kernel_cache``), where a folder can be written.
+Here a kernel that another one calls stays unchanged, and is optimised with the one that Python calls, as one piece. A
+kernel that few logs need is called by its address (``address_of``, ``call_at``): a separate piece, compiled on request.
+The pieces are cached on disk (``kernel_cache``), where a folder can be written.
 
 Numba documents ``pipeline_class`` and the passes (developer manual, "Customizing the Compiler"); the libraries are its
 inner part, so setup.py names the versions that were tried. Where one of their names is gone, ``compiling`` takes
@@ -37,7 +37,8 @@ _NOT_FOR_PYTHON = {"no_cpython_wrapper": True}
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """What compiling allocates stays; to look for cycles in it, again and again, takes a tenth of the time."""
+    """Switch garbage collection off: compilation frees little, and repeated searches for cycles take a tenth of the
+    time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -48,7 +49,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 class _TypingContext:
-    """Numba's, which would find out anew at each call and operator which of many implementations takes the types."""
+    """Caches types, because Numba's context resolves each call and operator again among many implementations."""
 
     _found: dict[tuple, Any] = {}
 
@@ -71,7 +72,7 @@ class _Library(JITCodeLibrary):
 
 
 class _Part(_Library):
-    """A kernel that kernels call: neither optimised nor made machine code by itself."""
+    """A kernel that other kernels call: it is neither optimised nor made machine code separately."""
 
     def finalize(self) -> None:
         self._finalized = True
@@ -123,7 +124,7 @@ class _LowerPiece(typed_passes.NativeLowering):
 
 
 class _PartCompiler(CompilerBase):
-    """The passes that kernels need, of all that Numba has."""
+    """The passes of Numba that kernels need."""
 
     lowering: type = _LowerPart
 
@@ -147,7 +148,7 @@ class _PieceCompiler(_PartCompiler):
 
 
 class _PartDispatcher(registry.CPUDispatcher):
-    """One form for each type of a kernel's arguments, and none of its own for each constant."""
+    """Compiles one form for each type of a kernel's arguments, and no extra one for each constant."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template([types.unliteral(kind) for kind in args], kws)
@@ -189,7 +190,7 @@ class Kernel:
 
     @functools.cached_property
     def address(self) -> int:
-        """Of the machine code of a ``VALUE_KERNEL``."""
+        """Address of the machine code of a ``VALUE_KERNEL``."""
         self._piece_by_address.compile(VALUE_KERNEL)
         done = self._piece_by_address.overloads[VALUE_KERNEL.args]
         return done.library.get_pointer_to_function(done.fndesc.llvm_func_name)
@@ -207,7 +208,7 @@ def address_of(value_kernel: Kernel) -> int:
 
 @intrinsic
 def _call_at(typingctx, address, a, b, c, d, e, f):
-    """The ``VALUE_KERNEL`` at an address."""
+    """Call the ``VALUE_KERNEL`` at an address."""
 
     def codegen(context, builder, sig, args):
         convention, result, kinds = context.call_conv, VALUE_KERNEL.return_type, VALUE_KERNEL.args

@@ -1,9 +1,9 @@
 """How kernels touch memory: unaligned little-endian access, memcpy.
 
 ``load_*`` takes an array and an offset. ``peek_*``, ``poke_*`` and ``copy_at`` take an address: an
-array that is handed from kernel to kernel costs more than the value that is read from it, and a tuple of arrays costs
-many times more. ``addresses`` turns a named tuple of arrays into one of their addresses; who calls a kernel keeps the
-arrays alive.
+array that is passed from kernel to kernel costs more than the value that is read from it, and a tuple of arrays costs
+many times more. ``addresses`` turns a named tuple of arrays into one of their addresses; the caller of a kernel keeps
+the arrays alive.
 
 A kernel is a plain Python function over numbers, addresses and NumPy arrays (``compiling``). With
 ``NUMBA_DISABLE_JIT=1`` the same functions run interpreted, for debugging; the loads and stores then use the
@@ -147,8 +147,8 @@ else:
 
 
 def reusable_bytes(n_bytes: int) -> np.ndarray:
-    """uint8[n_bytes], not set to anything. Arrow's pool hands out again what was let go; NumPy takes pages from the
-    system each time, which it has to clear, and decoding takes a tenth more time."""
+    """Uninitialised uint8[n_bytes] from Arrow's pool, which reuses freed buffers. NumPy takes pages from the system
+    each time, which must be cleared: decoding then takes a tenth more time."""
     return np.frombuffer(pa.allocate_buffer(n_bytes), np.uint8)
 
 
@@ -171,7 +171,7 @@ def item_u32(array, k):
 
 @kernel
 def are_equal(a, b, n_bytes):
-    """Whether the bytes at two addresses are the same."""
+    """Are the bytes at two addresses the same?"""
     k = np.int64(0)
     while k + 8 <= n_bytes:
         if peek_u64(a + k) != peek_u64(b + k):
@@ -186,7 +186,7 @@ def are_equal(a, b, n_bytes):
 
 @kernel
 def gather_bytes(buf, offset, length, out):
-    """Copy ``buf[offset[i] : offset[i] + length[i]]`` to ``out``, one behind the other."""
+    """Copy ``buf[offset[i] : offset[i] + length[i]]`` to ``out``, back to back."""
     p = np.int64(0)
     for i in range(offset.shape[0]):
         copy_bytes(out, p, buf, offset[i], length[i])

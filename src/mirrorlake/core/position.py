@@ -1,4 +1,4 @@
-"""Where in the log: the lsn, a file and an offset, and what the user may give as start and end.
+"""Positions in the log: the lsn, a file and an offset, and what the user may give as start and end.
 
 lsn, 63 bits, orders every event of a source:
 
@@ -28,7 +28,7 @@ __all__ = [
 
 INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
 FIRST_EVENT_OFFSET = 4
-"""A file's first event comes behind its magic bytes."""
+"""A file's first event comes after its magic bytes."""
 
 _FILE_POSITION = re.compile(r"\S+\.[0-9]{1,19}:[0-9]{1,19}")
 _DATE_ALONE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -36,7 +36,7 @@ _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 
 
 def pack_lsn(incarnation: int, file_number: int, offset: int) -> int:
-    """Raises RefusedError ``log-range`` when a field does not fit its bits."""
+    """Make an lsn. Raises RefusedError ``log-range`` if a field does not fit its bits."""
     for name, value, bits in (
         ("incarnation", incarnation, INCARNATION_BITS),
         ("binlog file number", file_number, FILE_NUMBER_BITS),
@@ -48,7 +48,7 @@ def pack_lsn(incarnation: int, file_number: int, offset: int) -> int:
 
 
 def unpack_lsn(lsn: int) -> tuple[int, int, int]:
-    """(incarnation, file number, offset)"""
+    """Return (incarnation, file number, offset)."""
     file_number = lsn >> OFFSET_BITS & (1 << FILE_NUMBER_BITS) - 1
     return lsn >> FILE_NUMBER_BITS + OFFSET_BITS, file_number, lsn & (1 << OFFSET_BITS) - 1
 
@@ -62,7 +62,7 @@ def show_lsn(lsn: int) -> str:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class BinlogPosition:
-    """An offset (bytes, 64 bit) in a binlog file, named as the server spells it; ordered by file number and offset."""
+    """An offset (bytes, 64 bit) in a binlog file, with the server's file name; ordered by file number and offset."""
 
     log_file: str
     offset: int
@@ -127,7 +127,7 @@ def parse_until(text: str, flavor: str) -> Until:
 
 
 def parse_moment(text: str) -> datetime | None:
-    """A timestamp as ``parse_until`` takes it; None for a text that is of another kind. Raises UsageError."""
+    """A timestamp as ``parse_until`` takes it; None for a text of another kind. Raises UsageError."""
     return _timestamp(text) if _TIMESTAMP.fullmatch(text) else None
 
 

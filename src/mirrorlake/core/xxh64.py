@@ -31,7 +31,7 @@ def _merge(value, lane):
 
 @kernel
 def _stripes(seed, p, end):
-    """All whole 32-byte stripes."""
+    """Process all whole 32-byte stripes."""
     a, b, c, d = seed + _P1 + _P2, seed + _P2, seed, seed - _P1
     while p + 32 <= end:
         a, b = _round(a, peek_u64(p)), _round(b, peek_u64(p + 8))

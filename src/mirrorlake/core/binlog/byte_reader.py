@@ -1,4 +1,4 @@
-"""Reads the integers and strings of an event body, one after another, and never beyond its end."""
+"""Read the integers and strings of an event body, one after another, and never past its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LENGTH_ENCODED = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # first byte -> bytes of the inte
 
 
 class ByteReader:
-    """A cursor over a body. Every method raises RefusedError ``log-event`` when the bytes do not suffice."""
+    """A cursor over a body. Every method raises RefusedError ``log-event`` if the body is too short."""
 
     def __init__(self, body: bytes, what: str):
         self._body, self._what, self._at = body, what, 0
@@ -19,7 +19,7 @@ class ByteReader:
 
     @property
     def position(self) -> int:
-        """How many bytes were read."""
+        """Number of bytes read."""
         return self._at
 
     def take(self, count: int) -> bytes:
@@ -30,11 +30,11 @@ class ByteReader:
         return found
 
     def uint(self, count: int) -> int:
-        """Little-endian integer of so many bytes."""
+        """Read a little-endian integer of ``count`` bytes."""
         return int.from_bytes(self.take(count), "little")
 
     def packed(self) -> int:
-        """MySQL's length-encoded integer."""
+        """Read MySQL's length-encoded integer."""
         first = self.uint(1)
         if first < 0xFB:
             return first
@@ -43,7 +43,7 @@ class ByteReader:
         return self.uint(_LENGTH_ENCODED[first])
 
     def name(self, count: int) -> str:
-        """An identifier of so many bytes; both servers log identifiers in UTF-8."""
+        """Read an identifier of ``count`` bytes; both servers log identifiers in UTF-8."""
         try:
             return self.take(count).decode()
         except UnicodeDecodeError:

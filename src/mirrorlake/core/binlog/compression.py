@@ -1,13 +1,13 @@
-"""Compressed events -> the plain events they stand for.
+"""Compressed events -> the plain events inside them.
 
-    TRANSACTION_PAYLOAD (40)   MySQL's binlog_transaction_compression: all events of a transaction but its GTID. Their
+    TRANSACTION_PAYLOAD (40)   MySQL's binlog_transaction_compression: a transaction except its GTID. Its event
                                headers have log_pos 0, and they carry no checksums. Body: fields of number, length and
                                value, all packed (1 payload bytes, 2 algorithm, 3 bytes when inflated), number 0 at
                                their end; then the payload.
-    QUERY_COMPRESSED (165),    MariaDB's log_bin_compress: a QUERY whose text, or a rows event whose part behind the
+    QUERY_COMPRESSED (165),    MariaDB's log_bin_compress: a QUERY whose text, or a row event whose part after the
     rows (166-171)             bitmaps, is replaced by: u8 0x80 | algorithm << 4 | n; the length in n bytes,
                                big-endian; a zlib stream.
-    EXECUTE_LOAD_QUERY (18)    not compressed: a QUERY with 13 bytes more behind its first 13.
+    EXECUTE_LOAD_QUERY (18)    not compressed: a QUERY with 13 more bytes after its first 13.
 
 Sources: MySQL ``libs/mysql/binlog/event/compression``, ``codecs/binary.cpp``; MariaDB ``sql/log_event.cc``
 (binlog_buf_compress, row_log_event_uncompress).
@@ -46,7 +46,7 @@ class Payload:
 
     @classmethod
     def parse(cls, body: memoryview) -> Payload:
-        """body: without header and checksum. Raises RefusedError ``log-event``."""
+        """Parse the event. body: without header and checksum. Raises RefusedError ``log-event``."""
         reader, found = ByteReader(bytes(body[:64]), "TRANSACTION_PAYLOAD event"), {}
         while number := reader.packed():
             value = ByteReader(reader.take(reader.packed()), "TRANSACTION_PAYLOAD field")
@@ -74,7 +74,7 @@ class InflatedStream:
         self._left = payload.inflated_bytes
 
     def read(self, n_bytes: int) -> bytes:
-        """At most so many bytes; none at the end. Raises RefusedError ``log-event``."""
+        """Read at most n_bytes; none at the end. Raises RefusedError ``log-event``."""
         try:
             piece = self._stream.read(min(n_bytes, self._left + 1))
         except OSError as error:
@@ -86,7 +86,7 @@ class InflatedStream:
 
 
 def plain_event(raw: bytes, trailer: int) -> bytes:
-    """A whole event of a type in ``PACKED_TYPES`` but TRANSACTION_PAYLOAD -> the plain one, without checksum.
+    """A whole event of a type in ``PACKED_TYPES`` except TRANSACTION_PAYLOAD -> the plain one, without checksum.
 
     trailer: bytes of the checksum. Raises RefusedError ``log-event``.
     """

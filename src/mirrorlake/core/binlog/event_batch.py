@@ -25,8 +25,9 @@ EVENT_SCHEMA = pa.schema(
         ("raw", pa.binary()),
     ]
 )
-"""One event. log_pos, end_log_pos: its first byte and the byte behind it, in the file. crc_ok: true, or NULL when the
-log has no checksums (an event with a wrong one is refused). raw: the whole event as the server wrote it."""
+"""One event. log_pos, end_log_pos: offsets in the file of its first byte and of the byte after it. crc_ok: true, or
+NULL when the log has no checksums (an event with a wrong one is refused). raw: the whole event as the server wrote
+it."""
 
 NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_SCHEMA)
 

@@ -1,4 +1,4 @@
-"""One event by place and content: whether a log still is the one that was read."""
+"""Identify an event by position and content: is a log still the one that was read?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EventMark:
 
     @classmethod
     def of_last(cls, batch: pa.RecordBatch) -> EventMark:
-        """batch: rows of ``EVENT_SCHEMA``, at least one."""
+        """The mark of a batch's last event. batch: rows of ``EVENT_SCHEMA``, at least one."""
         log_file, offset, end, raw = (
             batch.column(name)[batch.num_rows - 1].as_py() for name in ("log_file", "log_pos", "end_log_pos", "raw")
         )
@@ -35,13 +35,13 @@ class EventMark:
 
     @classmethod
     def of_block(cls, block: EventBlock) -> EventMark:
-        """The first event of a block."""
+        """The mark of a block's first event."""
         raw, start = block.raw(0), block.position(0)
         return cls(start, start.offset + len(raw), _digest(raw))
 
     @classmethod
     def parse(cls, text: str) -> EventMark:
-        """Raises ValueError."""
+        """The inverse of ``str``. Raises ValueError."""
         if not (match := _TEXT.fullmatch(text)):
             raise ValueError(text)
         start, end, digest = match.groups()
@@ -52,5 +52,5 @@ class EventMark:
 
 
 def _digest(raw: bytes) -> str:
-    """No CRC: with its own CRC32 behind it every event has the same one."""
+    """Hash the bytes. A CRC would not do: followed by its own CRC32, every event has the same one."""
     return hashlib.blake2b(without_in_use_flag(raw), digest_size=8).hexdigest()

@@ -29,7 +29,7 @@ from mirrorlake.errors import RefusedError
 _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
 _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
-"""Event type -> bytes of its fixed part, or 0 where a server never writes the type. Older servers had others."""
+"""Event type -> bytes of its fixed part, or 0 if a server never writes the type. Older servers had others."""
 _NUMBERED = re.compile(r"[^/]+\.[0-9]{6,19}")
 _TIMESTAMP_FOLLOWS = 1 << 55
 _MARIADB_LOGS_NO_VAIN_CREATE = 101100
@@ -64,8 +64,8 @@ class Query:
 
     charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
     collation of ``database``. microseconds: to add to the time in the event's header; 0 when the statement did not ask.
-    alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only then does
-    it hold. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded; characters that the
+    alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only the end
+    applies it. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded; characters that the
     client's charset does not have become U+FFFD.
     """
 
@@ -88,10 +88,10 @@ class Query:
         return self.alter_phase in (AlterPhase.WHOLE, AlterPhase.COMMIT)
 
     def has_made_table(self, flavor: str, server_version: int | None) -> bool:
-        """Tell whether a CREATE TABLE IF NOT EXISTS found no table, for certain.
+        """Is it certain that a CREATE TABLE IF NOT EXISTS found no table?
 
-        MySQL 9.7 logs it in any case, with a DDL_XID where it made the table. MariaDB 10.11 and 11.8 do not log it
-        where the table existed (both measured). server_version: None: not known.
+        MySQL 9.7 logs it in any case, with a DDL_XID if it made the table. MariaDB 10.11 and 11.8 do not log it
+        if the table existed (both measured). server_version: None: not known.
         """
         if flavor == "mysql":
             return self.has_ddl_xid
@@ -141,7 +141,7 @@ def parse_format_description(body: bytes) -> FormatDescription:
     if binlog_version != 4 or header_bytes != 19:
         raise reader.malformed(f"binlog version {binlog_version} with headers of {header_bytes} bytes is not read")
     fixed_parts = reader.take(_FORMAT_DESCRIPTION_TYPE)
-    # the length of this event's own fixed part tells how many types the writer knew
+    # the length of this event's own fixed part gives the number of types that the writer knew
     n_types = (fixed_parts[-1] - _FIXED_PART_BYTES) & 0xFF
     fixed_parts += reader.take(max(n_types - _FORMAT_DESCRIPTION_TYPE, 0))
     for event_type, n_bytes in _FIXED_PARTS_READ.items():
@@ -253,7 +253,7 @@ def parse_mysql_gtid(body: bytes) -> MysqlGtid:
 
 
 def original_commit_us(body: bytes) -> int | None:
-    """When the server that ran a transaction first committed it, from the same event: behind the commit time where its
+    """When the server that ran a transaction first committed it, from the same event: after the commit time if its
     top bit says so, else that time itself. Before 8.0: None."""
     if len(body) < _COMMIT_TIME_AT + 7:
         return None
@@ -284,8 +284,8 @@ def parse_mariadb_gtid(body: bytes, server_id: int) -> MariadbGtid:
 
 
 def parse_gtid_list(body: bytes) -> MariadbGtidSet:
-    """u32, its low 28 bits a count; for each: u32 domain, u32 server, u64 sequence number. A domain's last one counts:
-    the server writes one entry for each of its servers, the latest transaction's at the end.
+    """u32, its low 28 bits a count; for each: u32 domain, u32 server, u64 sequence number. A domain's last entry is
+    used: the server writes one entry for each of its servers, the latest transaction's at the end.
     """
     reader, gtids = ByteReader(body, "GTID_LIST event"), MariadbGtidSet()
     for _ in range(reader.uint(4) & 0x0FFFFFFF):

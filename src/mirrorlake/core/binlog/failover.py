@@ -1,16 +1,16 @@
-"""Where the log of another server continues after what is known.
+"""Find where the log of another server continues after the known transactions.
 
-GTIDs, not files and offsets, say which transactions are the same. Read from the head of a file on, the other log has
-*known* transactions, which are left out, and new ones:
+GTIDs, not files and offsets, identify transactions. From the head of a file on, the other log has *known*
+transactions, which are left out, and new ones:
 
-    MySQL     known: the GTID is in the set. A replica may commit what is independent in another order, so new ones of
-              the same server may lie between known ones; of another server they would come too late, and are refused
-    MariaDB   known: in its domain, it lies at or before the last known one, which is found by its whole GTID. Sequence
-              numbers may go back, and domains may interleave in another way, but within a domain every replica has the
-              order of its source. At that place no server of the domain may have another last transaction than is known
+    MySQL     known: the GTID is in the set. A replica may reorder independent transactions, so new ones of the same
+              server may be between known ones; those of another server would be too late, and are refused
+    MariaDB   known: in its domain, it is at or before the last known one, which is found by its whole GTID. Sequence
+              numbers may decrease, and domains may interleave differently, but within a domain every replica has the
+              order of its source. There, no server of the domain may have another last transaction than the known one
 
-GTIDs are used anew after a RESET, and on MariaDB by servers that have nothing to do with each other. So the newest
-known transaction must have the same time, too.
+GTIDs are reused after a RESET, and on MariaDB also by unrelated servers. So the newest known transaction must have the
+same time, too.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Continuation:
 
 
 def find_continuation(source: BinlogSource, known: GtidSet, newest: KnownTransaction) -> Continuation:
-    """known: every transaction before, of a log that this one has taken over from; newest: the last of them.
+    """Find it. known: all transactions so far, from the former server's log; newest: the last of them.
 
-    Raises RefusedError ``failover-gap`` when new transactions are gone from the log, ``failover-diverged`` when a known
-    one is not in it or others lie between, ``failover-unproven`` when the GTIDs do not tell; what the source raises.
+    Raises RefusedError ``failover-gap`` if new transactions are purged from the log, ``failover-diverged`` if a known
+    one is not in it or others are between, ``failover-unproven`` if the GTIDs do not decide; what the source raises.
     """
     overlap, heads = overlap_of(known, newest.gtid), source.heads()
     end = behind = source.current()
@@ -72,10 +72,10 @@ def find_continuation(source: BinlogSource, known: GtidSet, newest: KnownTransac
 
 
 def moment_of(flavor: str, event_type: int, body: bytes, next_timestamp: int) -> int | None:
-    """What tells a transaction from another one of the same GTID, and is the same on every replica; None: nothing.
+    """A time that distinguishes transactions with equal GTIDs, and is the same on every replica; None: there is none.
 
     MySQL: when it was committed first, in microseconds, from 8.0 on. MariaDB: when its first statement ran, in seconds,
-    which is the timestamp of the event behind the GTID; the GTID's own is that of the last event on a replica.
+    which is the timestamp of the event after the GTID; on a replica the GTID's own is that of the last event.
     """
     if flavor == "mariadb":
         return next_timestamp

@@ -1,16 +1,16 @@
-"""PARTIAL_ROW_DATA events (172) of MariaDB 12.3 and later -> the rows event that was cut into them.
+"""PARTIAL_ROW_DATA events (172) of MariaDB 12.3 and later -> the row event that was cut into them.
 
-A rows event longer than ``binlog_row_event_fragment_threshold`` is written as fragments, one behind the other: events
-with a header and a checksum of their own, and the body
+A rows event longer than ``binlog_row_event_fragment_threshold`` is written as consecutive fragments: events
+with their own header and checksum, and the body
 
     offset size  field
-    0      4     how many fragments there are
-    4      4     which one this is, from 1
+    0      4     number of fragments
+    4      4     number of this one, from 1
     8      1     flags: 1 in the first fragment, 0 in the others
     9      8     in the first fragment: length of the rows event, its header included
     ..     ..    the next bytes of the rows event
 
-The rows event has a header and no checksum, but the length in that header, modulo 2**32, counts one when the server
+The rows event has a header and no checksum, but the length in that header, modulo 2**32, includes one if the server
 writes checksums. With log_bin_compress it has a compressed type, and its rows are not compressed.
 
 Sources: MariaDB ``sql/log_event_server.cc`` (Partial_rows_log_event, Rows_log_event_fragmenter), ``sql/log_event.cc``;
@@ -37,7 +37,7 @@ _PLAIN_TYPE = {
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """number: from 1 to total. event_bytes: length of the rows event, 0 behind the first fragment."""
+    """number: from 1 to total. event_bytes: length of the rows event, 0 after the first fragment."""
 
     total: int
     number: int
@@ -46,7 +46,7 @@ class Fragment:
 
     @classmethod
     def parse(cls, body: memoryview) -> Fragment:
-        """body: without header and checksum. Raises RefusedError ``log-event``."""
+        """Parse the event. body: without header and checksum. Raises RefusedError ``log-event``."""
         reader = ByteReader(bytes(body[:_FIXED_BYTES]), "PARTIAL_ROW_DATA event")
         total, number, flags = reader.uint(4), reader.uint(4), reader.uint(1)
         if total < 2 or not 1 <= number <= total:
@@ -61,7 +61,8 @@ class Fragment:
 
 
 class FragmentedEvent:
-    """A rows event as far as its fragments were read. Holds no more bytes than came, whatever the first one states."""
+    """A row event, as far as its fragments were read. It keeps only bytes that arrived, whatever length the first
+    states."""
 
     def __init__(self) -> None:
         self._total = self._number = self._event_bytes = 0
@@ -69,11 +70,11 @@ class FragmentedEvent:
 
     @property
     def is_open(self) -> bool:
-        """A fragment was read, and more are to come."""
+        """Was a fragment read, and are more expected?"""
         return 0 < self._number < self._total
 
     def add(self, fragment: Fragment) -> None:
-        """Raises RefusedError ``log-event`` for another fragment than the next, and for other bytes than stated."""
+        """Add the next fragment. Raises RefusedError ``log-event`` for another one, and for other bytes than stated."""
         total, number = fragment.total, fragment.number
         if number != self._number + 1 or (self.is_open and total != self._total):
             raise self.cut(f"fragment {number} of {total}")
@@ -88,11 +89,11 @@ class FragmentedEvent:
             raise _malformed(f"{len(self._data)} bytes up to fragment {number} of {total}, of {self._event_bytes}")
 
     def cut(self, what: str) -> RefusedError:
-        """Something else comes where the next fragment was to come."""
+        """The error for another event instead of the next fragment."""
         return _malformed(f"{what} comes behind {self._number} of {self._total} fragments")
 
     def plain(self) -> bytes | bytearray:
-        """The rows event when all fragments were read, not compressed, without checksum. Raises RefusedError
+        """The row event after all fragments were read, not compressed, without checksum. Raises RefusedError
         ``log-event``."""
         event = self._data
         if len(event) < HEADER_BYTES:
@@ -106,7 +107,8 @@ class FragmentedEvent:
 
 
 def _plain_rows(event: bytearray) -> bytes | bytearray:
-    """Rows that are not what a compressed type says stand as they are: so do MariaDB and its replicas."""
+    """The event with its plain type; rows that are not compressed, as their type says, stay unchanged, as in
+    MariaDB."""
     kind = _PLAIN_TYPE[event[4]]
     if event[4] != kind:
         try:

@@ -25,10 +25,10 @@ from mirrorlake.errors import RefusedError
 HEADER_BYTES = 19
 CHECKSUM_BYTES = 4
 SLACK_BYTES = 64
-"""Kernels may read this far behind the last event of a buffer."""
+"""Kernels may read this many bytes after the last event of a buffer."""
 
 MAX_EVENT_BYTES = 1 << 30
-"""The servers' own limit (max_allowed_packet); whoever claims more is not believed."""
+"""The servers' own limit (max_allowed_packet); a larger claim is refused."""
 
 MORE_DATA, SPECIAL_PACKET = 0, 2
 """What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
@@ -73,7 +73,7 @@ class EventIndex:
 class EventBlock:
     """A run of complete events of one binlog file, in log order; none of them artificial.
 
-    start_pos: offset in the file of the first event. buf: uint8, with ``SLACK_BYTES`` behind the last event.
+    start_pos: offset in the file of the first event. buf: uint8, with ``SLACK_BYTES`` after the last event.
     """
 
     log_file: str
@@ -117,7 +117,7 @@ class EventBlock:
 
 def without_in_use_flag(raw: bytes) -> bytes:
     """A FORMAT_DESCRIPTION event with the flag clear, as it was when the server computed its checksum; any other event
-    as it is."""
+    unchanged."""
     if len(raw) < HEADER_BYTES or raw[_TYPE_AT] != EventType.FORMAT_DESCRIPTION:
         return raw
     return raw[:_FLAGS_AT] + bytes([raw[_FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[_FLAGS_AT + 1 :]

@@ -1,4 +1,4 @@
-"""Finding a GTID's place in the log: what a file says of those before it, and the first transaction not seen yet."""
+"""Find a GTID's position in the log: a file's list of earlier GTIDs, and the first transaction not seen yet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {
     EventType.PREVIOUS_GTIDS: parse_previous_gtids,
     EventType.MARIADB_GTID_LIST: parse_gtid_list,
 }
-"""Of the events that list the transactions of all earlier files."""
+"""Parsers of the events that list the transactions of all earlier files."""
 LISTS_GTIDS = one_of(*PARSE_LIST)
 
 
@@ -43,7 +43,7 @@ def gtids_before_file(first_block: EventBlock) -> GtidSet | None:
 
 
 def gtids_at(source: BinlogSource, position: BinlogPosition) -> GtidSet:
-    """Every transaction before ``position``, as far as its file tells. Raises what the source raises."""
+    """Every transaction before ``position``, as far as its file lists them. Raises what the source raises."""
     head, end = BinlogPosition(position.log_file, FIRST_EVENT_OFFSET), source.current()
     gtids = list_at(source, head, end) or parse_gtid_set(source.flavor, "")
     for gtid, _ in transactions_between(source, head, min(position, end)):
@@ -55,7 +55,8 @@ def gtids_at(source: BinlogSource, position: BinlogPosition) -> GtidSet:
 def transactions_between(
     source: BinlogSource, start: BinlogPosition, end: BinlogPosition
 ) -> Iterator[tuple[str | None, BinlogPosition]]:
-    """GTID and place of every transaction that begins between two places; the first one is between transactions."""
+    """GTID and position of every transaction that begins between two positions; the first one is between
+    transactions."""
     state = GroupState()
     for block in source.read(start, end):
         groups, starts = assign_groups(block, state, 0), block.start_positions

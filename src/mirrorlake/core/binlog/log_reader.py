@@ -1,7 +1,7 @@
-"""Event blocks -> checked Arrow batches, each with the position at which reading may go on.
+"""Event blocks -> checked Arrow batches, each with the position at which reading may continue.
 
-What the two positions of a reader are: the *read position* is how far bytes were taken; the *resume position* is the
-last boundary at or before it, and the only one that may ever be made durable.
+A reader has two positions. The *read position* is the end of the bytes taken. The *resume position* is the last
+boundary at or before it, and the only one that may ever be made durable.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _STOP, _ROTATE = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """lsn: of the last event before it (-1: none yet). gtids: every transaction before it, as far as the log tells, as
-    ``state`` of a GTID set; skip: those behind it that are known already, in the same form."""
+    """lsn: of the last event before it (-1: none yet). gtids: every transaction before it, as far as the log has it, as
+    ``state`` of a GTID set; skip: later transactions that are already known, in the same form."""
 
     position: BinlogPosition
     gtids: str
@@ -38,7 +38,7 @@ class ResumePoint:
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """batch: rows of ``EVENT_SCHEMA``; none of transactions that are left out. resume: where to go on after it; None
+    """batch: rows of ``EVENT_SCHEMA``; none of transactions that are left out. resume: where reading may resume; None
     inside a transaction."""
 
     batch: pa.RecordBatch
@@ -46,14 +46,14 @@ class LogChunk:
 
 
 class LogReader:
-    """Follows one log from a boundary on; keeps what must be known from one block to the next."""
+    """Follows one log from a boundary on; keeps the state from one block to the next."""
 
     def __init__(
         self, start: BinlogPosition | None, gtids: GtidSet, *, skip: GtidSet | None = None, incarnation: int = 0,
         until: Until | None = None,
     ):  # fmt: skip
-        """start: where the first block must begin; None when a GTID decides. skip: known transactions that are still to
-        come, which are left out; see ``failover``. until: a GTID set or a time to stop at."""
+        """start: where the first block must begin; None when a GTID decides. skip: known transactions that are still
+        ahead, which are left out; see ``failover``. until: a GTID set or a time to stop at."""
         self._expected, self._gtids, self._incarnation = start, gtids.copy(), incarnation
         self._skip = skip.copy() if skip else type(gtids)()
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
@@ -79,8 +79,8 @@ class LogReader:
                     return
 
     def _runs(self, groups: Groups) -> Iterator[tuple[int, int, bool]]:
-        """(first, stop, whether they are known) of events that follow each other. When a run is handed out, ``skip`` is
-        that at its last boundary."""
+        """Yield (first, stop, are they known?) of consecutive events. When a run is yielded, ``skip`` is the set at its
+        last boundary."""
         start, was_known = 0, False
         for first, stop in groups.ranges if self._skip else ():
             gtid = groups.gtid(first)
@@ -128,7 +128,7 @@ class LogReader:
         return ResumePoint(self._after(block, i), self._gtids.state, int(groups.lsn[i]), self._skip.state)
 
     def _after(self, block: EventBlock, i: int) -> BinlogPosition:
-        """The position behind event i; behind a file's last event, the start of the next file."""
+        """The position after event i; after a file's last event, the start of the next file."""
         kind = block.events.event_type[i]
         if kind == _ROTATE:
             rotate = parse_rotate(block.body(i))
@@ -139,7 +139,7 @@ class LogReader:
         return BinlogPosition(block.log_file, block.end_pos)
 
     def _stop_before(self, block: EventBlock, groups: Groups) -> int | None:
-        """The first event that lies behind ``until``."""
+        """The first event after ``until``."""
         if self._until is None:
             return None
         if isinstance(self._until, datetime):

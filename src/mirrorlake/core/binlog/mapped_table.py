@@ -1,11 +1,11 @@
-"""What the rows after a table map look like: the map's own account, completed by the definition in force.
+"""Describe the rows after a table map: the map's own data, completed by the definition in force.
 
-    binlog_row_metadata        the map tells                         the definition tells
-    FULL                       all                                   what the log has no word for: UUID, INET6, INET4
+    binlog_row_metadata        from the map                          from the definition
+    FULL                       all                                   what the log cannot express: UUID, INET6, INET4
     MINIMAL (MySQL's default)  signedness, character sets            names, ENUM and SET labels, key
     NO_LOG (MariaDB's default) wire types, sizes, nullability only   the rest
 
-What both tell must agree; a table whose map and definition differ is refused.
+Both must agree where they overlap; a table whose map and definition differ is refused.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
 from mirrorlake.core.schema.types import ColumnType, label_bytes
 
 UNDEFINED = "needs-first-copy"
-"""Code of rows that only a definition could tell, and none is known."""
+"""Code for rows that need a definition, and none is known."""
 _LOGGED_AS = {
     "uuid": ColumnType("binary", length=16),
     "inet6": ColumnType("binary", length=16),
     "inet4": ColumnType("binary", length=4),
 }
-"""MariaDB's types that the log shows as another type. So it does VECTOR, as VARBINARY of 4 bytes a dimension."""
+"""MariaDB's types that the log shows as another type. It also shows VECTOR as VARBINARY of 4 bytes per dimension."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappedTable:
-    """schema: None where it is not known. refusal: (code, reason) why the rows are not decoded. is_defined: the schema
-    has what only a definition tells, such as defaults. With neither schema nor refusal the rows are left out."""
+    """schema: None if it is not known. refusal: (code, reason) why the rows are not decoded. is_defined: the schema
+    has what only a definition has, such as defaults. With neither schema nor refusal the rows are left out."""
 
     map: TableMap
     flavor: str
@@ -46,11 +46,11 @@ class MappedTable:
 
 
 class _Unknown(Exception):
-    """What neither the map nor a definition tells."""
+    """Neither the map nor a definition has the value."""
 
 
 def describe(seen: TableMap, known: TableSchema | LeftOut | None, flavor: str) -> MappedTable:
-    """known: the definition in force, None when there is none."""
+    """Describe a table. known: the definition in force, None if there is none."""
     if known is LEFT_OUT:
         return MappedTable(seen, flavor, None, None, False)
     if known is not None and len(known.columns) != len(seen.wire_types):
@@ -97,7 +97,7 @@ def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
 
 
 def _is_old_with_fraction(wire_type: int, known: ColumnType, flavor: str) -> bool:
-    """MariaDB's storage before 10.1 has a fraction that no table map tells."""
+    """Is it MariaDB's storage before 10.1 with a fraction, which no table map shows?"""
     return flavor == "mariadb" and bool(known.fraction_digits) and BEFORE_5_6.get(wire_type) == known.name
 
 

@@ -1,7 +1,7 @@
-"""What another server's log has of what is known, and whether it can have taken over; see ``failover``.
+"""Find the known transactions in another server's log, and check that it can have taken over; see ``failover``.
 
-Files are looked at from the newest one back (``look_back``), until all that is new lies in them. Then their
-transactions are gone through from the front (``meet``) as far as known ones come.
+Files are read from the newest one back (``look_back``), until they have all new transactions. Then their
+transactions are read from the front (``meet``), up to the last known one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Transactions = Iterator[tuple[str | None, BinlogPosition]]
 
 
 def overlap_of(known: GtidSet, newest: str) -> MysqlOverlap | MariadbOverlap:
-    """known: every transaction; newest: the last of them."""
+    """Make an overlap. known: every transaction; newest: the last of them."""
     return MysqlOverlap(known, newest) if isinstance(known, MysqlGtidSet) else MariadbOverlap(known, newest)
 
 
 class MysqlOverlap:
-    """What of a log is known. is_whole: all that is new lies in the files that were looked at, and the newest known
-    transaction, too. left: known ones that were not met yet."""
+    """Known transactions of a log. is_whole: the files read so far have all new ones, and the newest known one,
+    too. left: known ones that were not met yet."""
 
     def __init__(self, known: MysqlGtidSet, newest: str):
         self._known, self._newest, self._before = known, newest, MysqlGtidSet()
@@ -30,13 +30,13 @@ class MysqlOverlap:
         self.is_whole, self.left = False, MysqlGtidSet()
 
     def look_back(self, before: GtidSet, transactions: Transactions) -> None:
-        """Take in one more file at the front. before: the transactions of all earlier files."""
+        """Add one more file at the front. before: the transactions of all earlier files."""
         assert isinstance(before, MysqlGtidSet), "sets of two flavors are not compared"
         self._before = before
         self.is_whole = self._known.contains(before) and not before.holds(self._newest)
 
     def begin(self) -> MysqlGtidSet:
-        """All known transactions of the files that were looked at."""
+        """All known transactions of the files read so far."""
         gone = self._before.minus(self._known)
         if gone:
             raise _gap(str(gone))
@@ -56,7 +56,7 @@ class MysqlOverlap:
 
 
 class MariadbOverlap:
-    """As ``MysqlOverlap``. left: the last known transaction of each domain where it was not met yet."""
+    """The same for MariaDB. left: the last known transaction of each domain, if it was not met yet."""
 
     def __init__(self, known: MariadbGtidSet, newest: str):
         self._known, self._newest, self._before = known, newest, MariadbGtidSet()
@@ -82,7 +82,7 @@ class MariadbOverlap:
         self.is_whole = is_covered and self._ends.get(self._newest) in self._found
 
     def _is_found_or_before(self, gtid: str, domain: int) -> bool:
-        """Or may it lie in an earlier file, as others of its domain and server do?"""
+        """Was the transaction met, or may it be in an earlier file, like others of its domain and server?"""
         return domain in self._found or int(gtid.split("-")[1]) in self._before.servers(domain)
 
     def begin(self) -> MariadbGtidSet:
@@ -111,7 +111,7 @@ class MariadbOverlap:
             raise RefusedError("failover-diverged", what)
 
     def _not_found(self, domain: int) -> RefusedError:
-        """By sequence number, as nothing else can tell what is gone."""
+        """The error for a missing transaction; only its sequence number can show whether it was purged."""
         known = self._known.last(domain)
         if known is None:
             return _gap(f"domain {domain} up to {self._before.last(domain)}")

@@ -1,4 +1,4 @@
-"""What the kernels for partial row images need to know of the columns of all slots."""
+"""The columns of all slots, as the kernels for partial row images need them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mirrorlake.core.binlog.stored_default import NotKnown, stored_default
 from mirrorlake.core.schema.tables import Column, TableSchema
 
 IS_KEY, NO_DEFAULT, UNTOLD, IS_GENERATED = 1, 2, 4, 8
-"""Bits of ``Partial.role``: the column names the row; what an INSERT without it stores is not known; its new value may
-not be logged when it changes, as no definition tells whether MariaDB generates it; MariaDB generates it."""
+"""Bits of ``Partial.role``: the column identifies the row; what an INSERT without it stores is not known; its new value
+may not be logged, because no definition says whether MariaDB generates it; MariaDB generates it."""
 
 
 class Partial(NamedTuple):
-    """int64 arrays, one entry per column of all slots, one slot behind the other.
+    """int64 arrays, one entry per column of all slots, slots back to back.
 
     by_rank: column of each field id, in ``n_columns`` of its slot; default_start, default_stop: where in ``defaults``
     (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: place, start, stop of a field in the object
@@ -59,7 +59,7 @@ class PartialLayouts:
             self._columns.append((role, start, stop))
 
     def key_has_default(self, table: MappedTable, schema: TableSchema) -> bool:
-        """Whether a statement can leave out a part of the key, and it is not a number of AUTO_INCREMENT's."""
+        """Can a statement leave out a part of the key that is no AUTO_INCREMENT number?"""
         in_key = [column for column in schema.columns if column.name in schema.primary_key]
         return not table.is_defined or any(column.default is not None for column in in_key)
 

@@ -1,13 +1,13 @@
 """After images of PARTIAL_UPDATE_ROWS (binlog_row_value_options = PARTIAL_JSON) -> plain ones.
 
 Such an image (MySQL ``rows_event.h``) begins with value options, a length-encoded number. 0: the rest is a plain row
-image. 1: a bitmap follows with one bit per JSON column of the table, logged or not, and in the row image behind it the
+image. 1: a bitmap follows with one bit per JSON column of the table, logged or not, and in the row image after it the
 value of a column whose bit is set is a list of differences from the column's old value, after their length in bytes.
-With no difference the value is the old one. With this option MySQL logs every UPDATE so, of any table.
+With no difference the value is the old one. With this option MySQL logs every UPDATE of any table in this form.
 
-Old values are those of the row's before image. MINIMAL row images leave them out, but for tables without a key. And
-where a BEFORE UPDATE trigger sets a column that the statement changes in part, MySQL 9.7 logs the statement's
-differences only: such a column may have become anything.
+Old values are those of the row's before image. MINIMAL row images leave them out, except for tables without a key. If
+a BEFORE UPDATE trigger sets a column that the statement changes in part, MySQL 9.7 logs only the statement's
+differences: the new value of such a column is not known.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def plain_after_image(p, end, before_image, frame, o, room):
 
 @kernel
 def _old_value(nulls, n, p, end, column):
-    """(address, bytes) of the n-th logged value of a before image, which is decoded already; MALFORMED: NULL."""
+    """Return (address, bytes) of the n-th logged value of a before image, which is already decoded; MALFORMED: NULL."""
     if is_set(nulls, n):
         return MALFORMED, np.int64(0)
     n_bytes = _stored_bytes(p, end, column)
@@ -113,7 +113,7 @@ def _n_json(n_columns, layout):
 
 @kernel
 def _stored_bytes(p, end, column):
-    """How many bytes the value at ``p`` has with its length, or MALFORMED."""
+    """Number of bytes of the value at ``p`` with its length, or MALFORMED."""
     n_bytes = item_i64(column, STORED_BYTES)
     if p + n_bytes <= end and item_i64(column, KIND) >= UTF8_TEXT:
         value, n_value = bytes_of(p, end, column)

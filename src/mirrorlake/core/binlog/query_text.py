@@ -1,4 +1,4 @@
-"""The text of a logged statement, which stands in the character set of the client that sent it."""
+"""Decode the text of a logged statement, which is in the character set of the client that sent it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id, deco
 
 
 def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
-    """Never fails: a code without a meaning becomes U+FFFD. None = not logged, which the servers take for UTF-8."""
+    """Decode a statement. Never fails: an invalid code becomes U+FFFD. None = not logged, which servers read as
+    UTF-8."""
     if client_collation_id is None:
         return statement.decode("utf-8", "replace")
     charset = charset_of_collation_id(client_collation_id, "mysql")
@@ -18,7 +19,7 @@ def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
 
 
 def as_text(statements: pa.BinaryArray) -> pa.StringArray:
-    """Statements whose character set the log does not tell: UTF-8, and U+FFFD for what is none."""
+    """Decode statements whose character set the log does not have: as UTF-8, with U+FFFD for invalid bytes."""
     try:
         return statements.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,15 +1,15 @@
 """One row image -> one VARIANT object: kernels for images with all columns logged and for those with some.
 
 A row image: a bitmap of NULLs over the logged columns, then the values that are not NULL. The object has a field for
-each column of which the log tells the value:
+each column whose value the log has or implies:
 
     image                what is logged          columns not logged
-    INSERT, after        what was given          stored their default: a field, where that is a known constant
-    UPDATE, before       what names the row      no field
-    UPDATE, after        what was given          as before the change: a field where the before image has one
-    DELETE, before       what names the row      no field
+    INSERT, after        given columns           stored their default: a field, if that is a known constant
+    UPDATE, before       those that identify it  no field
+    UPDATE, after        given columns           unchanged: a field if the before image has one
+    DELETE, before       those that identify it  no field
 
-MINIMAL images log that much, NOBLOB ones all but BLOB and TEXT columns that were not given, FULL ones everything
+MINIMAL images log that much, NOBLOB ones all except BLOB and TEXT columns that were not given, FULL ones everything
 (binlog_row_image; measured on MySQL 9.7 and MariaDB 10.11). MariaDB leaves generated columns out: 10.11 virtual ones of
 MINIMAL images, 11.8 every one of UPDATE and DELETE, of FULL images too. Such a column has no field.
 """
@@ -25,10 +25,10 @@ from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.values.variant import LARGE_OBJECT, SMALL_OBJECT, put_null
 
 COMPLETE, INCOMPLETE, LACKS_GENERATED, MAYBE_REPLACE = 0, 1, 2, 4
-"""Bits of what ``completeness`` finds in a rows event: an UPDATE leaves some columns as they were; generated columns
-are not told; the UPDATE may be a REPLACE. The last two occur in MariaDB's log only."""
+"""Bits that ``completeness`` returns for a row event: an UPDATE leaves some columns unchanged; generated columns
+are not logged; the UPDATE may be a REPLACE. The last two occur in MariaDB's log only."""
 NO_KEY, NO_INSERTED_VALUE, NO_NEW_VALUE = 8, 9, 10
-"""Or why the event is refused, the last for a flaw of MariaDB's log."""
+"""Or the reason for refusing the event, the last for a flaw of MariaDB's log."""
 
 
 @kernel
@@ -51,7 +51,7 @@ def all_set(bitmap, n):
 def put_whole_image(p, end, slot, slots, columns, o, room):
     """Encode a row image with all columns logged.
 
-    Returns (address read, MALFORMED or NO_ROOM; address written; how many values have no meaning).
+    Returns (address read, MALFORMED or NO_ROOM; address written; number of invalid values).
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound, n_header = item_i64(slots.row_bound, slot), item_i64(slots.header_bytes, slot)
@@ -89,9 +89,9 @@ def n_set(bitmap, n):
 
 @kernel
 def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
-    """Write an object's header for the columns it has; where its field offsets begin, and how many fields there are.
+    """Write an object's header for the columns it has; return the start of its field offsets, and the number of fields.
 
-    ``partial.place[c]``: the place of a column's field, -1 none.
+    ``partial.place[c]``: the index of a column's field, -1 none.
     """
     is_large = n_columns > 255
     ids = o + (5 if is_large else 2)
@@ -123,7 +123,7 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
     """As ``put_whole_image``, with some columns logged: bitmap ``logged``.
 
     known: bitmap of the columns of the same row's before image, encoded just before this one, or 0. takes_defaults: a
-    column that is not logged stored its default. What is not told must have been refused (``completeness``).
+    column that is not logged stored its default. Unknown values must have been refused before (``completeness``).
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)
     rest_bound = item_i64(slots.row_bound, slot)
@@ -175,7 +175,7 @@ def _put_default(column, columns, partial, o, room_until):
 
 @kernel
 def _put_copy(column, partial, o, room_until):
-    """The value that the before image has."""
+    """Copy the value that the before image has."""
     start = item_i64(partial.start, column)
     n_bytes = item_i64(partial.stop, column) - start
     if o + n_bytes > room_until:
@@ -186,9 +186,9 @@ def _put_copy(column, partial, o, room_until):
 
 @kernel
 def completeness(slot, slots, partial, before, after):
-    """(bits up to MAYBE_REPLACE, or a reason from NO_KEY on; the column in question) of an event's row changes.
+    """Return (bits up to MAYBE_REPLACE, or a reason from NO_KEY on; the column concerned) for an event's row changes.
 
-    before, after: the event's bitmaps, 0 where it has none. A REPLACE that updates a row names its key, or leaves it to
+    before, after: the event's bitmaps, 0 if it has none. A REPLACE that updates a row names its key, or leaves it to
     the default; MariaDB leaves out the columns that it sets to their defaults.
     """
     first, n_columns = item_i64(slots.first_column, slot), item_i64(slots.n_columns, slot)

@@ -1,6 +1,6 @@
-"""How the rows of each mapped table are decoded, as flat arrays that one kernel serves for every table.
+"""Describe how the rows of each mapped table are decoded, in flat arrays, so that one kernel decodes all tables.
 
-A *slot* is one distinct table map with the definition in force. The arrays of all slots stand behind one another, so a
+A *slot* is one distinct table map with the definition in force. The arrays of all slots are back to back, so a
 new table or a DDL never compiles anything.
 """
 
@@ -81,7 +81,7 @@ class _Labels:
 
 
 class _CodePoints:
-    """The tables of the character sets seen so far, one behind the other."""
+    """The tables of the character sets seen so far, back to back."""
 
     def __init__(self) -> None:
         self.tables = np.empty(0, np.uint32)
@@ -102,7 +102,7 @@ class _CodePoints:
 def _kind_of(
     column: Column, wire_type: int, metadata: int, labels: _Labels, code_points: _CodePoints
 ) -> tuple[int, int, int, int, int]:
-    """(kind, stored bytes or those of the length, and three parameters) of one column."""
+    """Return (kind, stored bytes or those of the length, and three parameters) of one column."""
     kind, name = column.type, column.type.name
     if name in INTEGER_BYTES:
         if name == "bigint" and kind.unsigned:
@@ -148,8 +148,8 @@ def _kind_of(
 
 class Slots(NamedTuple):
     """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take; headers: those of the
-    objects of whole images, one behind the other; hides_replace, key_has_default: see ``row_image.completeness``;
-    is_left_out: nothing is said of its rows."""
+    objects of whole images, back to back; hides_replace, key_has_default: see ``row_image.completeness``;
+    is_left_out: its rows are left out."""
 
     first_column: np.ndarray
     n_columns: np.ndarray
@@ -164,7 +164,7 @@ class Slots(NamedTuple):
 
 
 class LayoutArrays(NamedTuple):
-    """Of all slots that were added before."""
+    """Arrays of all slots added so far."""
 
     slots: Slots
     columns: Columns
@@ -187,7 +187,7 @@ class RowLayouts:
         self._arrays: LayoutArrays | None = None
 
     def add(self, table: MappedTable) -> int:
-        """Make a slot; its number."""
+        """Add a slot, and return its number."""
         self._arrays = None
         self.tables.append(table)
         if table.refusal or table.schema is None:
@@ -224,7 +224,7 @@ class RowLayouts:
 
     @property
     def arrays(self) -> LayoutArrays:
-        """What kernels take. Made anew when a slot was added."""
+        """The arrays for kernels. They are made again after a slot was added."""
         if self._arrays is None:
             self._arrays = LayoutArrays(self._slot_arrays(), self._column_arrays(), self._partial.freeze())
         return self._arrays

@@ -3,7 +3,7 @@
 A rows event (types 23-25 v1, 30-32 v2; MySQL ``rows_event.h``): table id u48, flags u16, [v2: u16 length of extra
 data, itself included, and the data], column count (length-encoded), bitmap of logged columns (UPDATE: two), then row
 images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. PARTIAL_UPDATE_ROWS
-(39) is as UPDATE_ROWS v2, with after images of its own (``partial_update``).
+(39) is like UPDATE_ROWS v2, with a different form of after images (``partial_update``).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from mirrorlake.core.memory import (
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.xxh64 import xxh64
 
-# What an output row is. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret; a
+# Kinds of output rows. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret; a
 # ROLLBACK is one, and COMMIT comes after it.
 BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 
-# Why a rows event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has what ``completeness`` found
+# Why a row event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has that of ``completeness``
 # in the second byte, and the column above it.
 (
     REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_NO_OLD_VALUE,
@@ -50,11 +50,11 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 ) = range(7)  # fmt: skip
 
 UNCLEAR = 255
-"""The event type that the caller gives to a rows event of which it is not known whether it was rolled back."""
+"""The event type that the caller gives to a row event that may have been rolled back."""
 
 DONE, FULL, MALFORMED_EVENT = range(3)
-"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; the bytes of that event
-do not add up."""
+"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event is
+malformed."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
 # event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
@@ -84,8 +84,8 @@ class EventArrays(NamedTuple):
 class ChangeArrays(NamedTuple):
     """One entry per output row r, in order: row_event (its event), notes (the event with its statement's text), ops,
     slots (table, -1 none), ordinals, commit_us, amounts and checksums (COMMIT: number and checksum of the transaction's
-    encoded images), partial (bits, see ``row_image.completeness``), invalid (values of the after image that have no
-    meaning), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+    encoded images), partial (bits, see ``row_image.completeness``), invalid (number of invalid values of the after
+    image), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
 
     before: np.ndarray
     after: np.ndarray
@@ -124,7 +124,8 @@ class ChangeArrays(NamedTuple):
 
 @kernel
 def _commit_time_us(start, end, event_type, timestamp, state):
-    """MySQL 8 logs microseconds behind the 42 fixed bytes of a GTID event (low 55 bits); else the header's second."""
+    """The commit time. MySQL 8 logs microseconds after the 42 fixed bytes of a GTID event (low 55 bits); else the
+    header's second."""
     if event_type == 42:
         return call_at(state[READ_TAGGED_GTID], start + 19, end, 0, 0, 0, 0)[1]
     if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
@@ -136,7 +137,7 @@ def _commit_time_us(start, end, event_type, timestamp, state):
 
 @kernel
 def _bitmaps(start, end, event_type, n_columns):
-    """Where the bitmaps of logged columns of a rows event begin, or MALFORMED: it is not one of so many columns."""
+    """The start of a row event's bitmaps of logged columns, or MALFORMED: it does not have n_columns columns."""
     p = start + 19 + 8
     if event_type >= _V2_FIRST:
         if p + 2 > end:
@@ -196,8 +197,8 @@ def _emit_commit(state, rows, i):
 def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
     """Encode the images of one row change, before then after.
 
-    Returns (the address read, or an error below 0; how many values of the after image have no meaning).
-    before, after: the event's bitmaps of logged columns, 0 where it has no such image.
+    Returns (the address read, or an error below 0; number of invalid values of the after image).
+    before, after: the event's bitmaps of logged columns, 0 if it has no such image.
     """
     before_image, n_invalid = p, np.int64(0)
     for side in range(2):
@@ -231,8 +232,8 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
 
 @kernel
 def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
-    """All row changes of a rows event, or else one REFUSED row, or nothing of a table that is left out. False: no room,
-    and nothing is written."""
+    """Write all row changes of a row event, or one REFUSED row, or nothing for a table that is left out. False: no
+    room, and nothing is written."""
     if slot >= 0 and item_i64(slots.is_left_out, slot):
         return True
     if slot < 0 or item_i64(slots.is_refused, slot):
@@ -325,7 +326,7 @@ def decode_events(n_events, events, slots, columns, partial, state, rows):
 
 @kernel
 def _put_query(start, end, i, timestamp, state, rows):
-    """DONE or MALFORMED_EVENT."""
+    """Write a QUERY event; DONE or MALFORMED_EVENT."""
     text = query_text_start(start, end)
     if text < 0:
         return MALFORMED_EVENT

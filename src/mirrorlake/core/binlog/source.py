@@ -1,4 +1,4 @@
-"""What a source of binlog events offers; the same for a live server and for files."""
+"""The interface of a source of binlog events; the same for a live server and for files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mirrorlake.core.position import BinlogPosition
 class BinlogSource(Protocol):
     """Complete, contiguous events of one server's log.
 
-    Every method raises RetryableError when the outside world fails and RefusedError when the log is not as it must be.
+    Every method raises RetryableError when the outside world fails, and RefusedError when the log is not valid.
     """
 
     @property
@@ -27,27 +27,28 @@ class BinlogSource(Protocol):
         ...
 
     def heads(self) -> list[BinlogPosition]:
-        """The first event of every file there is, oldest first."""
+        """Positions of the first event of every existing file, oldest first."""
         ...
 
     def earliest(self) -> BinlogPosition:
-        """The first event there is."""
+        """The position of the first existing event."""
         ...
 
     def current(self) -> BinlogPosition:
-        """Behind the last event that can be read now."""
+        """The position after the last event that can be read now."""
         ...
 
     def locate(self, gtids: GtidSet) -> BinlogPosition:
-        """The first transaction that is not in ``gtids``; ``current()`` when there is none."""
+        """The position of the first transaction that is not in ``gtids``; ``current()`` if there is none."""
         ...
 
     def check_range(self, start: BinlogPosition, end: BinlogPosition) -> None:
-        """Raises RefusedError when it is known already that not all events between the two can be read."""
+        """Raise RefusedError if it is already known that not all events between the two can be read."""
         ...
 
     def read(self, start: BinlogPosition | GtidSet, end: BinlogPosition) -> Iterator[EventBlock]:
-        """The events from ``start`` on that end at or before ``end``. A block never crosses from one file to the next.
+        """Yield the events from ``start`` on that end at or before ``end``. A block never crosses from one file to the
+        next.
 
         Returns when ``end`` is reached; waits for events that a live server has not written yet. A block's buffer is
         never written again.

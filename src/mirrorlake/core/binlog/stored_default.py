@@ -1,7 +1,7 @@
-"""What a column stores when an INSERT leaves it out, as the bytes that a row image would have.
+"""The value that a column stores when an INSERT leaves it out, as the bytes that a row image would have.
 
 A partial image of an INSERT lacks only columns that took a constant: both servers log what CURRENT_TIMESTAMP,
-AUTO_INCREMENT, an expression or a trigger gave (measured on MySQL 9.7 and MariaDB 10.11). Values whose bytes hang on
+AUTO_INCREMENT, an expression or a trigger gave (measured on MySQL 9.7 and MariaDB 10.11). Values whose bytes depend on
 more than the definition, such as a TIMESTAMP's on the session's time zone, are not known.
 """
 
@@ -32,11 +32,11 @@ _DATETIME = re.compile(
 
 
 class NotKnown(Exception):
-    """The definition does not tell."""
+    """The definition does not determine the value."""
 
 
 def stored_default(column: Column, wire_type: int, metadata: int) -> bytes | None:
-    """None: NULL. Raises NotKnown."""
+    """The stored bytes of a default; None: NULL. Raises NotKnown."""
     default, kind = column.default, column.type.name
     if column.generated is not None or column.is_auto_increment:
         raise NotKnown
@@ -51,7 +51,7 @@ def stored_default(column: Column, wire_type: int, metadata: int) -> bytes | Non
 
 
 def _implicit(column: Column) -> Default:
-    """Of a NOT NULL column without a default, outside strict mode."""
+    """The implicit default of a NOT NULL column without a default, outside strict mode."""
     kind = column.type.name
     if kind == "enum":
         return Default("string", column.type.labels[0])
@@ -74,7 +74,8 @@ def _integer(column: Column, default: Default, wire_type: int, metadata: int) ->
 
 
 def _decimal(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
-    """Groups of 9 digits, big-endian; the sign is the first bit, flipped, and negatives are inverted."""
+    """Encode a DECIMAL: groups of 9 digits, big-endian; the sign is the first bit, flipped, and negatives are
+    inverted."""
     precision, scale = column.type.precision or 0, column.type.scale or 0
     sign, digits, exponent = Decimal(_matched(_NUMBER, default)[0]).as_tuple()
     assert isinstance(exponent, int)
@@ -153,7 +154,7 @@ def _calendar_day(match: re.Match) -> tuple[int, int, int]:
 
 
 def _characters(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
-    """Only ASCII text: what becomes of other text hangs on the client's character set as well."""
+    """Encode only ASCII text: other text depends on the client's character set as well."""
     if default.kind != "string" or column.type.charset not in (*_ASCII_TWINS, None):
         raise NotKnown
     data = default.text.encode("ascii")
@@ -165,7 +166,7 @@ def _characters(column: Column, default: Default, wire_type: int, metadata: int)
 
 
 def _uuid_or_inet(column: Column, default: Default, wire_type: int, metadata: int) -> bytes:
-    """As BINARY: without trailing zero bytes, and nothing at all for the zero that is implied."""
+    """Encode as BINARY: without trailing zero bytes, and no bytes at all for the implied zero."""
     if default.kind != "string":
         raise NotKnown
     if column.type.name == "uuid":

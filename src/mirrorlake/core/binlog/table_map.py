@@ -1,4 +1,4 @@
-"""TABLE_MAP events: what the rows after them look like.
+"""TABLE_MAP events: the form of the rows after them.
 
 Body, in order (integers little-endian; *packed* is MySQL's length-encoded integer):
 
@@ -36,11 +36,11 @@ _BIG_ENDIAN_METADATA = (_STRING, _DECIMAL)
 _NUMBERS = {1: "tinyint", 2: "smallint", 9: "mediumint", 3: "int", 8: "bigint", 4: "float", 5: "double"}
 _WITH_FRACTION = {17: "timestamp", 18: "datetime", 19: "time"}
 BEFORE_5_6 = {7: "timestamp", 12: "datetime", 11: "time"}
-"""Older storage: whole seconds, but of MariaDB before 10.1, whose maps tell no fraction digits."""
+"""Older storage: whole seconds, except for MariaDB before 10.1, whose maps do not have the fraction digits."""
 _PLAIN = {10: "date", 14: "date", 13: "year", 245: "json", 255: "geometry", 242: "vector"}
 COMPRESSED = {140: 252, 141: 15}  # MariaDB's compressed columns: the type without compression
 _MAX_SIZE = {ENUM: 2, SET: 8} | dict.fromkeys((_BLOB, 140, 242, 245, 255), 4)
-"""Wire type -> the most bytes that a value, or the length before it, may have."""
+"""Wire type -> maximum bytes of a value, or of the length before it."""
 _MAX_COLUMNS = 4096  # both servers' limit
 
 
@@ -62,7 +62,8 @@ class TableMap:
 
 
 def parse_table_map(body: bytes, flavor: str) -> TableMap:
-    """The event without header and checksum. Raises RefusedError ``log-event`` when the bytes are not a table map."""
+    """Parse an event without header and checksum. Raises RefusedError ``log-event`` if the bytes are not a table
+    map."""
     reader = ByteReader(bytes(body), "table map")
     reader.take(6 + 2)
     database, table = _name(reader), _name(reader)
@@ -78,7 +79,7 @@ def parse_table_map(body: bytes, flavor: str) -> TableMap:
 
 
 def length_bytes(wire_type: int, metadata: int) -> int:
-    """Of the length before a value of variable size."""
+    """Bytes of the length before a value of variable size."""
     if wire_type in _LENGTH_BYTES_IN_METADATA:
         return metadata
     return 1 if metadata < 256 else 2
@@ -106,7 +107,7 @@ def _read_metadata(reader: ByteReader, logged_types: bytes) -> list[tuple[int, i
 
 
 def _has_meaning(kind: int, number: int) -> bool:
-    """Whether a server can have written this: kernels rely on sizes, digits and precisions in these bounds."""
+    """Can a server have written this? Kernels rely on sizes, digits and precisions in these bounds."""
     if kind == _DECIMAL:
         return 1 <= number >> 8 <= 65 and number & 0xFF <= number >> 8
     if kind == _BIT:
@@ -126,7 +127,7 @@ def _resolve_string(number: int) -> tuple[int, int]:
 
 
 def column_type(kind: int, number: int, unsigned: bool, charset: str, labels: tuple[str, ...]) -> ColumnType:
-    """The type of a column from its wire type and metadata, and from what these do not tell."""
+    """The type of a column from its wire type and metadata, and from the properties that these do not have."""
     if kind in _NUMBERS:
         return ColumnType(_NUMBERS[kind], unsigned=unsigned)
     if kind == _DECIMAL:
@@ -150,7 +151,7 @@ def column_type(kind: int, number: int, unsigned: bool, charset: str, labels: tu
 
 
 def decode_labels(encoded: tuple[bytes, ...], charset: str) -> tuple[str, ...] | None:
-    """None when a label has no meaning in the character set."""
+    """Decode labels; None if one is invalid in the character set."""
     decoded = [decode_text(label, charset) for label in encoded]
     labels = tuple(label for label in decoded if label is not None)
     return labels if len(labels) == len(decoded) else None

@@ -2,7 +2,7 @@
 
     type                            value
     1  signedness                   1 bit per numeric column, high bit first; set: unsigned
-    2  default character set        packed collation, then pairs (place among the character columns, collation)
+    2  default character set        packed collation, then pairs (index among the character columns, collation)
     3  column character sets        packed collation of each character column
     4  column names                 packed length, UTF-8 text
     5  labels of SET columns        per column: packed count, then packed length, bytes in the column's character set
@@ -10,7 +10,7 @@
     8  primary key                  packed column index of each part
     9  primary key with prefixes    pairs (packed column index, packed prefix length; 0: whole column)
     10 default character set of ENUM and SET columns, as 2        11 theirs one by one, as 3
-    7 (geometry types), 12 (visibility), 13 (vector dimensions) and unknown ones are stepped over.
+    7 (geometry types), 12 (visibility), 13 (vector dimensions) and unknown ones are skipped.
 
 MINIMAL metadata has 1, 2 or 3, 10 or 11; FULL has names, labels and key too. MariaDB's NO_LOG has none.
 """
@@ -25,14 +25,14 @@ from mirrorlake.core.binlog.byte_reader import ByteReader
 ENUM, SET = 247, 248
 _NUMERIC = frozenset((1, 2, 3, 8, 9, 4, 5, 246, 13))
 _CHARACTER = {
-    "mysql": frozenset((15, 253, 254, 252, 242)),  # VECTOR takes a place
-    "mariadb": frozenset((15, 253, 254, 252, 140, 141, 255)),  # compressed columns and GEOMETRY take a place
+    "mysql": frozenset((15, 253, 254, 252, 242)),  # VECTOR has an entry
+    "mariadb": frozenset((15, 253, 254, 252, 140, 141, 255)),  # compressed columns and GEOMETRY have an entry
 }
 
 
 @dataclass(slots=True)
 class TableMapFields:
-    """What the fields told, by column index. ``key``: indexes of the primary key's columns, in key order."""
+    """Values of the fields, by column index. ``key``: indexes of the primary key's columns, in key order."""
 
     wire_types: tuple[int, ...]
     flavor: str
@@ -56,7 +56,7 @@ class TableMapFields:
 
     @property
     def is_complete(self) -> bool:
-        """Whether names, signedness, character sets and labels of all columns were told."""
+        """Did the fields have names, signedness, character sets and labels of all columns?"""
         labelled = self.labelled_columns()
         return (
             len(self.names) == len(self.wire_types)

@@ -1,8 +1,8 @@
-"""Which slot (table map and definition in force) each rows event of a batch belongs to.
+"""Find the slot (table map and definition in force) of each row event of a batch.
 
 A server repeats a table's map before each statement's rows. The kernel compares it with the newest one of the same
-table id; only a map that differs is looked at in Python, by its bytes behind the id, which a server gives anew whenever
-it opens the table.
+table id; only a map that differs is compared in Python, by its bytes after the id, because a server gives a new id
+whenever it opens the table.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Events(NamedTuple):
-    """One entry per event. offset: int64, relative to the batch's bytes. slot: int32, what is found."""
+    """One entry per event. offset: int64, relative to the batch's bytes. slot: int32, the result."""
 
     offset: np.ndarray
     length: np.ndarray
@@ -49,9 +49,9 @@ class _Events(NamedTuple):
 
 
 class _NewestMaps(NamedTuple):
-    """int64 each: the newest table map of each table id, in a hash table of 2**k places, at least half of them free.
+    """int64 each: the newest table map of each table id, in a hash table of 2**k buckets, at least half of them free.
 
-    table_id: ``_FREE`` where none is. start, n_bytes: address and length of the map behind id and flags. era: see
+    table_id: ``_FREE`` if there is none. start, n_bytes: address and length of the map after id and flags. era: see
     ``Timeline.edges``.
     """
 
@@ -68,7 +68,7 @@ class _NewestMaps(NamedTuple):
 
 @kernel
 def _place_of(table_id, newest, n_places):
-    """Where a table id is, or would be."""
+    """The bucket of a table id, present or not."""
     place = np.int64(np.uint64(table_id) * _HASH_FACTOR >> np.uint64(32)) & (n_places - 1)
     while item_i64(newest.table_id, place) != table_id and item_i64(newest.table_id, place) != _FREE:
         place = (place + 1) & (n_places - 1)
@@ -92,7 +92,7 @@ def _put_all(old, n_old, newest, n_places):
 
 @kernel
 def _era_of(lsn, edges, n_edges):
-    """How many edges lie before an lsn."""
+    """Number of edges before an lsn."""
     low, high = np.int64(0), np.int64(n_edges)
     while low < high:
         middle = (low + high) >> 1
@@ -107,8 +107,8 @@ def _era_of(lsn, edges, n_edges):
 def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
     """Find the slots of the events from ``first`` on, up to a table map that is not the newest one of its id.
 
-    buf, edges: addresses; events, newest: of ``_Events`` and ``_NewestMaps``. Returns (the event of that table map, the
-    place that it takes in ``newest``); (n_events, 0): all are found.
+    buf, edges: addresses; events, newest: of ``_Events`` and ``_NewestMaps``. Returns (the event of that table map, its
+    bucket in ``newest``); (n_events, 0): all are found.
     """
     for i in range(first, n_events):
         kind, slot = peek_u8(events.event_type + i), np.int64(-1)
@@ -134,9 +134,9 @@ def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
 
 
 class TableSlots:
-    """Reads table maps as a log goes by; each distinct one is parsed once.
+    """Reads the table maps of a log in order; each distinct one is parsed once.
 
-    timeline: the definitions in force, of all tables that need them; what is added to it later does not count.
+    timeline: the definitions in force, of all tables that need them; later additions to it are not used.
     """
 
     def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline, name_case: NameCase = AS_WRITTEN):

@@ -1,8 +1,9 @@
 """GTID_TAGGED events (type 42, MySQL 8.3 and later): numbered fields of varying length.
 
 The body is one message of MySQL's serialization library: *version*, length of the body, number of the last field that
-a reader must know; then fields in ascending order, each a number and a value. All integers are of varying length: as
-many ones as the first byte ends with bytes follow it, and the value stands above those ones and one zero; signed ones
+a reader must know; then fields in ascending order, each a number and a value. All integers are of varying length: the
+number of ones at the end of the first byte is the number of bytes after it, and the value is above those ones and one
+zero; signed ones
 are folded (0, -1, 1, -2, ...).
 
     0  flags                  3  tag: length, text         6  commit time, microseconds
@@ -27,7 +28,7 @@ TAG, TAG_BYTES, PARTS_ITEMS = range(2, 5)
 
 @kernel
 def _varying(p, end):
-    """(address behind the integer, -1 when it does not end before ``end``; uint64)"""
+    """Return (address after the integer, -1 if it does not end before ``end``; uint64)."""
     if p < 0 or p >= end:
         return np.int64(-1), np.uint64(0)
     first = peek_u8(p)
@@ -51,9 +52,9 @@ def _signed(value):
 
 @kernel
 def read_tagged_gtid(start, end, parts, _d, _e, _f):
-    """Read the body at addresses start..end. parts: the address of what is filled; 0: not wanted.
+    """Read the body at addresses start..end. parts: the address of the array to fill; 0: not wanted.
 
-    Returns (transaction number, -1 when the bytes do not add up; commit time in microseconds). Few logs have such
+    Returns (transaction number, -1 if the bytes are malformed; commit time in microseconds). Few logs have such
     events: it is a ``VALUE_KERNEL``, to be called by its address, with half of its arguments.
     """
     malformed = np.int64(-1), np.int64(0)

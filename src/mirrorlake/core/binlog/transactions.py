@@ -1,4 +1,4 @@
-"""Which transaction every event belongs to, and after which events a resume position may stand.
+"""Find the transaction of every event, and the events after which a resume position is allowed.
 
 An *event group* is what the server writes as one unit: a transaction, or a single statement such as a DDL.
 
@@ -57,7 +57,7 @@ from mirrorlake.errors import RefusedError
 IDLE, OPENED, INSIDE = 0, 1, 2
 _MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
 
-# How an event moves the state; one entry per event type in EVENT_ROLES.
+# Effect of an event on the state; one entry per event type in EVENT_ROLES.
 (
     ROLE_UNKNOWN,
     ROLE_OUTSIDE,
@@ -105,7 +105,7 @@ _OK, _TORN, _STARTS_INSIDE, _UNDECODED, _MALFORMED = range(5)
 
 @dataclass(slots=True)
 class GroupState:
-    """What a reader carries from one block to the next. tx_lsn and gtid are those of the open group."""
+    """The state of a reader between two blocks. tx_lsn and gtid are those of the open group."""
 
     state: int = IDLE
     tx_lsn: int = 0
@@ -118,7 +118,7 @@ class Groups:
 
     lsn, tx_lsn: int64 per event. is_boundary: bool per event. gtid_index: int32 per event, -1 = none, into the texts
     ``gtid_text[gtid_offsets[k]:gtid_offsets[k + 1]]``: each GTID seen, the one carried in from the block before first.
-    gtid_event: int64, the event that holds GTID k (-1: carried in).
+    gtid_event: int64, the event with GTID k (-1: carried in).
     """
 
     lsn: np.ndarray
@@ -131,18 +131,18 @@ class Groups:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """(first, stop) of each group, in order; the last one may be open."""
+        """Return (first, stop) of each group, in order; the last one may be open."""
         edges = [0, *(np.flatnonzero(self.is_boundary) + 1).tolist()]
         edges += [] if edges[-1] == len(self.lsn) else [len(self.lsn)]
         return list(zip(edges, edges[1:], strict=False))
 
     def gtid(self, i: int) -> str | None:
-        """Of the group that event i belongs to."""
+        """The GTID of the group that event i belongs to."""
         k = self.gtid_index[i]
         return self.gtid_text[self.gtid_offsets[k] : self.gtid_offsets[k + 1]].tobytes().decode() if k >= 0 else None
 
     def part(self, first: int, stop: int) -> Groups:
-        """Those of events first..stop-1; goes with ``EventBlock.part``."""
+        """The groups of events first..stop-1; matches ``EventBlock.part``."""
         if (first, stop) == (0, len(self.lsn)):
             return self
         event = self.gtid_event - first
@@ -184,8 +184,8 @@ _BEGIN, _COMMIT, _ROLLBACK, _XA_START = map(_word, (b"BEGIN", b"COMMIT", b"ROLLB
 
 @kernel
 def query_kind(text, end):
-    """The servers write these statements themselves, always in upper case: 1 BEGIN, 2 COMMIT or ROLLBACK, 3 XA START,
-    0 any other."""
+    """The kind of a statement that the servers write themselves, always in upper case: 1 BEGIN, 2 COMMIT or ROLLBACK, 3
+    XA START, 0 any other."""
     if end - text == 5 and _starts_with(text, end, 5, _BEGIN):
         return 1
     if end - text == 6 and _starts_with(text, end, 6, _COMMIT):
@@ -196,7 +196,7 @@ def query_kind(text, end):
 
 
 class _EventArrays(NamedTuple):
-    """Of ``EventIndex``."""
+    """Arrays of ``EventIndex``."""
 
     offset: np.ndarray
     event_type: np.ndarray
@@ -206,7 +206,7 @@ class _EventArrays(NamedTuple):
 
 
 class _GroupArrays(NamedTuple):
-    """Of ``Groups``."""
+    """Arrays of ``Groups``."""
 
     tx_lsn: np.ndarray
     is_boundary: np.ndarray
@@ -257,7 +257,7 @@ def _put_mysql_gtid(o, body):
 
 @kernel
 def _put_tagged_gtid(o, body, end, reader, parts):
-    """-> ``uuid:tag:number``; -1 when the bytes do not add up. parts: address of what ``reader`` fills."""
+    """Write ``uuid:tag:number``; -1 if the bytes are malformed. parts: address of the array that ``reader`` fills."""
     number = call_at(reader, body, end, parts, 0, 0, 0)[0]
     if number < 1:
         return np.int64(-1)

@@ -57,18 +57,18 @@ CHANGE_SCHEMA = pa.schema(
     ]
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
-XXH64 of their encoded images: of each (before, then after, in order) with the one so far as its seed, 0 at the start,
+XXH64 of their encoded images: of each (before, then after, in order) with the previous one as its seed, 0 at the start,
 as a signed number. refusal: ``code: reason`` on REFUSED rows; on row changes, their ``conditions``. partial: an UPDATE
-whose ``after`` lacks columns, which keep their values, but for generated ones. invalid: how many values of ``after``
-have no meaning: a mirror holds NULL for them. may_cascade: foreign keys may have changed rows of other tables with it
+whose ``after`` lacks columns, which keep their values; generated ones do not count. invalid: number of invalid values
+of ``after``: a mirror holds NULL for them. may_cascade: with it, foreign keys may have changed rows of other tables
 that the log does not have."""
 
 IMAGE_BYTES = 32 << 20
-"""Room for the images of a batch, before and after each, of which what is not used takes no memory."""
+"""Room for the images of a batch, before and after each; the unused part takes no memory."""
 _ROWS_FLAGS_AT = 19 + 6
-"""Of a rows event: behind the header and the table id."""
+"""Offset of the flags of a row event: after the header and the table id."""
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
-"""Of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""
+"""Flags of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
@@ -101,7 +101,7 @@ class Assembler:
         image_bytes: int = IMAGE_BYTES,
     ):
         """timeline: definitions for what table maps leave out; none: tables without full metadata are refused. undone:
-        what the events' own statements roll back; a rollback that it does not have is an error."""
+        changes that the events' own statements roll back; a rollback that it lacks is an error."""
         self._flavor, self._name_case = flavor, name_case
         self._layouts = RowLayouts()
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case)
@@ -116,7 +116,7 @@ class Assembler:
     def assemble(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHANGE_SCHEMA`` for bronze batches (``BRONZE_COLUMNS``), in log order.
 
-        Raises RefusedError when the log cannot be decoded any further.
+        Raises RefusedError if the log cannot be decoded further.
         """
         for batch in open_events(events):
             if batch.num_rows:
@@ -193,7 +193,7 @@ class Assembler:
         return self._with_statements(columns, events, out, special)
 
     def _conditions(self, slot: np.ndarray, bits: np.ndarray) -> pa.Array:
-        """Of each row change of which the log does not tell all."""
+        """The conditions of each row change that the log has only in part."""
         has_some = bits > row_image.INCOMPLETE
         if not has_some.any():
             return pa.nulls(len(slot), pa.string())
@@ -261,7 +261,8 @@ class Assembler:
         return {"lsn": lsn, "refusal": _REFUSALS[cause]}
 
     def _refused_at(self, tx_lsn: int, name: tuple[str, str] | None) -> int:
-        """A refused table ends before the whole transaction, so that gold cuts none; but after its own CREATE."""
+        """The lsn of a refusal: before the whole transaction, so that gold cuts none; but after the table's own
+        CREATE."""
         created_in, created_at, names = self._created
         return created_at + 1 if created_in == tx_lsn and name in names else tx_lsn
 
@@ -302,7 +303,7 @@ def _marked(n: int, chosen: Iterable[int]) -> pa.BooleanArray:
 
 
 def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
-    """Per row, False for what is no row change."""
+    """May the row have cascaded? False for rows that are no row change."""
     is_change = (rows.INSERT <= ops) & (ops <= rows.DELETE)
     flags = events.buf[np.where(is_change, events.offset[event] + _ROWS_FLAGS_AT, 0)]
     return is_change & (flags & (_NO_FOREIGN_KEY_CHECKS_F | _USE_SQL_FOREIGN_KEY_F) == 0)

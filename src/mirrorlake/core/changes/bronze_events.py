@@ -12,7 +12,7 @@ from mirrorlake.errors import RefusedError
 _ROWS_QUERY = 29
 
 BRONZE_COLUMNS = ("lsn", "tx_lsn", "event_type", "event_ts", "gtid", "crc_ok", "log_file", "log_pos", "raw")
-"""What is read of ``bronze_events``."""
+"""Columns that are read of ``bronze_events``."""
 
 
 class BronzeEvents:
@@ -36,8 +36,8 @@ class BronzeEvents:
         self._log_file, self._log_pos = batch.column("log_file"), batch.column("log_pos")
 
     def texts(self, chosen: np.ndarray) -> pa.BinaryArray:
-        """The text of each chosen ROWS_QUERY or ANNOTATE_ROWS event; of the former the first byte is a length that
-        means nothing."""
+        """The text of each chosen ROWS_QUERY or ANNOTATE_ROWS event; the first byte of the former is a length without
+        meaning."""
         skipped = HEADER_BYTES + (self.event_type[chosen] == _ROWS_QUERY).astype(np.int64)
         length = np.maximum(self.length[chosen] - self.trailer[chosen] - skipped, 0)
         ends = np.concatenate([[0], np.cumsum(length)])
@@ -56,14 +56,14 @@ class BronzeEvents:
 
 
 def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    """A batch of bronze rows with other columns of these names."""
+    """A batch of bronze rows with these columns replaced."""
     arrays = [columns.get(name, batch.column(name)) for name in batch.schema.names]
     fields = [batch.schema.field(k).with_type(array.type) for k, array in enumerate(arrays)]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def located(batch: pa.RecordBatch, i: int, read, *args):
-    """What ``read`` gives; a refusal names the place of row i."""
+    """Return the result of ``read``; a refusal names the position of row i."""
     try:
         return read(*args)
     except RefusedError as error:

@@ -1,7 +1,7 @@
-"""Row changes of which the log does not tell all: what a mirror must bear to take them.
+"""Row changes that the log has only in part: the conditions under which a mirror may apply them.
 
-Silver keeps such a change as it is logged, with its conditions in ``refusal``, one a line, each with its code. Whether
-a mirror bears them is gold's question: it hangs on the mirror's columns and on what the operator trusts.
+Silver keeps such a change as logged, with its conditions in ``refusal``, one per line, each with its code. Gold decides
+whether a mirror meets them: that depends on the mirror's columns and on what the operator trusts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REPLACE_REASON = (
 
 
 def conditions_of(bits: int, schema: TableSchema) -> str | None:
-    """bits: see ``row_image.completeness``."""
+    """Make the conditions. bits: see ``row_image.completeness``."""
     found = []
     if bits & LACKS_GENERATED:
         names = ", ".join(column.name for column in schema.columns if column.generated is not None)
@@ -29,6 +29,6 @@ def conditions_of(bits: int, schema: TableSchema) -> str | None:
 
 
 def read_conditions(text: str | None) -> dict[str, str]:
-    """Code -> reason of what ``conditions_of`` gave."""
+    """Return code -> reason from the text of ``conditions_of``."""
     pairs = (line.partition(": ") for line in text.split("\n")) if text else ()
     return {code: reason for code, _, reason in pairs}

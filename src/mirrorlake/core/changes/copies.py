@@ -1,12 +1,12 @@
-"""Row changes of a table without a key -> how many copies of each row come and go.
+"""Row changes of a table without a key -> the change of each row's count.
 
-    change     copies
+    change     count
     INSERT     after +1
     UPDATE     before -1, after +1
     DELETE     before -1
 
-Equal rows cannot be told apart, so the order of changes does not matter: the sum is the net effect. Rows are equal when
-all their values are, byte for byte: no collation, NULL equals NULL, and -0.0 is not 0.0.
+Equal rows cannot be distinguished, so the order of changes does not matter: the sum is the net effect. Rows are equal
+when all their values are, byte for byte: no collation, NULL equals NULL, and -0.0 is not 0.0.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_type, decode_images
 
 COPIES = "_copies"
-"""How many copies of the row come; below 0: how many go."""
+"""Change of the row's count; below 0: rows are deleted."""
 
 
 def place(i: int) -> Sql:
-    """What column i of the table is called in a net effect: the source may call it anything, ``COPIES`` too."""
+    """Name of the table's column i in a net effect, because the source may use any name, also ``COPIES``."""
     return f"_{i}"
 
 
@@ -36,7 +36,7 @@ def copies_schema(types: Iterable[Asked]) -> pa.Schema:
 
 
 def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked]) -> pa.Table:
-    """Each row of which more copies come than go, or the other way round, once; ``_lsn`` is its last change's.
+    """Return each row whose count changes, once; ``_lsn`` is its last change's.
 
     batches: ``CHANGE_COLUMNS`` of one table, in any order. Returns columns of ``copies_schema``.
     """
@@ -61,7 +61,7 @@ def _counted_images(changes: pa.RecordBatch, columns: dict[str, Asked]) -> pa.Ta
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A float as its bits."""
+    """A column in a comparable form: a float as its bits."""
     if not pa.types.is_floating(column.type):
         return column
     return pa.chunked_array([chunk.view(f"int{column.type.bit_width}") for chunk in column.chunks])

@@ -1,4 +1,4 @@
-"""The definitions that a log's DDL gives and those that only its table maps tell, in log order."""
+"""Read the definitions from a log's DDL, and those that only its table maps have, in log order."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ SEEN = "table_map"
 
 
 class DefinitionReader:
-    """Follows one log. ``definitions``: what holds at the end of what was read.
+    """Follows one log. ``definitions``: those in force at the end of the log read so far.
 
-    ddl_lsn: of the newest change that a DDL made. Every DDL up to there is in ``definitions``; it must not be
-    interpreted again on top of its own effect. refused_maps: of the range that was read last, by table, why the rows of
-    its first table map that cannot be used are refused.
+    ddl_lsn: of the newest change from a DDL. Every DDL up to there is in ``definitions``; it must not be
+    interpreted again on top of its own effect. refused_maps: in the range that was read last, by table, why the rows of
+    the first unusable table map are refused.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class DefinitionReader:
         engine_of: EngineOf = engine_not_known,
     ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
-        before. answers: to statements that are read from here on, and those that stand there between transactions."""
+        before. answers: to statements that are read from here on, and those positioned there between transactions."""
         self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
         self._between = sorted((a for a in self._answers if a.is_between_transactions), key=attrgetter("lsn", "number"))
         self._name_case, self._default_engine, self._engine_of = name_case, default_engine, engine_of
@@ -58,17 +58,17 @@ class DefinitionReader:
         self._timeline, self._mapped = Timeline(), set[TableName]()
 
     def take(self, lsn: int, change: DefinitionChange) -> None:
-        """Go on from a change that was read before. Changes come in log order."""
+        """Continue from a change that was read before. Call it in log order."""
         self.definitions.apply([change])
         if change.action != SEEN:
             self.ddl_lsn = max(self.ddl_lsn, lsn)
             self._timeline.follow(lsn, change, self.definitions)
 
     def read(self, events: Iterable[pa.RecordBatch], lsn_to: int | None = None) -> list[tuple[int, DefinitionChange]]:
-        """What is new in the DDL and the table maps of a range (bronze batches in log order), each with its lsn.
+        """Return new changes from DDL and table maps of a range (bronze batches in log order), each with its lsn.
 
         lsn_to: its end; None: answers between transactions do not matter.
-        Raises RefusedError for a table map or a statement's event whose bytes do not add up.
+        Raises RefusedError for a malformed event of a table map or statement.
         """
         new = []
         self._mapped.clear()
@@ -89,14 +89,14 @@ class DefinitionReader:
             yield from self._seen(batch)
 
     def _placed(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
-        """What the answers between transactions up to there say."""
+        """Yield the changes of the answers between transactions up to lsn_to."""
         while self._between and self._between[0].lsn <= lsn_to:
             answer = self._between.pop(0)
             found = placed(answer, self._flavor, self.definitions, self._name_case)
             yield from ((answer.lsn, change) for change in found)
 
     def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
-        """What decoding the range that was read last needs."""
+        """The timeline for decoding the range that was read last."""
         return self._timeline.between(lsn_from, lsn_to, self._mapped)
 
     def _note_versions(self, events: BronzeEvents) -> None:
@@ -135,7 +135,7 @@ class DefinitionReader:
                 yield int(place[i]), change
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
-        """Definitions of table maps that no DDL gave."""
+        """Yield definitions of table maps that no DDL gave."""
         layouts = RowLayouts()
         slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn

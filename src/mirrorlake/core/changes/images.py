@@ -32,10 +32,10 @@ from mirrorlake.core.values.variant_columns import (
 
 LSN, REMOVED = "_lsn", "_removed"
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
-"""Columns beside the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
+"""Columns besides the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
 
 CHANGE_COLUMNS = ("lsn", "tx_lsn", "ordinal", "op", "before", "after")
-"""What is read of ``silver_changes``."""
+"""Columns that are read of ``silver_changes``."""
 
 _ROW, _PLACE = "_row", "_place"
 _ORDER = ("tx_lsn", "ordinal", REMOVED)
@@ -50,7 +50,7 @@ def net_effect(
 ) -> Iterator[pa.RecordBatch]:
     """The last image of each key, in batches of ``image_schema``; a removed key has NULL in all other columns.
 
-    batches: ``CHANGE_COLUMNS`` of one table, in any order; gone through twice, the second time for the last images.
+    batches: ``CHANGE_COLUMNS`` of one table, in any order; they are read twice, the second time for the last images.
     """
     key_types = {name: columns[name] for name in key}
     images = [_keyed_images(batch, key_types) for batch in batches]
@@ -65,7 +65,7 @@ def net_effect(
 
 
 def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequence[str]) -> pa.RecordBatch:
-    """The net effect of INSERTs alone: nothing took a key away, so no key is there twice."""
+    """The net effect of INSERTs alone: no key was removed, so no key occurs twice."""
     rows = pc.indices_nonzero(pc.equal(batch.column("op"), "INSERT")).to_numpy().astype(np.int64)
     marks = [batch.column("lsn").take(pa.array(rows)), pa.repeat(False, len(rows))]
     invalid: Counter[str] = Counter()
@@ -75,12 +75,12 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
 
 
 def alias(place: int) -> Sql:
-    """What a column is called by its place, for a source may call its own as it likes."""
+    """Name of a column by its index, because a source may use any name."""
     return f"c{place}"
 
 
 def told_name(place: int) -> Sql:
-    """Whether the column is logged."""
+    """Name of the flag column: is the column logged?"""
     return f"told{place}"
 
 
@@ -93,9 +93,9 @@ def placed_schema(columns: dict[str, Asked], *, told: bool) -> pa.Schema:
 def placed_images(
     batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, told: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Every image of each key, not only the last, and its place. batches: as of ``net_effect``.
+    """Every image of each key, not only the last, and its place. batches: as in ``net_effect``.
 
-    columns: those wanted, the key's first; of a removed key all others are NULL. told: also which of them are logged.
+    columns: those wanted, the key's first; for a removed key all others are NULL. told: also return which are logged.
     """
     schema = placed_schema(columns, told=told)
     for batch in batches:
@@ -138,7 +138,7 @@ def _keys(images: pa.StructArray, rows: np.ndarray, key_types: dict[str, Asked])
 def _is_gone(
     is_update: np.ndarray, puts: np.ndarray, put_keys: list[pa.Array], removes: np.ndarray, removed_keys: list[pa.Array]
 ) -> np.ndarray:
-    """Of each remove: False where it is an UPDATE that keeps its key."""
+    """Is each remove a real one? False for an UPDATE that keeps its key."""
     gone, of_update = np.ones(len(removes), bool), is_update[removes]
     kept = np.ones(int(of_update.sum()), bool)
     for old, new in zip(removed_keys, put_keys, strict=True):
@@ -149,7 +149,7 @@ def _is_gone(
 
 
 def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
-    """Which images are the last of their key, ascending."""
+    """Indexes of the images that are the last of their key, ascending."""
     tx_lsn, ordinal, removed = (images[name].to_numpy() for name in _ORDER)
     order = np.lexsort((~removed, ordinal, tx_lsn))
     place = np.empty(len(order), np.int64)
@@ -162,7 +162,7 @@ def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
 def _decoded(
     changes: pa.RecordBatch, images: pa.Table, columns: dict[str, Asked], key: Sequence[str]
 ) -> pa.RecordBatch:
-    """The whole rows of some images of a batch."""
+    """Decode the whole rows of some images of a batch."""
     rows, removed = images[_ROW].to_numpy(), images[REMOVED].to_numpy()
     puts, removes = rows[~removed], rows[removed]
     whole = decode_images(changes.column("after"), columns, puts)

@@ -1,6 +1,6 @@
-"""Bronze rows -> bronze rows in which the fragments of each rows event are replaced by that event.
+"""Bronze rows -> bronze rows in which each row event replaces its fragments.
 
-The event keeps the place (lsn), the transaction and the GTID of its first fragment. It has no checksum.
+The event keeps the position (lsn), the transaction and the GTID of its first fragment. It has no checksum.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mirrorlake.core.constants import EventType
 
 
 def join_fragments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """batches: with ``BRONZE_COLUMNS``, in log order, whole transactions; so are those it yields.
+    """Join fragments. batches: with ``BRONZE_COLUMNS``, in log order, whole transactions, like the results.
 
-    Raises RefusedError ``log-event`` for fragments that are not one whole event, one behind the other.
+    Raises RefusedError ``log-event`` for fragments that are not one whole event, back to back.
     """
     event, place = FragmentedEvent(), None
     for batch in batches:
@@ -39,7 +39,7 @@ def join_fragments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _others(batch: pa.RecordBatch, event: FragmentedEvent) -> Iterator[pa.RecordBatch]:
-    """A batch without fragments."""
+    """Yield a batch without its fragments."""
     if not batch.num_rows:
         return
     if event.is_open:
@@ -54,7 +54,7 @@ def _body(batch: pa.RecordBatch, i: int) -> memoryview:
 
 
 def _without_bytes(batch: pa.RecordBatch, i: int) -> pa.RecordBatch:
-    """Row i on its own memory, with nothing in ``raw``: what keeps no batch alive while fragments are read."""
+    """Copy row i to its own memory, without ``raw``: it keeps no batch alive while fragments are read."""
     row = replaced(batch.slice(i, 1), raw=pa.array([b""], pa.binary()))
     return row.take(pa.array([0]))
 

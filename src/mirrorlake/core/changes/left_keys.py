@@ -1,7 +1,7 @@
-"""Keys that rows of a parent table leave: where the server changes rows of child tables, and mostly logs nothing.
+"""Keys that rows of a parent table give up: there the server changes rows of child tables, mostly unlogged.
 
-change                          left
-DELETE                          before's key, for no other
+change                          key given up
+DELETE                          before's key, without a new one
 UPDATE, referenced key changed  before's key, for after's: the row has moved
 any other                       none
 
@@ -27,24 +27,24 @@ _PLACE = {"tx_lsn": pa.int64(), "ordinal": pa.int32(), "lsn": pa.int64()}
 
 
 def left_name(i: int) -> Sql:
-    """Of column i of the referenced key."""
+    """Name of column i of the referenced key."""
     return f"left{i}"
 
 
 def new_name(i: int) -> Sql:
-    """Of the same column of the row that has moved; NULL: it is gone."""
+    """Name of the same column of the row that has moved; NULL: the row is deleted."""
     return f"new{i}"
 
 
 def left_schema(key: Mapping[str, Asked]) -> pa.Schema:
-    """key: the referenced columns, by the parent's names."""
+    """Schema of the keys. key: the referenced columns, by the parent's names."""
     types = list(arrow_types(key).values())
     old, new = ({name(i): kind for i, kind in enumerate(types)} for name in (left_name, new_name))
     return pa.schema({**old, **_PLACE, MOVED: pa.bool_(), **new})
 
 
 def left_keys(batches: Iterable[pa.RecordBatch], key: Mapping[str, Asked]) -> Iterator[pa.RecordBatch]:
-    """batches: ``CHANGE_COLUMNS`` of one table.
+    """Find the keys. batches: ``CHANGE_COLUMNS`` of one table.
 
     Raises RefusedError ``foreign-key-cascade`` for a row image that lacks a referenced column.
     """
@@ -79,7 +79,7 @@ def _of_batch(batch: pa.RecordBatch, key: dict[str, Asked]) -> pa.RecordBatch:
 def _new_values(
     batch: pa.RecordBatch, rows: np.ndarray, is_update: np.ndarray, key: dict[str, Asked], old: list[pa.Array]
 ) -> list[pa.Array]:
-    """Of UPDATEs, else NULL. A column that is not logged keeps its value."""
+    """New key values of UPDATEs, else NULL. A column that is not logged keeps its value."""
     buf, pos = locate_fields(batch.column("after"), list(key), rows[is_update])
     place = np.cumsum(is_update) - 1
     spread = pa.array(place, mask=~is_update)

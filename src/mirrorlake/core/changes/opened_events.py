@@ -1,9 +1,8 @@
 """Bronze rows -> bronze rows without compressed events and fragments.
 
-The plain events stand in the place of a compressed event, and the whole rows event in that of its fragments. A plain
-event keeps the place (lsn), the transaction and the GTID of the event it came in. It has no checksum. Compressed
-transactions are mostly short and many: their events are put together into batches, for whatever takes a batch has costs
-of its own for each.
+Plain events replace a compressed event, and a whole row event replaces its fragments. A plain event keeps the
+position (lsn), the transaction and the GTID of its outer event. It has no checksum. Compressed transactions are mostly
+short and many: their events are combined into batches, because every batch has a fixed cost.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from mirrorlake.core.constants import EventType, one_of
 from mirrorlake.errors import RefusedError
 
 PIECE_BYTES = 8 << 20
-"""About so much is inflated at once; a longer event makes its piece longer."""
+"""About how many bytes are inflated at once; a longer event makes its piece longer."""
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD
 _IN_PAYLOAD = one_of(2, 5, 13, 14, 16, 19, 23, 24, 25, 29, 30, 31, 32, 38, 39, 9, 11, 17, 18)
@@ -37,8 +36,8 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """Plain events one behind the other, and of which row of the batch each is. is_opened: whether it stands for a
-    compressed one. timestamps: seconds; those of the rows where it is ``_AS_OUTSIDE``."""
+    """Plain events back to back, and the row of the batch of each. is_opened: it comes from a compressed
+    one. timestamps: seconds; ``_AS_OUTSIDE`` means the row's."""
 
     rows: np.ndarray
     data: list[bytes | memoryview]
@@ -53,9 +52,9 @@ class _Plain:
 
 
 def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTES) -> Iterator[pa.RecordBatch]:
-    """batches: with ``BRONZE_COLUMNS``, in log order, whole transactions; what it yields is cut anywhere.
+    """Open events. batches: with ``BRONZE_COLUMNS``, in log order, whole transactions; results may be cut anywhere.
 
-    Raises RefusedError ``log-event`` for an event that cannot be opened, behind all that come before it.
+    Raises RefusedError ``log-event`` for an event that cannot be opened, after all events before it.
     """
     for batch in join_fragments(batches):
         if _PACKED[_kinds(batch)].any():
@@ -70,7 +69,7 @@ def _put_together(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.Record
 
 
 def _grouped(items: Iterable[_Item], n_bytes: Callable[[_Item], int], limit: int) -> Iterator[list[_Item]]:
-    """Lists of items, longer than ``limit`` only where one item is. What comes before an error comes before it here."""
+    """Yield lists of items, longer than ``limit`` only if one item is. Items before an error are yielded before it."""
     held: list[_Item] = []
     size = 0
     try:
@@ -89,7 +88,7 @@ def _grouped(items: Iterable[_Item], n_bytes: Callable[[_Item], int], limit: int
 
 
 class _Rows:
-    """The rows of a batch as bytes. ends: where each event ends in ``data``, that of row i is the i + 1st."""
+    """The rows of a batch as bytes. ends: the end of each event in ``data``; the entry of row i is the i + 1st."""
 
     def __init__(self, batch: pa.RecordBatch):
         raw = batch.column("raw").cast(pa.binary())
@@ -102,7 +101,7 @@ class _Rows:
         return self.data[self.ends[i] : self.ends[i + 1]]
 
     def trailer(self, i: int) -> int:
-        """Bytes of the checksum behind an event."""
+        """Bytes of the checksum after an event."""
         return 4 if self._has_checksum[i] else 0
 
 
@@ -117,12 +116,12 @@ def _parts(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[_Plain]:
 
 
 def _outside(rows: _Rows, start: int, stop: int, piece_bytes: int) -> Iterator[_Plain]:
-    """Of rows among which no payload is."""
+    """Open rows without a payload."""
     kinds, lengths = rows.kinds[start:stop].copy(), np.diff(rows.ends[start : stop + 1])
     numbers, is_opened = np.arange(start, stop), _PACKED[kinds]
 
     def pieces() -> Iterator[tuple[bytes | memoryview, int]]:
-        """Bytes, and which row comes behind them."""
+        """Yield bytes, and the row after them."""
         done = start
         for i in [*numbers[is_opened].tolist(), stop]:
             if done < i:

@@ -1,10 +1,10 @@
 """The net effect of row changes whose after images lack columns.
 
-A put (INSERT or UPDATE) goes on from the version of the row that it changed: the put before it under the key of its
-before image, or, where the changes hold none, the row that the mirror has under that key. What a put lacks is taken
-from the nearest put before it that has it, and what none has from the mirror:
+A put (INSERT or UPDATE) continues the version of the row that it changed: the put before it under the key of its
+before image or, if the changes have none, the row that the mirror has under that key. A value that a put lacks comes
+from the nearest put before it that has it, or else from the mirror:
 
-    changes                                     put under the key      told     from
+    changes                                     put under the key      logged   from
     UPDATE 1: a                                 a                      only a   the mirror's row 1
     INSERT 1; UPDATE 1: a                       a, the rest inserted   all      -
     UPDATE 1: b; UPDATE 1 -> 2: a               a and b, under 2       a, b     the mirror's row 1
@@ -25,14 +25,14 @@ from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_ke
 from mirrorlake.errors import InternalError
 
 TOLD = "_told"
-"""One character for each of the table's columns, 1: it has its value here. NULL: all have."""
+"""One character for each of the table's columns, 1: its value is logged. NULL: all are."""
 
 _INSERT, _UPDATE, _DELETE = range(3)
 _UNTOUCHED, _GONE = -1, -2
 
 
 def base_column(i: int) -> Sql:
-    """Column i of the key under which the mirror has the row that a put goes on from; NULL when ``TOLD`` is."""
+    """Name of column i of the key under which the mirror has the row that a put continues; NULL if ``TOLD`` is."""
     return f"_base{i}"
 
 
@@ -46,7 +46,7 @@ def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Ask
     """The last image of each key in ``partial_schema``; a removed key has NULL in all other columns.
 
     batches: ``CHANGE_COLUMNS`` of one table, in any order.
-    Raises InternalError for an UPDATE or DELETE of a key that is gone.
+    Raises InternalError for an UPDATE or DELETE of a removed key.
     """
     changes = pa.Table.from_batches(batches).combine_chunks()
     schema = partial_schema(columns, key)
@@ -98,8 +98,8 @@ def _key_ids(columns: list[pa.Array]) -> np.ndarray:
 def _follow(op, before_id, after_id, previous, base, last, removed_by):
     """Go through the changes in order. Returns an impossible change, or -1.
 
-    previous[i]: the put that put i goes on from, -1 none; base[i]: the change whose before key names the mirror's row
-    that put i goes on from, -1 none; last[k]: the last put of a key; removed_by[k]: the change that took it away.
+    previous[i]: the put that put i continues, -1 none; base[i]: the change whose before key names the mirror's row
+    that put i continues, -1 none; last[k]: the last put of a key; removed_by[k]: the change that removed it.
     """
     for i in range(len(op)):
         old, new = before_id[i], after_id[i]
@@ -119,8 +119,8 @@ def _follow(op, before_id, after_id, previous, base, last, removed_by):
 
 @kernel
 def _resolve(pos, put_of, previous, base, kept, found, base_of):
-    """found[c, r]: where column c of the row that put ``kept[r]`` left begins, -1: in the mirror's row, which
-    ``base_of[r]`` names. put_of[i]: the place of put i in ``pos``."""
+    """Fill found[c, r]: the start of column c of the row after put ``kept[r]``, -1: in the mirror's row, which
+    ``base_of[r]`` names. put_of[i]: the index of put i in ``pos``."""
     for r in range(len(kept)):
         n_missing = 0
         for c in range(found.shape[0]):
@@ -139,7 +139,7 @@ def _put_rows(
     batch: pa.RecordBatch, columns: dict[str, Asked], puts: np.ndarray, kept: np.ndarray, previous: np.ndarray,
     base: np.ndarray, old_keys: list[pa.Array], removes: np.ndarray,
 ) -> list[pa.Array]:  # fmt: skip
-    """The table's columns, ``TOLD`` and the bases of the rows that some puts left."""
+    """The table's columns, ``TOLD`` and the bases of the rows after some puts."""
     if not len(kept):
         return [
             pa.nulls(0, kind) for kind in (*arrow_types(columns).values(), pa.string(), *(key.type for key in old_keys))
@@ -158,7 +158,7 @@ def _put_rows(
 
 
 def _inverse(rows: np.ndarray, n: int) -> np.ndarray:
-    """The place of each row among ``rows``, -1: it is not there."""
+    """The index of each row among ``rows``, -1: it is not there."""
     places = np.full(n, -1)
     places[rows] = np.arange(len(rows))
     return places

@@ -1,7 +1,7 @@
 """Changes of a MariaDB table with system versioning -> those of the rows that SELECT shows, which are in force.
 
-The server logs what it does to history as changes of the same table: an UPDATE is followed by an INSERT of the row as
-it was, a DELETE is an UPDATE of the period's end, and DELETE HISTORY is DELETEs.
+The server logs its changes of history as changes of the same table: an UPDATE is followed by an INSERT of the old
+row, a DELETE is an UPDATE of the period's end, and DELETE HISTORY is DELETEs.
 
 before       after        change of the rows in force
 in force     in force     UPDATE
@@ -28,7 +28,8 @@ _END_TYPE = pa.timestamp("us", "UTC")
 
 
 def rows_in_force(batches: Iterable[pa.RecordBatch], end_column: str | None) -> Iterable[pa.RecordBatch]:
-    """batches: ``CHANGE_COLUMNS`` of one table. end_column: of the period; None: the table has no history.
+    """Convert changes. batches: ``CHANGE_COLUMNS`` of one table. end_column: of the period; None: the table has no
+    history.
 
     Raises RefusedError ``definition-mismatch`` for a change without the end of the period.
     """
@@ -42,7 +43,7 @@ def _of_batch(batch: pa.RecordBatch, end_column: str) -> pa.RecordBatch:
     before, after = (
         _ends(batch.column(side), end_column, has) for side, has in (("before", has_before), ("after", has_after))
     )
-    after = pc.if_else(pa.array(has_after & has_before), pc.coalesce(after, before), after)  # not logged: as it was
+    after = pc.if_else(pa.array(has_after & has_before), pc.coalesce(after, before), after)  # not logged: unchanged
     if (pc.is_valid(before).to_numpy(zero_copy_only=False) != has_before).any() or (
         pc.is_valid(after).to_numpy(zero_copy_only=False) != has_after
     ).any():
@@ -54,7 +55,7 @@ def _of_batch(batch: pa.RecordBatch, end_column: str) -> pa.RecordBatch:
 
 
 def _ends(images: pa.StructArray, column: str, has: np.ndarray) -> pa.Array:
-    """Microseconds, NULL for an image that does not have the column or is not there."""
+    """Ends of periods in microseconds, NULL for an image that is missing or lacks the column."""
     rows = np.flatnonzero(has)
     found = decode_images(images, {column: _END_TYPE}, rows)[0].cast(pa.int64())
     places = np.full(len(has), -1, np.int64)

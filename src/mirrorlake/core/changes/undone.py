@@ -1,15 +1,15 @@
-"""Row changes that their own transaction rolled back, although the log has them: which ones are left out.
+"""Find logged row changes that their own transaction rolled back: they are left out.
 
-MariaDB logs a transaction that made or dropped a temporary table even where it is rolled back, and ``ROLLBACK TO``
-where such a table, or one of an engine without transactions, was changed after the savepoint:
+MariaDB logs a transaction that made or dropped a temporary table even if it is rolled back, and ``ROLLBACK TO``
+if such a table, or one of an engine without transactions, was changed after the savepoint:
 
     GTID, rows, QUERY "ROLLBACK"
     GTID, rows, QUERY "SAVEPOINT `a`", rows that do not count, QUERY "ROLLBACK TO `a`", rows, XID
 
-Changes of tables without transactions, which no rollback undoes, are never among them: both servers log these in groups
-of their own (measured on MySQL 9.7, MariaDB 10.11 and 11.8).
+Changes of tables without transactions, which no rollback undoes, are never among them: both servers log these in
+separate groups (measured on MySQL 9.7, MariaDB 10.11 and 11.8).
 
-A group's events are counted in segments: segment n lies after the nth QUERY event of the group, up to the next one.
+A group's events are counted in segments: segment n is after the nth QUERY event of the group, up to the next one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _VERB = re.compile(r"(ROLLBACK TO(?: SAVEPOINT)?|RELEASE SAVEPOINT|SAVEPOINT|ROL
 
 class Segments(NamedTuple):
     """Segments first..stop-1 of the group at ``tx_lsn``. instead: the event type that their row changes get:
-    ``LEFT_OUT`` of what is undone, ``UNCLEAR`` where it is not known how much of it is."""
+    ``LEFT_OUT`` for undone ones, ``UNCLEAR`` if it is not known how many are undone."""
 
     tx_lsn: int
     first: int
@@ -57,13 +57,14 @@ def rolled_back_groups(events: Iterable[pa.RecordBatch]) -> list[int]:
     for batch in events:
         kinds = batch.column("event_type").to_numpy(zero_copy_only=False)
         queries = batch.select(["raw", "tx_lsn"]).filter(pa.array(kinds == EventType.QUERY))
-        rolls_back = pc.match_substring(queries.column("raw"), b"\0ROLLBACK")  # behind the database's name
+        rolls_back = pc.match_substring(queries.column("raw"), b"\0ROLLBACK")  # after the database's name
         found.update(queries.column("tx_lsn").filter(rolls_back).to_pylist())
     return sorted(found)
 
 
 def undone_segments(events: Iterable[pa.RecordBatch]) -> Iterator[Segments]:
-    """Yield what the groups' own statements undo. events: all QUERY events of whole groups, in log order."""
+    """Yield the segments that the groups' own statements undo. events: all QUERY events of whole groups, in log
+    order."""
     group, savepoints = -1, _Savepoints()
     for batch in open_events(events):
         if not batch.num_rows:
@@ -78,14 +79,14 @@ def undone_segments(events: Iterable[pa.RecordBatch]) -> Iterator[Segments]:
 
 
 class _Savepoints:
-    """Those of one group, up to a statement of it."""
+    """The savepoints of one group, up to one of its statements."""
 
     def __init__(self) -> None:
         self._segment = 0
         self._first: dict[str, int] = {}  # by name in capitals, the oldest first: the segment after it
 
     def after(self, statement: str) -> tuple[int, int, int] | None:
-        """Go on to the group's next statement; (first, stop, instead) of the segments that it undoes."""
+        """Read the group's next statement; return (first, stop, instead) of the segments that it undoes."""
         self._segment += 1
         match = _VERB.fullmatch(statement)
         if match is None:
@@ -94,7 +95,7 @@ class _Savepoints:
         if verb == "ROLLBACK":
             return 0, _ALL, LEFT_OUT
         if verb == "SAVEPOINT":
-            self._first.pop(name, None)  # it takes the place of an earlier one of the same name
+            self._first.pop(name, None)  # it replaces an earlier one of the same name
             self._first[name] = self._segment
             return None
         alike = [other for other in self._first if _without_accents(other) == _without_accents(name)]
@@ -121,7 +122,7 @@ def undone_rows(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class Undone:
-    """What is undone in a range of the log, by group."""
+    """Undone segments in a range of the log, by group."""
 
     def __init__(self, segments: Iterable[Segments] = ()):
         self._of: dict[int, list[Segments]] = {}
@@ -130,7 +131,7 @@ class Undone:
 
     @classmethod
     def of(cls, events: list[pa.RecordBatch]) -> Undone:
-        """Find it in all events of a range, in log order, opened."""
+        """Find them in all events of a range, in log order, opened."""
         groups = rolled_back_groups(events)
         if not groups:
             return cls()
@@ -142,12 +143,12 @@ class Undone:
 
     @property
     def by_group(self) -> Mapping[int, list[Segments]]:
-        """By tx_lsn."""
+        """The segments by tx_lsn of their group."""
         return self._of
 
 
 class UndoneMask:
-    """Takes undone row changes out of batches of opened events that follow each other, whole groups in all."""
+    """Masks undone row changes in consecutive batches of opened events, whole groups in all."""
 
     def __init__(self, undone: Undone):
         self._of, self._group, self._segment = undone.by_group, -1, 0
@@ -173,7 +174,7 @@ class UndoneMask:
 
 
 def _capitals(name: str) -> str:
-    """Letter by letter: none becomes two."""
+    """A name in capitals, letter by letter: no letter becomes two."""
     return "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in name)
 
 
@@ -182,6 +183,6 @@ def _unquoted(name: str) -> str:
 
 
 def _without_accents(name: str) -> str:
-    """For names in capitals. utf8mb3_general_ci, by which the servers compare names, but MariaDB since 11.5, has no
-    accents: names that are the same to it are the same here."""
+    """Remove accents from a name in capitals. The servers, except MariaDB since 11.5, compare names by
+    utf8mb3_general_ci, which ignores accents: names that are equal to it are equal here."""
     return "".join(unicodedata.normalize("NFD", letter)[0] for letter in name.translate(_EQUAL_BESIDES)).upper()

@@ -6,7 +6,7 @@ group with nothing but XA COMMIT or XA ROLLBACK (measured on MySQL 9.7 and Maria
     MySQL     GTID, QUERY "XA START xid", rows, QUERY "XA END xid", XA_PREPARE .. GTID, QUERY "XA COMMIT xid"
     MariaDB   GTID, rows, QUERY "XA END xid", XA_PREPARE                       .. GTID, QUERY "XA COMMIT xid"
 
-Until then no DDL on its tables is possible, so their definitions are the same at both places.
+Until then no DDL on its tables is possible, so their definitions are the same at both positions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.errors import RefusedError
 
 STAYING = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
-"""Events that a hidden group keeps: of XA COMMIT's they tell when it was."""
+"""Events that a hidden group keeps: those of XA COMMIT have its time."""
 
 _HEX = "X'((?:[0-9A-Fa-f]{2}){0,64})'"
 _FINISH = re.compile(rf"XA (COMMIT|ROLLBACK) {_HEX},{_HEX},(-?[0-9]{{1,10}})")
 
 
 class Move(NamedTuple):
-    """The events of the group that begins at ``prepared`` take the place of the XA COMMIT at ``lsn``, and its time."""
+    """The events of the group that begins at ``prepared`` replace the XA COMMIT at ``lsn``, and get its time."""
 
     prepared: int
     lsn: int
@@ -46,7 +46,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class XaPlan:
-    """hidden: tx_lsn of the groups that are not decoded where they stand. prepared: xid -> tx_lsn of each transaction
+    """hidden: tx_lsn of the groups that are not decoded at their position. prepared: xid -> tx_lsn of each transaction
     that waits for its XA COMMIT at the end."""
 
     hidden: tuple[int, ...]
@@ -59,11 +59,11 @@ class XaPlan:
 
 
 def plan_xa(events: Iterable[pa.RecordBatch], prepared: Mapping[str, int], *, ignore_unknown: bool = False) -> XaPlan:
-    """events: a range of the log, whole groups in order; at least its QUERY and XA_PREPARE events, opened.
+    """Plan a range. events: whole groups in order; at least its QUERY and XA_PREPARE events, opened.
 
-    prepared: what waits at its start. An xid that is prepared again was lost in between, in a crash of the server.
-    ignore_unknown: what was prepared before the range does not matter.
-    Raises RefusedError ``xa-not-prepared`` for an XA COMMIT of what is not known, ``log-event``.
+    prepared: transactions that wait at its start. An xid that is prepared again was lost in between, in a crash of the
+    server. ignore_unknown: transactions prepared before the range do not matter. Raises RefusedError
+    ``xa-not-prepared`` for an XA COMMIT of an unknown one, ``log-event``.
     """
     open_, hidden, moves = dict(prepared), [], []
     for batch in events:
@@ -102,7 +102,7 @@ def _candidates(batch: pa.RecordBatch, events: BronzeEvents) -> list[int]:
 
 
 def _read(events: BronzeEvents, i: int) -> tuple[str | None, str]:
-    """(PREPARE, COMMIT or ROLLBACK, and the xid); None: another statement, or one phase."""
+    """Return (PREPARE, COMMIT or ROLLBACK, and the xid); None: another statement, or one phase."""
     body = events.body(i)
     if events.event_type[i] == EventType.XA_PREPARE:
         return _parse_prepare(body)
