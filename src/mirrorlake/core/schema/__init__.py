@@ -1,1 +1,1 @@
-"""What tables look like: types, keys, partitions, character sets, and what DDL makes of them."""
+"""Definitions of tables: types, keys, partitions, character sets, and how DDL changes them."""

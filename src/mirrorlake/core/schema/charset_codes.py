@@ -1,17 +1,17 @@
-"""What each code of a character set means: a table per character set, made when it is first needed.
+"""The character of each code of a character set: a table per character set, made when it is first needed.
 
-The tables are Python's codecs with the few codes that MySQL 9.7 and MariaDB 10.11 convert otherwise; the two servers
+The tables are Python's codecs with the few codes that MySQL 9.7 and MariaDB 10.11 convert differently; the two servers
 never contradict each other. ``tests/server/test_charsets.py`` asks both for every code. A code that a server shows as
-``?`` or U+FFFD has no character: no text that holds it can be told, so it is ``UNASSIGNED`` here.
+``?`` or U+FFFD has no character: the text with it is not known, so it is ``UNASSIGNED`` here.
 
 A table is uint32[256 * rows]. Row 0 is entered with the first byte of a code; the entry of a byte is
 
     below 0x110000      the code point; the code ends here
     LINEAR + n          a four-byte code of GB18030, n its number if the two bytes that follow were 0x81 0x30. The
                         first LINEAR_POINTS of them have their code points in rows 1 and up; see ``linear_number``
-    NEXT + r            go on in row r with the next byte
+    NEXT + r            continue in row r with the next byte
     UNASSIGNED          a code without a character
-    INVALID             no code begins so
+    INVALID             no code begins with this
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 
 LINEAR, NEXT, UNASSIGNED, INVALID = 0x4000_0000, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF
 LINEAR_POINTS = 39420
-"""Four-byte codes for what GB18030 has of the first 65536 code points beside its two-byte codes."""
+"""Number of four-byte codes of GB18030 for the first 65536 code points, besides its two-byte codes."""
 SUPPLEMENTARY_LINEAR = 189000
-"""The number of 0x90308130, which is U+10000; those after it go on from there."""
+"""The number of 0x90308130, which is U+10000; those after it continue from there."""
 _NO_CHARACTER = "\ufffd"
 
 _CODECS = {
@@ -54,7 +54,7 @@ _WELL_FORMED = {
     "sjis": (_JAPANESE_PC,),
     "ujis": _EUC_JP,
 }
-"""Multi-byte codes: per form, the ranges of each of its bytes. What the servers take for one code, assigned or not."""
+"""Multi-byte codes: per form, the ranges of each of its bytes. The servers read these as one code, assigned or not."""
 _SINGLE_BYTES = {"cp932": ((0x00, 0x7F), (0xA1, 0xDF)), "sjis": ((0x00, 0x7F), (0xA1, 0xDF))}
 
 _EXCEPTIONS: dict[str, dict[int, str]] = {
@@ -85,7 +85,7 @@ _EXCEPTIONS: dict[str, dict[int, str]] = {
         **{code: _NO_CHARACTER for code in (0xA15A, 0xA1C3, 0xA1C5, 0xA1FE, 0xA240, 0xA2CC, 0xA2CE)},
         0xF9D6: "碁銹裏墻恒粧嫺",
     },
-    "gb18030": {0xA8BC: "\u1e3f", 0x8135F437: "\ue7c7"},  # the edition of 2005 changed these two places
+    "gb18030": {0xA8BC: "\u1e3f", 0x8135F437: "\ue7c7"},  # the edition of 2005 changed these two codes
     "sjis": {0x815F: "\\"},
     "ujis": {0xA1C0: "\\"},
     "eucjpms": {  # the variants of Windows, its row 13, and IBM's additions where codes of JIS X 0212 are free
@@ -98,14 +98,14 @@ _EXCEPTIONS: dict[str, dict[int, str]] = {
         "甁皂皞益礰礼神祥福竧靖精綠緖羽荢﨟薰蘒﨡蠇諸譿賴赶﨣﨤逸郞都鄕﨧﨨閒隆﨩霻靍靑飯飼館馞髙魲鶴黑",
     },
 }  # fmt: skip
-"""Where the servers differ from the codec: the characters of successive codes from the given one on."""
+"""Differences of the servers from the codec: the characters of successive codes from the given one on."""
 _PRIVATE_USE = {"eucjpms", "ujis"}
 """Rows 0xF5 to 0xFE of both planes of EUC-JP are for the user's own characters: U+E000 and up, without a gap."""
 
 
 @cache
 def code_table(charset: str) -> np.ndarray:
-    """The table of a single-byte or multi-byte character set. Raises KeyError for one that has none."""
+    """The table of a single-byte or multi-byte character set. Raises KeyError for one without a table."""
     rows = _Rows(_CODECS[charset], _exceptions(charset), 1 + (_linear_rows() if charset == "gb18030" else 0))
     for first, last in _SINGLE_BYTES.get(charset, ((0x00, 0x7F),) if charset in _WELL_FORMED else ((0x00, 0xFF),)):
         for byte in range(first, last + 1):
@@ -193,7 +193,7 @@ def decode_by_table(data: bytes, table: np.ndarray) -> Iterator[int | None]:
 
 
 def decode_single_bytes(data: bytes, table: np.ndarray) -> str:
-    """A text in a character set of one byte a character; U+FFFD for each byte without one."""
+    """Decode a text in a single-byte character set; U+FFFD for each byte without one."""
     entries = table[np.frombuffer(data, np.uint8)]
     return np.where(entries < LINEAR, entries, 0xFFFD).astype("<u4").tobytes().decode("utf-32-le")
 

@@ -13,7 +13,7 @@ from functools import cache
 from mirrorlake.core.schema.charset_codes import code_table, decode_by_table, decode_single_bytes
 
 OTHER = "other"
-"""Instead of the character set of a collation that nothing is known of."""
+"""Instead of the character set of an unknown collation."""
 BINARY = "binary"
 MAX_BYTES = {
     "armscii8": 1, "ascii": 1, "big5": 2, BINARY: 1, "cp1250": 1, "cp1251": 1, "cp1256": 1, "cp1257": 1, "cp850": 1,
@@ -24,7 +24,7 @@ MAX_BYTES = {
 }  # fmt: skip
 """Bytes of the widest character."""
 SUPPORTED = frozenset(MAX_BYTES)
-"""All that the two servers have."""
+"""All character sets of the two servers."""
 
 _SHARED = {
     "big5": (1, 84), "latin2": (2, 9, 21, 27, 77), "dec8": (3, 69), "cp850": (4, 80),
@@ -89,7 +89,7 @@ _LAST_OF_BMP = "\uffff"
 
 
 def decode_text(data: bytes, charset: str) -> str | None:
-    """Bytes in a character set of ``SUPPORTED`` -> text; None when they have no meaning in it.
+    """Decode bytes in a character set of ``SUPPORTED``; None if they are invalid in it.
 
     binary is shown as UTF-8; utf8mb3 may be utf8mb4, see ``values.text``.
     """
@@ -106,8 +106,8 @@ def decode_text(data: bytes, charset: str) -> str | None:
 
 
 def decode_loosely(data: bytes, charset: str) -> str:
-    """The same for text that must be read whatever it holds: U+FFFD stands for what has no meaning, one for each code,
-    so that no byte of a code is taken for a character of its own. A character set not known is read as UTF-8."""
+    """The same for text that must be read in any case: U+FFFD replaces each invalid code, so that no byte of a code is
+    read as a separate character. A character set not known is read as UTF-8."""
     if charset not in SUPPORTED or charset in _UNICODE:
         return data.decode(_UNICODE.get(charset, "utf-8"), "replace")
     if MAX_BYTES[charset] == 1:
@@ -120,6 +120,6 @@ def decode_loosely(data: bytes, charset: str) -> str:
 
 @cache
 def _keeps_ascii(charset: str) -> bool:
-    """Whether text of ASCII alone has ASCII's bytes in it. No code of several bytes begins with one of these."""
+    """Does ASCII text have ASCII's bytes in it? No code of several bytes begins with one of these."""
     ascii_codes = bytes(range(128))
     return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)

@@ -44,11 +44,11 @@ from mirrorlake.core.schema.keys import PRIMARY_NAME
 Reader = Callable[[Tokens], list[Clause]]
 _COPY = SetAlgorithm("COPY")
 _MAX_CLAUSES = 2 * MAX_COLUMNS
-"""A table's columns can all go and as many come."""
+"""A statement can drop all columns of a table and add as many."""
 
 
 def read_alter_table(tokens: Tokens) -> AlterTable:
-    """Behind ALTER ... TABLE."""
+    """Read the text after ALTER ... TABLE."""
     if_exists = tokens.accept("IF", "EXISTS")
     table = AlterTable(tokens.table_name(), if_exists=if_exists)
     skip_wait(tokens)
@@ -98,7 +98,7 @@ def _read_algorithm(tokens: Tokens) -> list[Clause]:
 
 
 def _read_order(tokens: Tokens) -> list[Clause]:
-    """A list of columns with commas between them."""
+    """Read a list of columns with commas between them."""
     tokens.separated(lambda: _skip_ordered(tokens))
     return [_COPY]
 
@@ -122,7 +122,7 @@ def _one(clause: Clause) -> Reader:
 
 
 def _named(kind: Callable[..., Clause]) -> Reader:
-    """A clause that is [IF EXISTS] and a name; MariaDB takes a foreign key's behind its table's."""
+    """A clause that is [IF EXISTS] and a name; MariaDB accepts a foreign key's name after its table's."""
 
     def read(tokens: Tokens) -> list[Clause]:
         if_exists = tokens.accept("IF", "EXISTS")
@@ -146,7 +146,7 @@ def _read_add(tokens: Tokens) -> list[Clause]:
 
 
 def _read_added_constraint(tokens: Tokens) -> list[Clause] | None:
-    """None: no key but a column comes."""
+    """Read a key or constraint; None: a column comes instead."""
     found = read_constraint(tokens)
     if found is None:
         return None
@@ -163,7 +163,7 @@ def _read_add_column(tokens: Tokens) -> list[Clause]:
 
 
 def _read_added_item(tokens: Tokens, if_not_exists: bool) -> list[Clause]:
-    """One of the parenthesised ones behind ADD."""
+    """Read one of the parenthesised items after ADD."""
     if tokens.accept("PERIOD", "FOR"):
         return [AddPeriod(read_period(tokens))]
     found = _read_added_constraint(tokens)
@@ -207,7 +207,8 @@ def _read_drop_column(tokens: Tokens) -> list[Clause]:
 
 
 def _read_alter_column(tokens: Tokens) -> list[Clause]:
-    """Behind ALTER: a column's default or visibility; an index's visibility and a check's enforcement do not matter."""
+    """Read the text after ALTER: a column's default or visibility; an index's visibility and a check's enforcement do
+    not matter."""
     if any(tokens.sees(word) for word in ("INDEX", "KEY", "CHECK", "CONSTRAINT")):
         return _skip_clause(tokens)
     tokens.accept("COLUMN")

@@ -1,6 +1,6 @@
-"""What the operator says of a table: what stands in a refused statement's place, or where a copy of it begins.
+"""Operator overrides: a replacement for a refused statement, or the start of a table's snapshot.
 
-A snapshot says the same way what character set a database had.
+A snapshot records in the same way the character set of a database.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mirrorlake.core.sql_text import quote
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """number: from 1, in the order of the answers. lsn: of the statement. text: what it is to be read as; None: it
-    leaves the table's definition and rows as they were.
+    """number: from 1, in the order of the answers. lsn: of the statement. text: the statement to read instead; None: it
+    leaves the table's definition and rows unchanged.
 
-    copy_id: of a copy of the whole table. text is its CREATE TABLE then, and lsn stands between two transactions: the
-    copy has what those before it have done. table "": of a database, whose ALTER DATABASE is as if logged at such a
-    place.
+    copy_id: of a snapshot of the whole table. Then text is its CREATE TABLE, and lsn is between two transactions: the
+    snapshot has the results of those before it. table "": for a database, whose ALTER DATABASE counts as logged at
+    such a position.
     """
 
     number: int
@@ -47,13 +47,13 @@ class Answer:
 
 
 def set_charset(number: int, lsn: int, database: str, charset: str) -> Answer:
-    """That new tables of a database get this character set from there on."""
+    """Answer that new tables of a database get this character set from there on."""
     return Answer(number, lsn, database, "", f"ALTER DATABASE {quote(database)} CHARACTER SET {charset}")
 
 
 def placed(answer: Answer, flavor: str, definitions: Definitions, name_case: NameCase) -> list[DefinitionChange]:
-    """What becomes of the tables where a copy begins, or of a database. definitions: what holds there; of the table it
-    does not matter.
+    """Changes at the start of a table's snapshot, or for a database. definitions: in force there; that of the table
+    itself is not used.
     """
     assert answer.text and answer.is_between_transactions, "the answer is not to a statement"
     if answer.is_of_database:
@@ -72,9 +72,9 @@ def put_in_place(
     definitions: Definitions,
     interpret: Callable[[str], list[DefinitionChange]],
 ) -> list[DefinitionChange]:
-    """changes: of a statement as it was logged; of a table with an answer those that the answer makes.
+    """Apply overrides to the changes of a logged statement: a table with an answer gets the answer's changes.
 
-    definitions: what holds before the statement. interpret(text): as if that text had been logged there.
+    definitions: those in force before the statement. interpret(text): interprets a text as if logged there.
     """
     for answer in answers:
         others = [change for change in changes if (change.database, change.table) != answer.name]

@@ -1,4 +1,4 @@
-"""A statement of the log, and what is known before it -> what changes. What does not follow for certain is refused."""
+"""A statement of the log, and the definitions before it -> the changes. An uncertain effect is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
 
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
-"""Of those that are not understood to their end not all tables are read."""
+"""Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
 _EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
@@ -78,18 +78,18 @@ def interpret(
     default_engine: str | None = None,
     engine_of: EngineOf = engine_not_known,
 ) -> list[DefinitionChange]:
-    """What a QUERY event's text does to the tables, in order; [] when it leaves definitions and rows alone.
+    """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
 
     database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
     which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
-    None: as new as can be. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
-    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its work. has_made_table: a
+    None: the newest. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
+    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its effect. has_made_table: a
     CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
-    default_engine: the server's, in lower case; None: not known. engine_of: is asked for the engine of a table whose
-    CREATE names none, as the table is now. ``definitions`` is not changed: apply the result to it.
+    default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
+    CREATE names none. ``definitions`` is not changed: apply the result to it.
 
-    Whatever is wrong with the statement, or with what follows from it, refuses the tables that it names; where none can
-    be told, the tables that are followed and whose names are words of it.
+    Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
+    found, it refuses followed tables whose names are words of it.
     """
     version = server_version or _NEWEST_SERVER[flavor]
     tokens = Tokens(
@@ -109,7 +109,8 @@ def interpret(
 def interpret_shown(
     text: str, database: str, flavor: str, definitions: Definitions, name_case: NameCase
 ) -> list[DefinitionChange]:
-    """What SHOW CREATE TABLE says of a table that is not in ``definitions``. It spells out what hangs on a session."""
+    """The definition from SHOW CREATE TABLE of a table that is not in ``definitions``. That text does not depend on a
+    session."""
     return interpret(
         text, database=database, sql_mode=0, flavor=flavor, default_charset=None, definitions=definitions,
         explicit_timestamps=True, name_case=name_case,
@@ -117,12 +118,12 @@ def interpret_shown(
 
 
 def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
-    """What nobody thought of must stop no other table."""
+    """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
     try:
         return _changes(_parse(tokens, before), tokens, before, has_failed)
     except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
         raise
-    except Exception as error:  # of a class that no part of the parser means to raise
+    except Exception as error:  # of a class that no part of the parser raises on purpose
         return _refuse_all(_refused(tokens, before, f"the statement raised {type(error).__name__}"), before)
 
 
@@ -143,7 +144,7 @@ def _parse(tokens: Tokens, before: Before) -> Statement:
 
 
 def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
-    """tokens: read as far as the statement was understood."""
+    """Refuse a statement. tokens: read as far as it was understood."""
     if tokens.tables and not _MANY_TABLES.match(tokens.statement):
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
     words = suspects(tokens.statement, tokens.database, before.definitions)
@@ -153,7 +154,8 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
 
 
 def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
-    """MariaDB's CREATE OR REPLACE has dropped the old table before it failed, and the log says no more than that."""
+    """The effect of a failed statement. MariaDB's CREATE OR REPLACE dropped the old table first; the log says no
+    more."""
     if isinstance(parsed, NoEffect | RefusedStatement | DropTables):  # a DROP's error is about tables that it lacked
         return parsed
     if isinstance(parsed, CreateTable) and parsed.or_replace:

@@ -1,4 +1,4 @@
-"""What holds before a statement, as far as its effect depends on it."""
+"""The context in which a statement is interpreted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mirrorlake.core.schema.tables import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """server_charset: what a database gets when its CREATE names none. row_end: ``row_end_of_server``. has_made_table:
-    the log says that a CREATE TABLE IF NOT EXISTS found no table. default_engine: what a table gets that names none, if
-    the session has no other; None: not known. engine_of: asks for a table's."""
+    """server_charset: for a database whose CREATE names none. row_end: ``row_end_of_server``. has_made_table:
+    the log says that a CREATE TABLE IF NOT EXISTS found no table. default_engine: for a table that names none, if
+    the session has no other; None: not known. engine_of: returns a table's engine."""
 
     definitions: Definitions
     flavor: str

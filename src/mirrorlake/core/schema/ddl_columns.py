@@ -1,4 +1,4 @@
-"""One column definition: name, type, and attributes in any order."""
+"""Read one column definition: name, type, and attributes in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEHIND = ((",",), (")",), ("FIRST",), ("AFTER",), ("PARTITION", "BY"), ("REMOVE
 
 
 def read_column(tokens: Tokens) -> ColumnSpec:
-    """Up to what comes behind the definition."""
+    """Read up to the end of the definition."""
     name = tokens.column_name()
     spec = read_type(tokens)
     column = ColumnSpec(name, spec)
@@ -89,7 +89,7 @@ def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
 
 
 _INLINE_REFERENCES_SINCE = {"mysql": 90000, "mariadb": 100500}
-"""Before, REFERENCES behind a column was read and made no foreign key (MySQL 9.0 release notes, MDEV-20480)."""
+"""Before, REFERENCES after a column was read and made no foreign key (MySQL 9.0 release notes, MDEV-20480)."""
 
 
 def _read_reference(tokens: Tokens, column: ColumnSpec) -> None:
@@ -104,7 +104,7 @@ def _skip_constraint_name(tokens: Tokens, column: ColumnSpec) -> None:
 
 
 def _read_compressed(tokens: Tokens, column: ColumnSpec) -> None:
-    """How a value is stored: the table map tells, and so each value."""
+    """Read COMPRESSED. How a value is stored is in the table map, and in each value."""
     column.is_compressed = True
     if tokens.accept("="):
         tokens.next()
@@ -120,7 +120,7 @@ def _skip_equal_value(tokens: Tokens) -> None:
 
 
 def _read_named_option(tokens: Tokens) -> None:
-    """An option that a storage engine defines: name = value."""
+    """Read an option that a storage engine defines: name = value."""
     if not (tokens.peek().kind in (Kind.WORD, Kind.QUOTED) and tokens.peek(1).is_symbol("=")):
         raise tokens.unexpected()
     tokens.name(), tokens.next(), tokens.next()
@@ -133,7 +133,7 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("NULL",): _set(nullable=True),
     ("DEFAULT",): _read_default,
     ("ON", "UPDATE"): _read_on_update,
-    ("AUTO_INCREMENT",): _set(is_auto_increment=True, nullable=False),  # a NULL behind it counts
+    ("AUTO_INCREMENT",): _set(is_auto_increment=True, nullable=False),  # a NULL after it counts
     ("SERIAL", "DEFAULT", "VALUE"): _set(is_auto_increment=True, nullable=False, is_unique=True),
     ("PRIMARY", "KEY"): _set(is_primary=True),
     ("PRIMARY",): _set(is_primary=True),

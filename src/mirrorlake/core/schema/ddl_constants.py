@@ -1,10 +1,10 @@
-"""A DEFAULT's expression of constants -> the literal that it stands for, where every server gets the same.
+"""A DEFAULT's expression of constants -> its value as a literal, if every server gets the same.
 
     sum       term, then + or - and a term, any number of times
     term      factor, then * and a factor, any number of times
     factor    - factor, (sum), an integer, a string, or CONCAT, UPPER, UCASE, LOWER, LCASE of such
 
-Integers have 63 bits and texts are ASCII where their case changes. Of anything else there is no constant.
+Integers have 63 bits, and texts whose case changes are ASCII. Anything else gives no constant.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _CASES = {"UPPER": str.upper, "UCASE": str.upper, "LOWER": str.lower, "LCASE": s
 
 
 def constant(text: str) -> Default | None:
-    """text: a Default's of kind ``expression``."""
-    if "\\" in text:  # which may or may not escape, by an sql_mode that the text does not tell
+    """The constant; None: there is none. text: of a Default of kind ``expression``."""
+    if "\\" in text:  # which may or may not escape, by an sql_mode that the text does not show
         return None
     reader = _Reader(text)
     try:

@@ -1,16 +1,16 @@
-"""Whether MariaDB copied the rows of an ALTER TABLE into a new table, or changed the table in place.
+"""Did MariaDB copy the rows of an ALTER TABLE into a new table, or change the table in place?
 
-Outside strict mode a NULL in a column that becomes NOT NULL turns into the zero of its type where rows are copied. In
-place it turns into the DEFAULT that the column had before the statement, never into the new one. The log says neither
-which way was taken nor what came of it; what follows is told from the statement and the definitions, and is None
-wherever that does not settle it. Measured on MariaDB 10.11 and 11.8 with InnoDB, which agree, alter_algorithm as it is:
+Outside strict mode a NULL in a column that becomes NOT NULL turns into the zero of its type if rows are copied. In
+place it turns into the DEFAULT that the column had before the statement, never into the new one. The log shows neither
+the algorithm nor the result. Both are derived here from the statement and the definitions; None if these do not decide.
+Measured on MariaDB 10.11 and 11.8 with InnoDB, which agree, with alter_algorithm at its default:
 
 copied    ALGORITHM=COPY, ORDER BY, ADD CHECK, ENABLE or DISABLE KEYS; from or to an engine such as MyISAM; a column
           that gets AUTO_INCREMENT or COMPRESSED; a TIMESTAMP that becomes NOT NULL; another type, other than
-in place  a longer VARCHAR or VARBINARY, an ENUM or SET with more labels behind those that it had; columns that come,
-          go, move or get new names; keys; DEFAULT, NULL and NOT NULL; options of the table
-not told  generated columns, foreign keys that come, FULLTEXT keys, CONVERT TO CHARACTER SET, other collations,
-          PARTITION BY, system versioning that comes or goes, a PRIMARY KEY that comes or goes
+in place  a longer VARCHAR or VARBINARY, an ENUM or SET with more labels after those that it had; columns that are
+          added, dropped, moved or renamed; keys; DEFAULT, NULL and NOT NULL; options of the table
+unknown   generated columns, new foreign keys, FULLTEXT keys, CONVERT TO CHARACTER SET, other collations,
+          PARTITION BY, adding or dropping system versioning, adding or dropping a PRIMARY KEY
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import LABELLED, STRINGS, ColumnType, label_bytes
 
 MEASURED_SINCE = 101100
-"""The server version; what older ones do in place is another list."""
+"""Oldest measured server version; for older ones the list of changes in place differs."""
 _COPIED_ENGINES = ("myisam", "aria", "memory", "heap")
 _IN_PLACE = (
     ddl.SetAlgorithm, ddl.AddColumn, ddl.DropColumn, ddl.ChangeColumn, ddl.RenameColumn, ddl.SetDefault,
@@ -42,7 +42,8 @@ _SHORT = 255  # bytes of a VARCHAR whose length takes one byte
 def copies_rows(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], kept: Iterable[tuple[Column, Column]]
 ) -> bool | None:
-    """kept: (before, after) of the columns that the statement names and keeps, and of those that lose NULL."""
+    """Were rows copied? kept: (before, after) of the columns that the statement names and keeps, and of those that
+    become NOT NULL."""
     algorithms = {clause.name for clause in clauses if isinstance(clause, ddl.SetAlgorithm)} - {"DEFAULT"}
     if algorithms:
         return "COPY" in algorithms
@@ -70,7 +71,8 @@ def _is_in_place(clause: ddl.Clause) -> bool:
 
 
 def _keeps_its_key(old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause]) -> bool:
-    """A PRIMARY KEY takes the place of a PRIMARY KEY; without one, or with partitions, no key comes or goes."""
+    """Does the key stay? A PRIMARY KEY replaces a PRIMARY KEY; without one, or with partitions, no key is added or
+    dropped."""
     if old.key_is_promoted != new.key_is_promoted:
         return False
     if old.partitioning is None and not old.key_is_promoted:
@@ -108,7 +110,8 @@ def _copies_for_labels(old: ColumnType, new: ColumnType) -> bool | None:
 
 
 def _copies_for_length(old: ColumnType, new: ColumnType) -> bool | None:
-    """In place from a length of one byte to one of two, MariaDB 10.11 and 11.8 break down where a row has NULL."""
+    """Does a new length cause a copy? In place from a length of one byte to one of two, MariaDB 10.11 and 11.8 crash if
+    a row has NULL."""
     before, after = old.length or 0, new.length or 0
     if after <= before:
         return after < before

@@ -13,12 +13,12 @@ from mirrorlake.core.schema.keys import PLAIN, PRIMARY, PRIMARY_NAME, UNIQUE, Ke
 from mirrorlake.core.schema.tables import Period
 
 MAX_COLUMNS = 4096
-"""Of a table, on both servers."""
+"""Maximum number of columns of a table, on both servers."""
 _SELECT_WORDS = ("AS", "SELECT", "IGNORE", "REPLACE", "WITH", "VALUES", "TABLE")
 
 
 def read_create_table(tokens: Tokens, or_replace: bool) -> CreateTable:
-    """Behind CREATE TABLE."""
+    """Read the text after CREATE TABLE."""
     if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
     table = CreateTable(tokens.table_name(), if_not_exists, or_replace)
     try:
@@ -49,7 +49,7 @@ def _read_definition(tokens: Tokens, table: CreateTable) -> None:
 
 
 def skip_wait(tokens: Tokens) -> None:
-    """WAIT n or NOWAIT behind a table's name, if there."""
+    """Skip WAIT n or NOWAIT after a table's name, if present."""
     if tokens.accept("WAIT"):
         tokens.number()
     else:
@@ -82,7 +82,7 @@ def _read_item(tokens: Tokens, table: CreateTable) -> None:
 
 
 def read_period(tokens: Tokens) -> Period:
-    """Behind PERIOD FOR."""
+    """Read the text after PERIOD FOR."""
     name = tokens.name()
     tokens.expect("(")
     start = tokens.name()
@@ -93,7 +93,7 @@ def read_period(tokens: Tokens) -> Period:
 
 
 def keys_of_column(column: ColumnSpec) -> list[Key]:
-    """The keys that stand behind a column's type, with the one that the server makes for REFERENCES."""
+    """The keys after a column's type, with the one that the server makes for REFERENCES."""
     part = (KeyPart(column.name),)
     keys = [Key(PRIMARY_NAME, PRIMARY, part)] if column.is_primary else []
     keys += [Key("", UNIQUE, part)] if column.is_unique else []

@@ -1,4 +1,4 @@
-"""What may stand behind DEFAULT and ON UPDATE."""
+"""Read the values after DEFAULT and ON UPDATE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
 
 def read_default(tokens: Tokens) -> Default:
-    """Behind DEFAULT: a literal, an expression in parentheses, or a function call."""
+    """Read the text after DEFAULT: a literal, an expression in parentheses, or a function call."""
     if tokens.sees("(") and (found := _read_parenthesised_literal(tokens)):
         return found
     if tokens.sees("("):
@@ -24,7 +24,7 @@ def read_default(tokens: Tokens) -> Default:
 
 
 def read_now(tokens: Tokens) -> Default | None:
-    """CURRENT_TIMESTAMP in its spellings. None when something else comes."""
+    """Read CURRENT_TIMESTAMP in its synonyms. None if something else comes."""
     if not tokens.accept_any(*_NOW):
         return None
     digits = "0"
@@ -35,7 +35,7 @@ def read_now(tokens: Tokens) -> Default | None:
 
 
 def _read_parenthesised_literal(tokens: Tokens) -> Default | None:
-    """One literal in any number of parentheses."""
+    """Read one literal in any number of parentheses."""
     depth = 0
     while tokens.peek(depth).is_symbol("("):
         depth += 1
@@ -93,7 +93,7 @@ def _read_number(tokens: Tokens) -> str:
 
 
 def _sees_plain_introducer(tokens: Tokens) -> bool:
-    """A word before a string after which the string still means its own characters."""
+    """Does a word come before a string that leaves the string's characters unchanged?"""
     word, text = tokens.peek(), tokens.peek(1)
     if word.kind is not Kind.WORD or text.kind is not Kind.STRING:
         return False
@@ -101,7 +101,7 @@ def _sees_plain_introducer(tokens: Tokens) -> bool:
 
 
 def _read_expression(tokens: Tokens) -> str:
-    """A function call, a sequence's next value, a literal with an introducer; MariaDB's CASE and @variable."""
+    """Read a function call, a sequence's next value, a literal with an introducer; MariaDB's CASE and @variable."""
     mark = tokens.mark
     while tokens.accept("-") or tokens.accept("+"):
         pass
@@ -133,7 +133,7 @@ def _skip_variable(tokens: Tokens) -> None:
 
 
 def _skip_case(tokens: Tokens) -> None:
-    """CASE .. END, with others inside."""
+    """Skip CASE .. END, with others inside."""
     tokens.expect("CASE")
     depth = 1
     while depth:

@@ -22,7 +22,7 @@ _ZERO_TIMESTAMP = Default("string", "0000-00-00 00:00:00")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the meaning of a statement hangs on beside its text.
+    """What the meaning of a statement depends on besides its text.
 
     server_version: 90704 for 9.7.4. explicit_timestamps: explicit_defaults_for_timestamp. database_charset,
     database_collation: defaults of the table's database, None when not known. row_end: ``row_end_of_server``.
@@ -37,7 +37,7 @@ class Dialect:
 
 
 def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
-    """Raises ParseError when the parts do not fit together."""
+    """Make the definition. Raises ParseError if the parts contradict each other."""
     if not created.columns:
         raise ParseError("no columns")
     charset, collation = table_charset(created.options, dialect)
@@ -62,13 +62,13 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
 
 
 def define_like(source: TableSchema, database: str, table: str) -> TableSchema:
-    """CREATE TABLE ... LIKE: everything but the foreign keys and triggers."""
+    """CREATE TABLE ... LIKE: everything except the foreign keys and triggers."""
     keys = tuple(replace(key, is_generated=False) for key in source.keys)
     return replace(source, database=database, table=table, keys=keys, foreign_keys=(), update_triggers=())
 
 
 def settle(drafted: TableSchema, dialect: Dialect) -> TableSchema:
-    """Keys named, in the server's order, with columns of the PRIMARY KEY NOT NULL and the identity chosen.
+    """Name the keys, put them in the server's order, make columns of the PRIMARY KEY NOT NULL, and choose the key.
 
     Raises ParseError for a key on a column that the table does not have.
     """
@@ -101,7 +101,7 @@ def _never_null(column: Column) -> Column:
 
 
 def table_charset(options: TableOptions, dialect: Dialect) -> tuple[str | None, str | None]:
-    """(character set, collation) that columns take which name none."""
+    """Return (character set, collation) of columns that name none."""
     charset = None if options.charset == "default" else options.charset
     collation = None if options.collation == "default" else options.collation
     if charset is None and collation:
@@ -112,7 +112,7 @@ def table_charset(options: TableOptions, dialect: Dialect) -> tuple[str | None, 
 
 
 def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, collation: str | None = None) -> Column:
-    """charset, collation: the table's. Raises ParseError for a type that cannot be resolved."""
+    """Define a column. charset, collation: the table's. Raises ParseError for a type that cannot be resolved."""
     kind = resolve_type(spec.type, dialect.flavor, charset)
     is_implicit = spec.type.name == "timestamp" and not dialect.explicit_timestamps
     nullable = spec.nullable is True if is_implicit else spec.nullable is not False
@@ -139,7 +139,7 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
     )
     is_plain_text = spec.default is not None and spec.default.kind == "string" and not spec.default_in_parentheses
     if dialect.flavor == "mysql" and kind.name in (*TEXTS, *BLOBS) and is_plain_text:
-        found = replace(found, default=None)  # MySQL takes '' outside strict mode, and forgets it
+        found = replace(found, default=None)  # MySQL accepts '' outside strict mode, and ignores it
     has_no_default = found.default is None and spec.generated is None and spec.row_period is None
     return replace(found, default=Default("null")) if has_no_default and nullable else found
 

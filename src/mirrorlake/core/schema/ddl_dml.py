@@ -1,6 +1,6 @@
-"""Statements that change rows, logged as text (binlog_format STATEMENT or MIXED): which tables they name.
+"""Read statements that change rows, logged as text (binlog_format STATEMENT or MIXED): the tables they name.
 
-A server that logs rows sends one of these only where a row format does not exist: after a restart it empties MEMORY
+A server that logs rows sends one of these only if there is no row format: after a restart it empties MEMORY
 tables with a DELETE. Joins can name more tables than change; all of them are refused.
 """
 
@@ -13,12 +13,12 @@ from mirrorlake.core.schema.ddl_statements import RefusedStatement, RoutineCall
 from mirrorlake.core.schema.ddl_tokens import Tokens
 
 _CALLS = ("CALL", "DO", "SELECT")
-"""Logged where a routine that they call changes rows."""
+"""Statements that are logged if a routine that they call changes rows."""
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "CONCURRENT", "QUICK", "IGNORE", "INTO", "FROM")
 
 
 def read_dml(tokens: Tokens) -> RefusedStatement | RoutineCall:
-    """Raises ParseError when the statement is none of these or no table can be named."""
+    """Read a statement. Raises ParseError if it is none of these, or if no table is found."""
     while tokens.accept("("):
         pass
     if tokens.accept("WITH"):
@@ -64,7 +64,7 @@ def _read_delete(tokens: Tokens) -> None:
 
 
 def _read_table_list(tokens: Tokens, *end_words: str) -> None:
-    """Every name that can be a table, up to one of these words: the first, and those behind a comma or a join."""
+    """Read every name that can be a table, up to one of these words: the first, and those after a comma or a join."""
     while tokens.accept_any(*_MODIFIERS):
         pass
     is_table = True

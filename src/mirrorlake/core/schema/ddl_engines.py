@@ -1,4 +1,4 @@
-"""What a statement means because of the storage engine of its table, or of one whose rows go through another's."""
+"""Refusals of a statement because of its table's storage engine, or because a table shows rows of others."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MERGED = "its rows are changed through a table of engine MERGE, too"
 
 
 def by_engines(changes: Iterable[DefinitionChange], parsed: Statement, before: Before) -> list[DefinitionChange]:
-    """The changes of a statement; tables are refused whose foreign keys may be none, and those of a UNION."""
+    """The changes of a statement; refuses tables whose foreign keys may not exist, and tables in a UNION."""
     sure = [_with_sure_keys(change, before) for change in changes]
     return [*sure, *(refuse(name, "ddl-unsupported", _MERGED) for name in _union(parsed))]
 
 
 def why_engine(parsed: CreateTable, before: Before) -> str | None:
-    """Why a table does not hold its own rows and all of them; None: it does."""
+    """Why a table does not have exactly its own rows; None: it does."""
     named = parsed.options.engine
     reason = why_engine_loses_rows(named or before.default_engine)
     return f"{reason}, the server's default" if reason and named is None else reason
@@ -34,7 +34,7 @@ def _with_sure_keys(change: DefinitionChange, before: Before) -> DefinitionChang
 
 
 def _union(parsed: Statement) -> Iterable[TableName]:
-    """Tables whose rows change from now on without a row event of theirs."""
+    """Tables whose rows change from now on without their own row events."""
     if isinstance(parsed, AlterTable):
         refused = (clause for clause in parsed.clauses if isinstance(clause, RefusedClause))
         return [name for clause in refused for name in clause.others]

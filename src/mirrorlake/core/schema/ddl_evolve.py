@@ -1,6 +1,6 @@
-"""A known definition and the clauses of an ALTER TABLE -> the definition after it, and what becomes of the rows.
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it, and the effect on rows.
 
-``ddl_redefine`` says what the definition is; here stands where the values of each column come from, and which rows go.
+``ddl_redefine`` makes the definition; this module finds the source of each column's values, and the rows to delete.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and how a statement ran; None: not logged. now: ISO, UTC. time_zone: as the session spelled it.
+    """When and how a statement ran; None: not logged. now: ISO, UTC. time_zone: as the session wrote it.
 
-    explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP has a default of its own.
+    explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP gets an implicit default.
     """
 
     sql_mode: int = 0
@@ -48,7 +48,7 @@ class Moment:
 
 
 class CannotEvolve(Exception):
-    """A clause that is not replayed, or that does not fit what we know although the server carried it out."""
+    """A clause that is not replayed, or that contradicts the known definition although the server executed it."""
 
     def __init__(self, code: str, reason: str):
         super().__init__(code, reason)
@@ -58,7 +58,7 @@ class CannotEvolve(Exception):
 def evolve(
     old: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
 ) -> tuple[TableSchema, tuple[Step, ...]]:
-    """(definition after, what becomes of rows). Raises CannotEvolve, and ParseError for a column's type."""
+    """Return (definition after, steps for rows). Raises CannotEvolve, and ParseError for a column's type."""
     for clause in clauses:
         _refuse_clause(clause)
     try:
@@ -100,7 +100,7 @@ def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSche
 def _column_steps(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
 ) -> tuple[Step, ...]:
-    """() for an ALTER that leaves the columns as they are. A PRIMARY KEY makes its columns NOT NULL."""
+    """The steps of columns; () for an ALTER that leaves them unchanged. A PRIMARY KEY makes its columns NOT NULL."""
     sources = _sources(old, clauses)
     if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses) and not _loses_null(old, new):
         return ()
@@ -117,7 +117,7 @@ def _column_steps(
 def _copies_rows(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column]
 ) -> bool | None:
-    """None too where no NULL becomes anything else."""
+    """Were rows copied? None also if no NULL becomes another value."""
     kept = [(sources[name], column) for column in new.columns if (name := folded(column.name)) in sources]
     without_null = [(before, after) for before, after in kept if before.nullable and not after.nullable]
     if not without_null:
@@ -127,7 +127,7 @@ def _copies_rows(
 
 
 def _loses_null(old: TableSchema, new: TableSchema) -> bool:
-    """The columns are the same ones."""
+    """Does one of the columns become NOT NULL? Both tables have the same columns."""
     return any(before.nullable and not after.nullable for before, after in zip(old.columns, new.columns, strict=True))
 
 
@@ -137,7 +137,7 @@ _OF_COLUMNS = (
 
 
 def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Column]:
-    """New name, case folded -> the old column it is, with other columns' new names in its expression."""
+    """Return new name, case folded -> the old column, with other columns' new names in its expression."""
     names: dict[str, str | None] = {}
     for clause in clauses:
         if isinstance(clause, ddl.DropColumn):

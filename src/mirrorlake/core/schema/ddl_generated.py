@@ -1,4 +1,4 @@
-"""The expression of a generated column after other columns have got new names, which MariaDB writes into it."""
+"""Update the expression of a generated column after other columns were renamed, as MariaDB does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _NEWEST = 129999
 
 
 def with_renamed(column: Column, names: Mapping[str, str | None]) -> Column:
-    """names: old name, case folded -> new name; None: it is gone. MySQL renames no column that an expression names."""
+    """Rename in a column. names: old name, case folded -> new name; None: it is dropped. MySQL renames no column that
+    an expression names."""
     changed = {old: new for old, new in names.items() if new is not None and folded(new) != old}
     if column.generated is None or not changed:
         return column
@@ -23,7 +24,7 @@ def with_renamed(column: Column, names: Mapping[str, str | None]) -> Column:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """All at once: two columns may swap their names."""
+    """Rename all at once: two columns may swap their names."""
     tokens = Tokens(text, database="", sql_mode=0, flavor="mariadb", server_version=_NEWEST)
     pieces, at = [], 0
     try:

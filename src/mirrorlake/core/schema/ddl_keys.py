@@ -1,4 +1,4 @@
-"""Keys, foreign keys and checks, in CREATE TABLE, ALTER TABLE and CREATE INDEX."""
+"""Read keys, foreign keys and checks in CREATE TABLE, ALTER TABLE and CREATE INDEX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Constraint:
 
 
 def read_constraint(tokens: Tokens) -> Constraint | None:
-    """A key, constraint or check. None: a column comes instead."""
+    """Read a key, constraint or check. None: a column comes instead."""
     has_constraint, name, if_not_exists = tokens.accept("CONSTRAINT"), "", False
     if has_constraint:
         if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
@@ -62,7 +62,7 @@ def _sees_constraint_kind(tokens: Tokens) -> bool:
 
 
 def accept_index_word(tokens: Tokens) -> str | None:
-    """INDEX, KEY, FULLTEXT .. in front of a key that is not unique: its kind. None when a column comes."""
+    """Read INDEX, KEY, FULLTEXT .. before a key that is not unique: its kind. None if a column comes."""
     for word, kind in _INDEX_WORDS.items():
         if tokens.accept(word, "INDEX") or tokens.accept(word, "KEY"):
             return kind
@@ -79,7 +79,7 @@ def _read_key(tokens: Tokens, kind: str, constraint_name: str, if_not_exists: bo
 
 
 def _read_key_name(tokens: Tokens) -> tuple[str, bool, bool]:
-    """(name or "", IF NOT EXISTS, USING HASH)"""
+    """Read (name or "", IF NOT EXISTS, USING HASH)."""
     if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), ""
     if not (tokens.sees("(") or tokens.sees("USING") or tokens.sees("TYPE")):
         name = tokens.name()
@@ -87,7 +87,7 @@ def _read_key_name(tokens: Tokens) -> tuple[str, bool, bool]:
 
 
 def read_index_type(tokens: Tokens) -> bool:
-    """USING BTREE, if it comes. Whether it is HASH."""
+    """Read USING BTREE or HASH, if present; is it HASH?"""
     is_hash = False
     while tokens.accept("USING") or tokens.accept("TYPE"):
         is_hash = tokens.name().upper() == "HASH"
@@ -95,7 +95,7 @@ def read_index_type(tokens: Tokens) -> bool:
 
 
 def read_key_options(tokens: Tokens) -> bool:
-    """What follows the columns of a key. Whether it has USING HASH."""
+    """Read the text after the columns of a key; does it have USING HASH?"""
     uses_hash = False
     while not (tokens.at_end or tokens.sees(",") or tokens.sees(")") or tokens.sees("PARTITION", "BY")):
         uses_hash |= tokens.sees("USING", "HASH") or tokens.sees("TYPE", "HASH")
@@ -104,14 +104,14 @@ def read_key_options(tokens: Tokens) -> bool:
 
 
 def read_key_parts(tokens: Tokens, kind: str, name: str) -> Key:
-    """The parenthesised columns and expressions."""
+    """Read the parenthesised columns and expressions."""
     found = tokens.enclosed(lambda: _read_key_part(tokens))
     period = next((part.column for part, is_period in found if is_period), None)
     return Key(name, kind, tuple(part for part, is_period in found if not is_period), period=period)
 
 
 def _read_key_part(tokens: Tokens) -> tuple[KeyPart, bool]:
-    """With whether it is a period WITHOUT OVERLAPS."""
+    """Read a part of a key; is it a period WITHOUT OVERLAPS?"""
     if tokens.sees("("):
         part = KeyPart(expression=tokens.parenthesised())
     else:
@@ -126,7 +126,7 @@ def _read_key_part(tokens: Tokens) -> tuple[KeyPart, bool]:
 
 
 def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool) -> Constraint:
-    """The key that the server makes for it has the constraint's name, else the index's."""
+    """Read a foreign key. The server's key for it has the constraint's name, else the index's."""
     name, exists, _ = _read_key_name(tokens)
     key = read_key_parts(tokens, PLAIN, constraint_name or name)
     tokens.expect("REFERENCES")
@@ -136,7 +136,7 @@ def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool)
 
 
 def read_reference(tokens: Tokens, name: str | None, columns: tuple[str, ...]) -> ForeignKey:
-    """The rest of REFERENCES. A parent without a database is in the table's own, not in the session's."""
+    """Read the rest of REFERENCES. A parent without a database is in the table's own, not in the session's."""
     parent = tokens.qualified_name("")
     parent_columns = read_key_parts(tokens, PLAIN, "").columns if tokens.sees("(") else ()
     if tokens.accept("MATCH"):
@@ -153,7 +153,7 @@ def read_reference(tokens: Tokens, name: str | None, columns: tuple[str, ...]) -
 
 
 def skip_check(tokens: Tokens) -> None:
-    """The rest of CHECK."""
+    """Skip the rest of CHECK."""
     tokens.skip_parentheses()
     if not tokens.accept("NOT", "ENFORCED"):
         tokens.accept("ENFORCED")

@@ -3,7 +3,7 @@
 Cut lazily: of a stored procedure's body or a long INSERT only the first words are ever read.
 
 Comments: ``#`` and ``-- `` to the end of the line, ``/* */``. The inside of ``/*!NNNNN */`` (MariaDB also ``/*M!``) is
-SQL when the number is not above the server's version. MariaDB steps over ``/*!50700`` to ``/*!99999``: MySQL's own.
+SQL when the number is not above the server's version. MariaDB skips ``/*!50700`` to ``/*!99999``: MySQL's own.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _STOPS = {
     for quote in "'\"`"
     for escapes in (True, False)
 }
-"""What the end of a quoted token must be told from: a doubled quote, which stands for one, and an escaped character."""
+"""Patterns that look like the end of a quoted token: a doubled quote, which means one, and an escaped character."""
 _ESCAPE_OR_QUOTE = {quote: re.compile(rf"[\\{quote}](.)", re.DOTALL) for quote in "'\""}
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _NAME, _DOT = re.compile(rf"(?P<word>{_IDENTIFIER})"), re.compile(r"(?P<symbol>\.)")
@@ -110,7 +110,8 @@ def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int)
 
 
 def _match(statement: str, at: int, previous: Token | None) -> re.Match:
-    """previous: the token that ends right here, if any. Next to a dot, digits and ``1e5`` are names, not numbers."""
+    """Match a token. previous: the token that ends right here, if any. Next to a dot, digits and ``1e5`` are names, not
+    numbers."""
     if previous and previous.is_symbol(".") and (found := _NAME.match(statement, at)):
         return found
     if previous and previous.kind in (Kind.WORD, Kind.QUOTED) and (found := _DOT.match(statement, at)):
@@ -145,7 +146,7 @@ def _meant(found: re.Match) -> str:
 
 
 def _open_comment(statement: str, start: int, flavor: str, server_version: int) -> tuple[int, int]:
-    """(where to go on, 1 when the inside is SQL that runs)."""
+    """Return (where to continue, 1 if the inside is SQL that runs)."""
     found = _VERSIONED[flavor].match(statement, start)
     if found and _is_executed(found, flavor, server_version):
         return found.end(), 1
@@ -167,7 +168,7 @@ def _is_executed(found: re.Match, flavor: str, server_version: int) -> bool:
 
 
 def _skip_nested(statement: str, start: int) -> int:
-    """Behind a versioned comment that does not run; comments inside it count."""
+    """The offset after a versioned comment that does not run; comments inside it count."""
     depth, at = 0, start
     while found := _COMMENT_EDGE.search(statement, at):
         depth, at = depth + (1 if found.group() == "/*" else -1), found.end()

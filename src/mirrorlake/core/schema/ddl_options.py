@@ -1,4 +1,4 @@
-"""Options of a table and of a database."""
+"""Read options of a table and of a database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VALUE_OPTIONS = frozenset(
 
 
 def read_table_options(tokens: Tokens) -> TableOptions:
-    """All that come, with or without commas."""
+    """Read all options, with or without commas."""
     options = TableOptions()
     while read_table_option(tokens, options):
         tokens.accept(",")
@@ -25,7 +25,7 @@ def read_table_options(tokens: Tokens) -> TableOptions:
 
 
 def read_table_option(tokens: Tokens, options: TableOptions) -> bool:
-    """One table option, into ``options``. False: what comes is no table option."""
+    """Read one table option into ``options``. False: none comes."""
     at_default = tokens.sees("DEFAULT")
     if at_default:
         tokens.next()
@@ -86,7 +86,7 @@ def sees_database_option(tokens: Tokens) -> bool:
 
 
 def read_database_options(tokens: Tokens) -> TableOptions:
-    """To the end of the statement."""
+    """Read options to the end of the statement."""
     options = TableOptions()
     while not tokens.at_end:
         if tokens.accept("READ", "ONLY") or tokens.accept("UPGRADE") or tokens.accept("DEFAULT", "ENCRYPTION"):

@@ -1,6 +1,6 @@
 """A statement's text -> what kind of statement it is, and its tables. See ``ddl_statements`` for the values.
 
-Statements are told apart by their first words. What is neither known to leave tables alone nor understood raises.
+The first words decide the kind of a statement. One that is neither known to leave tables alone nor understood raises.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INDEX_WORDS = ("INDEX", "FULLTEXT", "VECTOR")
 
 
 def parse_statement(tokens: Tokens) -> Statement:
-    """Raises LexError and ParseError; the tables named until then are in ``tokens.tables``."""
+    """Parse a statement. Raises LexError and ParseError; the tables named until then are in ``tokens.tables``."""
     while tokens.accept("SET", "STATEMENT"):
         while not tokens.accept("FOR"):
             _step(tokens)

@@ -27,7 +27,7 @@ def _skip_log_word(tokens: Tokens) -> None:
 
 
 def _skip_names(tokens: Tokens) -> list[Clause]:
-    """A maintenance clause: names or ALL, and options in words."""
+    """Skip a maintenance clause: names or ALL, and options in words."""
     _skip_log_word(tokens)
     tokens.names()
     while not (tokens.at_end or tokens.sees(",")):

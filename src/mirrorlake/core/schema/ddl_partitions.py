@@ -1,4 +1,4 @@
-"""PARTITION BY and lists of partition definitions."""
+"""Read PARTITION BY and lists of partition definitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, un
 from mirrorlake.core.schema.session_moments import as_number
 
 MAX_PARTITIONS = 8192
-"""Of a table, subpartitions included, on both servers."""
+"""Maximum for a table, subpartitions included, on both servers."""
 _DEFAULT_VERSIONED_COUNT = 2
 
 
@@ -23,7 +23,7 @@ class _Method:
 
 
 def read_partitioning(tokens: Tokens) -> Partitioning:
-    """Behind PARTITION BY."""
+    """Read the text after PARTITION BY."""
     method = _read_method(tokens)
     count = read_count(tokens) if tokens.accept("PARTITIONS") else 0
     found = Partitioning(method.name, method.expression, method.columns, options=method.options)
@@ -46,7 +46,7 @@ def read_partitioning(tokens: Tokens) -> Partitioning:
 
 
 def read_count(tokens: Tokens) -> int:
-    """How many partitions, or subpartitions of each."""
+    """Read the number of partitions, or of subpartitions of each."""
     count = tokens.number()
     if count > MAX_PARTITIONS:
         raise ParseError(f"more than {MAX_PARTITIONS} partitions")
@@ -100,12 +100,12 @@ def _sees_partitions(tokens: Tokens) -> bool:
 
 
 def read_partitions(tokens: Tokens) -> tuple[Partition, ...]:
-    """``(PARTITION name .., ..)``; MariaDB can do without the word."""
+    """Read ``(PARTITION name .., ..)``; in MariaDB the word is optional."""
     return tokens.enclosed(lambda: read_partition(tokens))
 
 
 def read_partition(tokens: Tokens) -> Partition:
-    """``PARTITION name VALUES ...``."""
+    """Read ``PARTITION name VALUES ...``."""
     tokens.accept("PARTITION")
     name = tokens.name()
     kind, bounds = _read_bounds(tokens)
@@ -149,7 +149,7 @@ def _read_value(tokens: Tokens) -> str:
 
 
 def _skip_options(tokens: Tokens) -> None:
-    """ENGINE, COMMENT, DATA DIRECTORY .. of a partition."""
+    """Skip ENGINE, COMMENT, DATA DIRECTORY .. of a partition."""
     while not (tokens.at_end or any(tokens.sees(*end) for end in _ENDS_OF_OPTIONS)):
         tokens.next()
 

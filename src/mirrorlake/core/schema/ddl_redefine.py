@@ -1,6 +1,6 @@
-"""A known definition and the clauses of an ALTER TABLE -> the definition after it. What becomes of rows is elsewhere.
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it. ``ddl_evolve`` has the rows.
 
-The order of the clauses matters to columns only: the server takes the old columns, changed or dropped, then places new
+The order of the clauses matters only for columns: the server takes the old columns, changed or dropped, then places new
 and moved ones (mysql_prepare_alter_table in sql_table.cc).
 """
 
@@ -48,7 +48,8 @@ __all__ = ["Contradiction", "redefine"]
 
 
 def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> TableSchema:
-    """Raises Contradiction for a clause that does not fit ``old``, ParseError for a type that cannot be resolved."""
+    """Make the definition after. Raises Contradiction for a clause that does not fit ``old``, ParseError for a type
+    that cannot be resolved."""
     clauses = tuple(clauses)
     new = _with_options(old, clauses, dialect)
     columns, renamed = _columns(new, clauses, dialect)
@@ -79,7 +80,7 @@ def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Diale
 def _columns(
     schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect
 ) -> tuple[list[Column], dict[str, str | None]]:
-    """(new columns, old name case folded -> new name or None when dropped)."""
+    """Return (new columns, old name case folded -> new name or None if dropped)."""
     changes = {folded(c.name): c for c in clauses if isinstance(c, ChangeColumn) and _exists(schema, c, "CHANGE")}
     gone = {folded(c.name) for c in clauses if isinstance(c, DropColumn) and _exists(schema, c, "DROP")}
     new_names = {
@@ -121,7 +122,7 @@ def _define(spec, schema: TableSchema, dialect: Dialect) -> Column:
 
 
 def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
-    """ALTER COLUMN ... SET."""
+    """Apply ALTER COLUMN ... SET."""
     for clause in clauses:
         if isinstance(clause, SetDefault | SetVisibility) and folded(clause.name) == folded(column.name):
             if isinstance(clause, SetDefault):
@@ -134,7 +135,8 @@ def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
 def _place_all(
     columns: list[Column], schema: TableSchema, clauses: Sequence[Clause], changed: dict[int, Column], dialect: Dialect
 ) -> None:
-    """New columns, and changed ones with a place of their own, in the order written. changed: by identity of clause."""
+    """Place new columns, and changed ones with a given position, in the order written. changed: by identity of
+    clause."""
     for clause in clauses:
         if isinstance(clause, AddColumn):
             if clause.if_not_exists and schema.position(clause.column.name) is not None:
@@ -181,7 +183,7 @@ def _has_period(schema: TableSchema, name: str) -> bool:
 
 
 def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
-    """CONVERT TO CHARACTER SET: every column of text takes the table's, an old one with room for what it had."""
+    """CONVERT TO CHARACTER SET: every text column gets the table's, and an old one keeps room for its values."""
     if not any(isinstance(clause, ConvertCharset) for clause in clauses):
         return schema
     written = {folded(c.column.name) for c in clauses if isinstance(c, AddColumn | ChangeColumn)}

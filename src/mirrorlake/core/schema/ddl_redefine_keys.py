@@ -1,4 +1,4 @@
-"""What the clauses of an ALTER TABLE make of a table's keys and foreign keys."""
+"""Apply the clauses of an ALTER TABLE to a table's keys and foreign keys."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.tables import TableSchema
 
 _WORD = re.compile(r"""'[^']*'|"[^"]*"|`(?:[^`]|``)*`|[^\W0-9][\w$]*(?!\s*\()(?![\w$])""")
-"""In a partition function: a text, a quoted name, or a word that is no function's."""
+"""In a partition function: a text, a quoted name, or a word that names no function."""
 
 
 class Contradiction(ValueError):
-    """A clause that does not fit the known definition, although the server carried it out."""
+    """A clause that contradicts the known definition, although the server executed it."""
 
 
 def rename_parts(schema: TableSchema, renamed: dict[str, str | None]) -> TableSchema:
-    """renamed: old column name case folded -> the new name, None: dropped. A key of dropped columns only goes."""
+    """Rename key parts. renamed: old column name case folded -> the new name, None: dropped. A key is dropped with all
+    its columns."""
 
     def now(name: str) -> str | None:
         return renamed.get(folded(name), name)
@@ -53,7 +54,7 @@ def _renamed_foreign(key: ForeignKey, columns: list[str | None]) -> ForeignKey:
 
 
 def _renamed_partitioning(old: Partitioning, now) -> Partitioning:
-    """A subpartition's expression tells of no row where it is."""
+    """Rename in a partitioning. A subpartition's expression locates no row, so it may stay."""
     columns = tuple(now(name) or name for name in old.columns)
     expression = old.expression and _WORD.sub(lambda found: _renamed_word(found[0], now), old.expression)
     sub_columns = tuple(now(name) or name for name in old.sub_columns)
@@ -69,9 +70,9 @@ def _renamed_word(word: str, now) -> str:
 
 
 def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
-    """Drops come first, then new keys.
+    """Apply drops, then add new keys.
 
-    Raises Contradiction for a key that is not known, where the identity of rows may hang on it, or exists already.
+    Raises Contradiction for an unknown key, if the identity of rows may depend on it, or for one that exists already.
     """
     keys, foreign = list(schema.keys), list(schema.foreign_keys)
     for clause in clauses:
@@ -106,7 +107,7 @@ def _drop(keys: list[Key], name: str, if_exists: bool) -> None:
 
 
 def _drop_constraint(keys: list[Key], foreign: list[ForeignKey], name: str) -> None:
-    """A check is not kept in the definition, so a name that is not found is one."""
+    """Drop a constraint. The definition does not keep checks, so an unknown name is one."""
     if not _drop_foreign(foreign, name):
         _drop(keys, name, if_exists=True)
 

@@ -1,4 +1,4 @@
-"""What the clauses of an ALTER TABLE make of a table's partitions. Which rows go with them is elsewhere."""
+"""Apply the clauses of an ALTER TABLE to a table's partitions. ``ddl_evolve`` has the rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"p([0-9]{1,18})")
 
 
 def repartition(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
-    """Raises Contradiction for a partition that is not known."""
+    """The table with new partitions. Raises Contradiction for an unknown partition."""
     for clause in clauses:
         if isinstance(clause, PartitionBy):
             schema = replace(schema, partitioning=clause.partitioning)
@@ -40,11 +40,11 @@ def repartition(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
 
 
 def misplaces_rows(old: TableSchema, new: TableSchema, renamed: Mapping[str, str | None]) -> bool:
-    """Whether MariaDB may leave rows in partitions where it does not look for them from then on.
+    """May MariaDB leave rows in partitions where it no longer looks for them?
 
-    It takes the columns of a KEY in the order that they have in the table, and an ALTER in place moves no row; nor does
-    it follow names that two columns swap. Measured on 10.11 and 11.8, where CHECK TABLE then says "Found a misplaced
-    row"; MySQL 9.7 does move the rows. renamed: old column name, case folded -> the new name, None: dropped.
+    It takes the columns of a KEY in the order that they have in the table, and an ALTER in place moves no row; it also
+    does not follow names that two columns swap. Measured on 10.11 and 11.8, where CHECK TABLE then says "Found a
+    misplaced row"; MySQL 9.7 does move the rows. renamed: old column name, case folded -> the new name, None: dropped.
     """
     known = old.partitioning
     if known is None or not (known.is_by_key or known.columns):
@@ -69,7 +69,7 @@ def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:
 
 
 def _first_free(known: Partitioning, count: int) -> int:
-    """MariaDB numbers new partitions of history in the first gap behind a number in use that holds them all."""
+    """MariaDB numbers new partitions of history in the first gap, after a number in use, that has room for all."""
     numbers = (_NUMBERED.fullmatch(partition.name) for partition in known.partitions)
     used = sorted(int(found[1]) for found in numbers if found)
     follows = zip(used, [*used[1:], None], strict=True)

@@ -1,4 +1,4 @@
-"""What the parser finds in a statement, as values. Nothing here knows which tables exist."""
+"""Parsed statements as values. Nothing here knows which tables exist."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mirrorlake.core.schema.tables import Default, Period
 
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
-    """A column's type as written; name: one lower-case word. Defaults and character set are not resolved yet, nor what
-    labels mean that are written as bytes."""
+    """A column's type as written; name: one lower-case word. Defaults and character set are not resolved yet, nor are
+    labels that are written as bytes."""
 
     name: str
     numbers: tuple[int, ...] = ()
@@ -28,7 +28,7 @@ class TypeSpec:
 
 @dataclass(slots=True)
 class ColumnSpec:
-    """One column definition. nullable None: not written. key: written behind the type."""
+    """One column definition. nullable None: not written. key: written after the type."""
 
     name: str
     type: TypeSpec
@@ -66,8 +66,8 @@ class TableOptions:
 
 @dataclass(slots=True)
 class CreateTable:
-    """like: the table whose definition it takes. has_select: rows and columns of a query too; not where the server has
-    logged both apart, as it does in row format. keys: those behind a column included, as written."""
+    """like: the table whose definition it copies. has_select: also takes rows and columns of a query; False if the
+    server logs both separately, as it does in row format. keys: as written, those after a column included."""
 
     name: TableName
     if_not_exists: bool = False
@@ -85,7 +85,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """after: None: at the end; "": first; else behind this column."""
+    """after: None: at the end; "": first; else after this column."""
 
     column: ColumnSpec
     after: str | None = None
@@ -94,7 +94,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """CHANGE, and MODIFY, which keeps the name. after None: where it is."""
+    """CHANGE, and MODIFY, which keeps the name. after None: it does not move."""
 
     name: str
     column: ColumnSpec
@@ -147,7 +147,7 @@ class DropKey:
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint:
-    """A key, a foreign key or a check of that name."""
+    """Drop a key, a foreign key or a check of that name."""
 
     name: str
     if_exists: bool = False
@@ -174,14 +174,14 @@ class DropForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """In an ALTER TABLE."""
+    """RENAME in an ALTER TABLE."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class SetDefaultCharset:
-    """Of columns to come. charset None: the database's, or the one of the collation."""
+    """Default for later columns. charset None: the database's, or the one of the collation."""
 
     charset: str | None = None
     collation: str | None = None
@@ -202,7 +202,7 @@ class SetEngine:
 
 @dataclass(frozen=True, slots=True)
 class SetAlgorithm:
-    """name: upper case. COPY also stands for clauses that MariaDB carries out in no other way: ORDER BY, ADD CHECK,
+    """name: upper case. COPY also represents clauses that MariaDB executes in no other way: ORDER BY, ADD CHECK,
     ENABLE KEYS, DISABLE KEYS."""
 
     name: str
@@ -220,7 +220,7 @@ class RemovePartitioning:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """partitions, or so many more of HASH or KEY."""
+    """partitions, or the number of additional ones of HASH or KEY."""
 
     partitions: tuple[Partition, ...] = ()
     count: int = 0
@@ -229,7 +229,7 @@ class AddPartitions:
 
 @dataclass(frozen=True, slots=True)
 class DropPartitions:
-    """Their rows go."""
+    """Drop partitions with their rows."""
 
     names: tuple[str, ...]
     if_exists: bool = False
@@ -237,7 +237,7 @@ class DropPartitions:
 
 @dataclass(frozen=True, slots=True)
 class TruncatePartitions:
-    """Their rows go; the partitions stay. names (): ALL."""
+    """Delete the rows of partitions, which stay. names (): ALL."""
 
     names: tuple[str, ...]
 
@@ -249,7 +249,7 @@ class CoalescePartitions:
 
 @dataclass(frozen=True, slots=True)
 class ReorganizePartitions:
-    """names (): all. Rows that no new partition takes would have made it fail; SYSTEM_TIME aside, no row changes."""
+    """names (): all. Rows without a new partition would have made it fail; except for SYSTEM_TIME, no row changes."""
 
     names: tuple[str, ...]
     partitions: tuple[Partition, ...]
@@ -257,7 +257,7 @@ class ReorganizePartitions:
 
 @dataclass(frozen=True, slots=True)
 class ExchangePartition:
-    """The rows of one partition and those of a table change places."""
+    """Exchange the rows of one partition with those of a table."""
 
     name: str
     table: TableName
@@ -273,7 +273,7 @@ class PartitionToTable:
 
 @dataclass(frozen=True, slots=True)
 class TableToPartition:
-    """MariaDB's CONVERT TABLE TO partition: the rows of a table move here, the table goes."""
+    """MariaDB's CONVERT TABLE TO partition: the rows of a table move here, and the table is dropped."""
 
     table: TableName
     partition: Partition
@@ -283,7 +283,7 @@ class TableToPartition:
 
 @dataclass(frozen=True, slots=True)
 class SetVersioning:
-    """ADD or DROP SYSTEM VERSIONING: columns of history come, or go with the rows of the past."""
+    """ADD or DROP SYSTEM VERSIONING: columns of history are added, or dropped with the rows of history."""
 
     is_versioned: bool
 
@@ -302,14 +302,14 @@ class DropPeriod:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTablespace:
-    """action: DISCARD or IMPORT; rows come and go as files."""
+    """action: DISCARD or IMPORT; rows are removed and added as files."""
 
     action: str
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedClause:
-    """others: tables that it concerns, too."""
+    """others: other tables that it also affects."""
 
     code: str
     reason: str
@@ -328,9 +328,9 @@ Clause = (
 
 @dataclass(slots=True)
 class AlterTable:
-    """clauses: those that matter, in the order written; one without effect on rows or definition leaves nothing.
+    """clauses: those that matter, in the order written; one without effect on rows or definition is left out.
 
-    ignores_duplicates: ALTER IGNORE TABLE, which removes rows that a new unique key does not admit.
+    ignores_duplicates: ALTER IGNORE TABLE, which removes rows that violate a new unique key.
     """
 
     name: TableName
@@ -341,7 +341,7 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTables:
-    """One after another, as (from, to)."""
+    """Rename tables one after another, as (from, to)."""
 
     pairs: tuple[tuple[TableName, TableName], ...]
     if_exists: bool = False
@@ -410,7 +410,7 @@ class DropDatabase:
 class RefusedStatement:
     """A statement that changes these tables in a way that is not replayed.
 
-    even_unknown: it gives a table rows or a definition of its own, so it counts for tables not known before too.
+    even_unknown: it gives a table new rows or a new definition, so it also counts for tables not known before.
     """
 
     names: tuple[TableName, ...]
@@ -428,7 +428,7 @@ class RoutineCall:
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """Nothing about tables or rows changes."""
+    """The statement changes neither tables nor rows."""
 
 
 Statement = (

@@ -1,4 +1,4 @@
-"""A statement that is not understood -> the tables that it may be about, by the words in it."""
+"""Find the tables that a statement may be about, if it is not understood, by its words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(
 
 
 def suspects(statement: str, database: str, definitions: Definitions) -> list[TableName]:
-    """Of the tables that are followed those whose name is a word of the statement, and their database's another or the
-    session's; and every table of a database that stands behind DATABASE or SCHEMA. Words in texts and comments count.
+    """Followed tables whose name is a word of the statement, if their database is another word or the session's; and
+    every table of a database that is named after DATABASE or SCHEMA. Words in texts and comments count.
     """
     text = folded(statement)
     words = {found[0] for found in _WORD.finditer(text)}
@@ -34,7 +34,7 @@ def suspects(statement: str, database: str, definitions: Definitions) -> list[Ta
 
 
 def followed(definitions: Definitions) -> Iterable[TableName]:
-    """Every table that is."""
+    """Every followed table."""
     return (TableName(*name) for name in definitions.followed())
 
 

@@ -1,4 +1,4 @@
-"""A cursor over the tokens of one statement, with the few moves that every part of the parser is made of."""
+"""A cursor over the tokens of one statement, with the few operations that every part of the parser uses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 T = TypeVar("T")
 
 MAX_TOKENS = 1_000_000
-"""Of one statement, as far as it is read. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
+"""Maximum number of tokens read of a statement. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
 _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
-"""The servers' names are utf8mb3: they make a question mark of such a character."""
+"""The servers' names are utf8mb3: they replace such a character by a question mark."""
 
 
 class ParseError(ValueError):
@@ -72,11 +72,11 @@ class Tokens:
 
     @property
     def mark(self) -> int:
-        """This place, for ``text_since``."""
+        """The present position, for ``text_since``."""
         return self._at
 
     def text_since(self, mark: int) -> str:
-        """What was read since ``mark`` as SQL that means the same in the default sql_mode, without comments."""
+        """The text read since ``mark``, as SQL with the same meaning in the default sql_mode, without comments."""
         taken = self._read[mark : self._at]
         pairs = zip([*taken[:1], *taken], taken, strict=False)
         return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
@@ -91,15 +91,15 @@ class Tokens:
 
     @property
     def at_end(self) -> bool:
-        """At the end, a trailing semicolon aside."""
+        """Is this the end, except for a trailing semicolon?"""
         return self.peek().kind is Kind.END or (self.peek().is_symbol(";") and self.peek(1).kind is Kind.END)
 
     def sees(self, *pattern: str) -> bool:
-        """Whether these keywords and symbols come next."""
+        """Do these keywords and symbols come next?"""
         return all(self._fits(self.peek(i), wanted) for i, wanted in enumerate(pattern))
 
     def accept(self, *pattern: str) -> bool:
-        """Step over these keywords and symbols if they come next."""
+        """Skip these keywords and symbols if they come next; did they?"""
         if not self.sees(*pattern):
             return False
         for _ in pattern:
@@ -107,7 +107,7 @@ class Tokens:
         return True
 
     def accept_any(self, *words: str) -> str | None:
-        """Step over one of these words; which."""
+        """Skip one of these words, and return it."""
         return next((word for word in words if self.accept(word)), None)
 
     def expect(self, *pattern: str) -> None:
@@ -115,21 +115,21 @@ class Tokens:
             raise self.unexpected()
 
     def name(self) -> str:
-        """An identifier."""
+        """Read an identifier."""
         if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
             raise self.unexpected()
         text = self.next().text
         return text if text.isascii() else _BEYOND_NAMES.sub("?", text)
 
     def table_name(self) -> TableName:
-        """``table`` or ``database.table``, remembered in ``tables``."""
+        """Read ``table`` or ``database.table``, and record it in ``tables``."""
         self.accept(".")
         found = self.qualified_name(self.database)
         self.tables.append(found)
         return found
 
     def column_name(self) -> str:
-        """An identifier, which may stand behind its table's and its database's."""
+        """Read an identifier, which may follow its table's and its database's."""
         self.accept(".")
         found = self.name()
         while self.accept("."):
@@ -137,27 +137,27 @@ class Tokens:
         return found
 
     def qualified_name(self, database: str) -> TableName:
-        """``table``, of this database, or ``database.table``."""
+        """Read ``table``, of this database, or ``database.table``."""
         first = self.database_name()
         return TableName(first, self.database_name()) if self.accept(".") else TableName(database, first)
 
     def database_name(self) -> str:
-        """An identifier that is compared as the names of databases and tables are."""
+        """Read an identifier that is compared like the names of databases and tables."""
         return self.name_case.fold(self.name())
 
     def names(self) -> tuple[str, ...]:
-        """Identifiers with commas between them."""
+        """Read identifiers with commas between them."""
         return self.separated(self.name)
 
     def separated(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """What ``read`` reads, once or more, with commas between."""
+        """Call ``read`` once or more, with commas between."""
         found = [read()]
         while self.accept(","):
             found.append(read())
         return tuple(found)
 
     def enclosed(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """``separated`` between parentheses."""
+        """Read ``separated`` between parentheses."""
         self.expect("(")
         found = self.separated(read)
         self.expect(")")
@@ -182,7 +182,7 @@ class Tokens:
         return self.text_since(mark)[1:-1].strip()
 
     def skip_parentheses(self) -> None:
-        """From an opening parenthesis behind its partner."""
+        """Skip from an opening parenthesis to after its partner."""
         self.expect("(")
         depth = 1
         while depth:

@@ -1,4 +1,4 @@
-"""Triggers, as far as they matter: MySQL logs partial JSON updates without what a BEFORE UPDATE trigger makes of them.
+"""Read triggers, because MySQL logs partial JSON updates without the changes of a BEFORE UPDATE trigger.
 
 See ``core.binlog.partial_update``.
 """
@@ -19,7 +19,7 @@ _MOST_DEFINER_TOKENS = 6  # DEFINER = user @ host TRIGGER
 
 
 def sees_trigger(tokens: Tokens) -> bool:
-    """Behind CREATE or DROP: whether a trigger of MySQL comes."""
+    """After CREATE or DROP: does a trigger of MySQL come?"""
     if tokens.flavor != "mysql" or not (tokens.sees("TRIGGER") or tokens.sees("DEFINER")):
         return False
     return any(tokens.peek(i).is_word("TRIGGER") for i in range(_MOST_DEFINER_TOKENS))
@@ -50,7 +50,7 @@ def _trigger_name(tokens: Tokens) -> TableName:
 
 
 def _columns_of_new_row(tokens: Tokens) -> tuple[str, ...] | None:
-    """The names behind ``NEW.`` in the body, in lower case; None: it could not be read."""
+    """The names after ``NEW.`` in the body, in lower case; None: it could not be read."""
     found = set()
     try:
         while tokens.peek().kind is not Kind.END:

@@ -1,7 +1,7 @@
 """A column's type in DDL: reading it as written, and resolving it to the one canonical form.
 
 The rules are the servers' own: synonyms, defaults, TEXT(n), text that becomes binary under CHARACTER SET binary, an
-overlong VARCHAR that becomes TEXT outside strict mode. tests/server/test_definitions.py holds them against the servers.
+overlong VARCHAR that becomes TEXT outside strict mode. tests/server/test_definitions.py compares them with the servers.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _ORACLE_SYNONYMS = {"varchar2": "varchar", "raw": "varbinary", "clob": "longtext
 _SCHEMA_MODES = {"oracle_schema": _ORACLE, "maxdb_schema": _MAXDB}
 _NATIONAL = "utf8mb3"
 _WIDTHS = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
-"""Bytes of the narrowest character, where it is not 1."""
+"""Bytes of the narrowest character, if it is not 1."""
 _MOST_FRACTION_DIGITS = 6
 _CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": BINARY}
 _LONG = {"varchar": "mediumtext", "char": "mediumtext", "character": "mediumtext", "varbinary": "mediumblob"}
 
 
 def read_type(tokens: Tokens) -> TypeSpec:
-    """A type with its arguments and the sign and character set words right behind it."""
+    """Read a type with its arguments and the sign and character set words directly after it."""
     name, charset = _read_name(tokens)
     numbers, labels = _read_arguments(tokens)
     if name in ("enum", "set") and not labels:
@@ -66,13 +66,13 @@ def read_type(tokens: Tokens) -> TypeSpec:
 
 
 def read_charset_word(tokens: Tokens) -> str | None:
-    """The character set that ASCII, UNICODE or BYTE behind a text type stands for. None when something else comes."""
+    """Read ASCII, UNICODE or BYTE after a text type: the character set it means. None if something else comes."""
     word = tokens.accept_any(*_CHARSET_WORDS)
     return word and _CHARSET_WORDS[word]
 
 
 def read_charset(tokens: Tokens) -> str | None:
-    """``CHARACTER SET name`` in all its spellings. None when something else comes."""
+    """Read ``CHARACTER SET name`` in all its synonyms. None if something else comes."""
     if not (tokens.accept("CHARACTER", "SET") or tokens.accept("CHARSET") or tokens.accept("CHAR", "SET")):
         return None
     tokens.accept("=")
@@ -80,7 +80,7 @@ def read_charset(tokens: Tokens) -> str | None:
 
 
 def read_collation(tokens: Tokens) -> str | None:
-    """The name behind COLLATE. None when something else comes."""
+    """Read the name after COLLATE. None if something else comes."""
     if not tokens.accept("COLLATE"):
         return None
     tokens.accept("=")
@@ -96,7 +96,7 @@ def _charset_word(tokens: Tokens) -> str:
 
 
 def _read_name(tokens: Tokens) -> tuple[str, str | None]:
-    """(one lower-case word, character set that the name implies)."""
+    """Read (one lower-case word, character set that the name implies)."""
     name = tokens.name().lower()
     if tokens.accept("."):  # mariadb_schema.date: the type as another sql_mode understands it
         return _sql_mode_name(tokens, tokens.name().lower(), _SCHEMA_MODES.get(name, 0)), None
@@ -147,7 +147,7 @@ def _read_size(tokens: Tokens) -> int:
 
 
 def _read_label(tokens: Tokens) -> str | bytes:
-    """A string, or its bytes as a literal."""
+    """Read a string, or its bytes as a literal."""
     if tokens.peek().kind is not Kind.BITS:
         return tokens.string()
     digits = tokens.next().text
@@ -160,7 +160,7 @@ def _read_label(tokens: Tokens) -> str | bytes:
 def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> ColumnType:
     """The canonical type. table_charset: the table's default, None when it is not known.
 
-    Raises ParseError for a length that is missing.
+    Raises ParseError for a missing length.
     """
     name, numbers = spec.name, spec.numbers
     if name in INTEGERS:
@@ -228,8 +228,7 @@ def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnTy
 
 
 def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
-    """The type that CONVERT TO CHARACTER SET makes of a column of text. keeps_room: a TEXT grows so that what it held
-    fits."""
+    """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit."""
     if kind.name in LABELLED:
         return replace(kind, charset=charset)
     if kind.name in TEXTS:

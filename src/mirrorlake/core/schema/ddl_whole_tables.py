@@ -52,7 +52,7 @@ def _renamed(name: TableName, source: TableName | None, before: Before) -> Defin
 
 
 def renamed_table(name: TableName, source: TableName, schema: TableSchema, steps: Sequence[Step]) -> DefinitionChange:
-    """schema: under the new name."""
+    """The change of a renamed table. schema: under the new name."""
     came_from = From(source.database, source.table)
     return DefinitionChange("rename", name.database, name.table, schema, (came_from, *steps))
 

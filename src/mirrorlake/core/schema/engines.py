@@ -1,4 +1,4 @@
-"""Storage engines, as far as it matters whether a table keeps what the log says was written."""
+"""Storage engines: does a table keep the rows that the log says were written?"""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from mirrorlake.core.schema.tables import TableSchema
 
 EngineOf = Callable[[str, str], str | None]
-"""(database, table) -> the engine that a server says it has, in lower case; None: not known."""
+"""Function: (database, table) -> engine that the server reports, in lower case; None: not known."""
 _LOSSLESS = frozenset(
     ("innodb", "myisam", "aria", "memory", "heap", "rocksdb", "tokudb", "ndb", "ndbcluster", "archive", "csv")
 )
 
 
 def why_engine_loses_rows(engine: str | None) -> str | None:
-    """None when a table of this engine holds its own rows and all of them."""
+    """Why a table of this engine does not have exactly its own rows; None: it does."""
     return None if engine is None or engine.lower() in _LOSSLESS else f"ENGINE={engine}"
 
 
 def engine_not_known(database: str, table: str) -> str | None:
-    """There is no server to ask."""
+    """An ``EngineOf`` without a server to ask."""
     return None
 
 
@@ -36,5 +36,5 @@ def why_keys_are_unsure(schema: TableSchema, default_engine: str | None) -> str 
 
 
 def keeps_foreign_keys(engine: str | None) -> bool:
-    """None: not named or not known, and taken for InnoDB, the default unless somebody changed it."""
+    """Does the engine have foreign keys? None: not named or not known; it counts as InnoDB, the usual default."""
     return engine is None or engine.lower() in ("innodb", "ndb", "ndbcluster")

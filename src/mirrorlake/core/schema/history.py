@@ -1,4 +1,4 @@
-"""What is known about every table at one lsn, folded forward change by change. Lives in the driver only."""
+"""The definition of every table at one lsn, folded forward change by change. Lives in the driver only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ABSENT = Absent.ABSENT
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The table exists, but what it holds from here on is not followed. A DROP ends this state."""
+    """The table exists, but its rows are not followed from here on. A DROP ends this state."""
 
     code: str
     reason: str
@@ -29,16 +29,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionChange:
-    """What one statement does to one table; one row of silver_table_schemas. A statement has one change for a name.
+    """The effect of one statement on one table; one row of silver_table_schemas. A statement has one change for a name.
 
     action      table        schema                  steps
     create      named        the definition          see below   from here on the table exists; without steps, empty
-    alter       named        the definition after    see below   () where only what later DDL needs has changed
+    alter       named        the definition after    see below   () if only properties for later DDL have changed
     rename      its new name the definition after    see below   all tables of a statement change names at once
     moved       its old name -                       -           a table left this name and none has taken it
     truncate    named        as before               -           it is empty from here on
     exchange    both         as before               see below   rows of one partition of a table and of another table
-                                                                 change places
+                                                                 are exchanged
     drop        named        -                       -
     refuse      named        as far as it is known   -           code and reason say why
     table_map   named        as the table map says   -           a table that is not known from DDL
@@ -46,7 +46,7 @@ class DefinitionChange:
                 ""           -                       (("charset", name or None),)
 
     Steps are of the kinds in ``row_steps``. The columns of an alter or a rename: one Keep or Add for each column of the
-    definition after it, in order, or none of both where rows stay as they are.
+    definition after it, in order, or none of both if rows stay unchanged.
     """
 
     action: str
@@ -94,7 +94,7 @@ class Database:
 
 
 class Definitions:
-    """Tables by name. ``get`` is None for a table whose CREATE is not in the log: it needs a first copy.
+    """Tables by name. ``get`` is None for a table whose CREATE is not in the log: it needs a snapshot.
 
     schema_ids: of every definition recorded so far, those of table maps included.
     """
@@ -126,7 +126,7 @@ class Definitions:
         return self._databases.get(name)
 
     def databases(self) -> list[str]:
-        """Of which the log or a snapshot has told something."""
+        """Databases that the log or a snapshot has named."""
         return list(self._databases)
 
     def tables_of(self, database: str) -> list[str]:
@@ -138,11 +138,11 @@ class Definitions:
         return [name for name, known in self._tables.items() if isinstance(known, TableSchema)]
 
     def is_known(self, database: str, table: str) -> bool:
-        """Is it known to exist? So is one that is refused."""
+        """Is the table known to exist? A refused one is."""
         return self._tables.get((database, table), ABSENT) is not ABSENT
 
     def alike(self, database: str, table: str) -> list[tuple[str, str]]:
-        """Tables that are known to exist under another name, which is the same in lower case."""
+        """Tables that are known to exist under another name that is equal in lower case."""
         spelled = self._spellings.get((folded(database), folded(table)), set()) - {(database, table)}
         return sorted(name for name in spelled if self.is_known(*name))
 
@@ -152,7 +152,7 @@ class Definitions:
         return sorted(home for home in found if folded(home) == folded(database))
 
     def children(self) -> list[TableSchema]:
-        """Of the tables that are followed, those with a foreign key that changes their rows."""
+        """Followed tables with a foreign key that changes their rows."""
         return list(self._children.values())
 
     def apply(self, changes: Iterable[DefinitionChange]) -> None:

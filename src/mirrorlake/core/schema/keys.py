@@ -13,9 +13,9 @@ PRIMARY, UNIQUE, PLAIN, FULLTEXT, SPATIAL, VECTOR = "primary", "unique", "plain"
 PRIMARY_NAME = "PRIMARY"
 CASCADE, SET_NULL = "CASCADE", "SET NULL"
 ROW_CHANGING_ACTIONS = frozenset((CASCADE, SET_NULL))
-"""No engine carries out SET DEFAULT."""
+"""Actions that change rows; no engine executes SET DEFAULT."""
 NOT_FOLLOWED = "foreign-key-cascade"
-"""Code of a refusal: what a foreign key does to the table's rows does not follow from the log."""
+"""Code of a refusal: the effect of a foreign key on the table's rows does not follow from the log."""
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -31,9 +31,10 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """kind: see the constants. is_generated: made by the server for a foreign key, gone when another key serves.
+    """kind: see the constants. is_generated: made by the server for a foreign key, dropped when another key can be
+    used.
 
-    uses_hash: USING HASH is written. is_hash: MariaDB's UNIQUE that is too long for an index, or USING HASH where the
+    uses_hash: USING HASH is written. is_hash: MariaDB's UNIQUE that is too long for an index, or USING HASH if the
     engine has no such index. period: of WITHOUT OVERLAPS.
     """
 
@@ -55,7 +56,7 @@ class Key:
 
     @property
     def is_whole(self) -> bool:
-        """Each part is a whole column."""
+        """Is each part a whole column?"""
         return not self.is_hash and all(part.column is not None and part.length is None for part in self.parts)
 
 
@@ -74,7 +75,7 @@ class ForeignKey:
 
     @property
     def changes_rows(self) -> bool:
-        """Whether a change of the parent changes rows of this table, which most servers do not log."""
+        """Does a change of the parent change rows of this table? Most servers do not log that."""
         return not ROW_CHANGING_ACTIONS.isdisjoint((self.on_delete, self.on_update))
 
     @property
@@ -83,8 +84,8 @@ class ForeignKey:
 
 
 def settle_foreign_keys(keys: Iterable[ForeignKey], database: str, table: str) -> tuple[ForeignKey, ...]:
-    """Of a table, as InnoDB keeps them: the parent is in the same database where no other is named, and a key without
-    a name gets the table's, and a number above all others."""
+    """Foreign keys of a table as InnoDB keeps them: the parent is in the same database if no other is named, and a key
+    without a name gets the table's name, and a number above all others."""
     keys = tuple(replace(key, parent_database=key.parent_database or database) for key in keys)
     made_up = folded(f"{table}_ibfk_")
     known = (folded(key.name or "") for key in keys)
@@ -94,7 +95,7 @@ def settle_foreign_keys(keys: Iterable[ForeignKey], database: str, table: str) -
 
 
 def foreign_keys_of_renamed(keys: Iterable[ForeignKey], old: str, new: str) -> tuple[ForeignKey, ...]:
-    """A table's, whose name was ``old``: names that InnoDB made up follow it."""
+    """Foreign keys of a table that was named ``old``: names that InnoDB generated follow the new name."""
     made_up = f"{old}_ibfk_"
     return tuple(
         replace(key, name=f"{new}_ibfk_{key.name[len(made_up) :]}")
@@ -109,7 +110,7 @@ def _is_numbered(name: str, made_up: str) -> bool:
 
 
 def identity_key(keys: Iterable[Key], never_null: Collection[str]) -> Key | None:
-    """The key by which the server tells rows apart: the PRIMARY KEY, else the first UNIQUE key of whole columns that
+    """The key by which the server identifies rows: the PRIMARY KEY, else the first UNIQUE key of whole columns that
     are never NULL. never_null: column names, case folded."""
     keys = tuple(keys)
     primary = next((key for key in keys if key.kind == PRIMARY), None)
@@ -121,7 +122,7 @@ def _can_be_promoted(key: Key, never_null: Collection[str]) -> bool:
 
 
 def server_order(keys: Iterable[Key], never_null: Collection[str]) -> tuple[Key, ...]:
-    """As both servers sort the keys of a table, whatever the order of its definition (sort_keys in sql_table.cc)."""
+    """Sort the keys of a table as both servers do, whatever the order of its definition (sort_keys in sql_table.cc)."""
 
     def rank(key: Key) -> int:
         if key.kind == PRIMARY:
@@ -135,7 +136,7 @@ def server_order(keys: Iterable[Key], never_null: Collection[str]) -> tuple[Key,
 
 
 def named(key: Key, known: Iterable[Key], columns: Iterable[str]) -> Key:
-    """A key without a name gets its first column's, with a number behind it when that is taken."""
+    """A key without a name gets its first column's, with a number after it if that is taken."""
     if key.kind == PRIMARY:
         return replace(key, name=PRIMARY_NAME)
     if key.name:

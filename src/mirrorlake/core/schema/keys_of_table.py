@@ -1,6 +1,6 @@
-"""The keys of a drafted definition as the server keeps them.
+"""Convert the keys of a drafted definition to the form in which the server keeps them.
 
-They are spelled, named and shortened as there, and without those that another key makes needless.
+They are spelled, named and shortened as on the server, without those that another key makes redundant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WITH_PREFIX = frozenset(("char", "varchar", "binary", "varbinary", "geometry", 
 
 
 def settle_keys(schema: TableSchema, flavor: str) -> tuple[Key, ...]:
-    """Raises ParseError for a key on a column that the table does not have."""
+    """The keys. Raises ParseError for a key on a column that the table does not have."""
     columns = {folded(column.name): column for column in schema.columns}
     spelled = [_spell(_with_period(key, schema.periods), columns) for key in schema.keys]
     settled: list[Key] = []
@@ -58,7 +58,7 @@ def _spell_part(part: KeyPart, columns: dict[str, Column]) -> KeyPart:
 
 
 def _is_needless(generated: Key, keys: Iterable[Key]) -> bool:
-    """A key made for a foreign key goes when a written one begins with its columns."""
+    """A key made for a foreign key is dropped if a written one begins with its columns."""
     wanted = [folded(name) for name in generated.columns]
     for key in keys:
         begin = [folded(part.column or "") for part in key.parts[: len(wanted)]]
@@ -68,7 +68,7 @@ def _is_needless(generated: Key, keys: Iterable[Key]) -> bool:
 
 
 def _is_hash(key: Key, columns: dict[str, Column], engine: str | None) -> bool:
-    """MariaDB tells apart by a hash what is too long for an index, or is to be USING HASH."""
+    """MariaDB uses a hash for a key that is too long for an index, or has USING HASH."""
     if key.kind != UNIQUE or (engine or "") in _ENGINES_WITH_HASH:
         return False
     if key.uses_hash:

@@ -1,10 +1,10 @@
-"""How a server compares the names of databases and tables: as its ``lower_case_table_names`` says.
+"""Compare the names of databases and tables as a server does, by its ``lower_case_table_names``.
 
-0  as they are written (Linux, unless told otherwise)
+0  as they are written (default on Linux)
 1  in lower case: the server keeps them so and logs rows under them; the text of a statement is logged as it was typed
 2  in lower case, too, but kept as they were created (macOS)
 
-The log does not tell which of them holds. Here a name of 1 and 2 is the name in lower case.
+The log does not have the setting. Here a name of 1 and 2 is the name in lower case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from mirrorlake.core.schema.name_case import folded
 
 @dataclass(frozen=True, slots=True)
 class NameCase:
-    """setting: the server's lower_case_table_names; None: not known, as the log came as files and nobody said it."""
+    """setting: the server's lower_case_table_names; None: not known, because the log came as files and nobody said
+    it."""
 
     setting: int | None
 

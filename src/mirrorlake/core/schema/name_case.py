@@ -1,4 +1,4 @@
-"""How the servers compare names of columns, keys and partitions, and Spark those of columns: without regard to case."""
+"""Compare names of columns, keys and partitions as the servers and Spark do: without regard to case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _WITH_LOWER_CASE = (
     (0x4C7, 0x4C7), (0x4CB, 0x4CB), (0x4D0, 0x4F4), (0x4F8, 0x4F8), (0x531, 0x556), (0x1E00, 0x1E94), (0x1EA0, 0x1EF8),
     (0x1F08, 0x212B), (0x2160, 0x216F), (0x24B6, 0x24CF), (0xFF21, 0xFF3A),
 )  # fmt: skip
-"""Code points, first and last, among which the servers know the capital letters of Unicode 3.0 and no later ones."""
+"""Ranges of code points in which the servers know the capital letters of Unicode 3.0 and no later ones."""
 _LOWER = {
     code: small
     for first, last in _WITH_LOWER_CASE
@@ -17,16 +17,16 @@ _LOWER = {
 
 
 def folded(name: str) -> str:
-    """The same for two names if and only if MySQL, and MariaDB before 11.5, take them for one.
+    """Fold a name: equal for two names exactly if they are equal to MySQL, and to MariaDB before 11.5.
 
-    Later MariaDB takes more names for one: a statement of such a server may name a column that is not found here.
+    To later MariaDB more names are equal: a statement of such a server may name a column that is not found here.
     The rule was asked of MySQL 5.6 and 9.7 and of MariaDB 10.11 (``LOWER`` of utf8mb3_general_ci).
     """
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
 def folded_by_spark(name: str) -> str:
-    """The same for two names if Spark or Delta takes them for one, by Java's ``equalsIgnoreCase``."""
+    """Fold a name: equal for two names if they are equal to Spark or Delta, by Java's ``equalsIgnoreCase``."""
     return name.lower() if name.isascii() else "".join(map(_folded_by_java, name))
 
 

@@ -1,4 +1,4 @@
-"""What a statement may mean for tables that it names in another letter case, where nobody said how names compare."""
+"""Refuse tables that a statement names in another letter case, if nobody said how names compare."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mirrorlake.core.schema.ddl_tokens import TableName, Tokens
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 
 CODE = "name-case"
-"""Of a refusal: whether something of the log is about the table depends on the server's lower_case_table_names."""
+"""Code of a refusal: whether something in the log is about the table depends on the server's lower_case_table_names."""
 
 
 def with_doubts(
@@ -18,7 +18,7 @@ def with_doubts(
 ) -> list[DefinitionChange]:
     """The changes, with a refusal of each table that the statement is about if names compare in lower case.
 
-    definitions: before the statement. A CREATE TABLE of a name that is there is no doubt: it would have failed.
+    definitions: before the statement. A CREATE TABLE of an existing name is no doubt: it would have failed.
     """
     named = {(name.database, name.table) for name in tokens.tables}
     changes = [_without_doubted_parent(change, definitions) for change in changes]
@@ -30,7 +30,7 @@ def with_doubts(
 
 
 def _doubted(parsed: Statement, tokens: Tokens, definitions: Definitions) -> Iterator[tuple[str, tuple[str, str]]]:
-    """(what the statement names and is not known, a table that it may be about)."""
+    """Yield (unknown name in the statement, a table that it may be about)."""
     if isinstance(parsed, DropDatabase | AlterDatabase):
         homes = definitions.databases_alike(parsed.name)
         yield from ((parsed.name, (home, table)) for home in homes for table in definitions.tables_of(home))
@@ -42,7 +42,7 @@ def _doubted(parsed: Statement, tokens: Tokens, definitions: Definitions) -> Ite
 
 
 def _without_doubted_parent(change: DefinitionChange, definitions: Definitions) -> DefinitionChange:
-    """A table is refused whose rows a foreign key may change, to a parent that is known under another name only."""
+    """Refuse a table if a foreign key may change its rows, and its parent is known only under another name."""
     name = change.database, change.table
     keys = change.schema.row_changing_keys if change.schema and change.action != "refuse" else ()
     parents = (key.parent for key in keys if key.parent != name and not definitions.is_known(*key.parent))

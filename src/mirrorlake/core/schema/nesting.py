@@ -1,4 +1,4 @@
-"""Calls inside calls on a stack of our own, so that what a statement nests is as deep as it likes."""
+"""Nested calls on an explicit stack, so that a statement may nest to any depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Nested = Generator["Nested[Any]", Any, T]
 
 
 def unnest(call: Nested[T]) -> T:
-    """What the call returns. Raises what it, or a call inside it, raises."""
+    """Return the result of the call. Raises what it, or a call inside it, raises."""
     calls: list[Nested[Any]] = [call]
     returned: Any = None
     while calls:

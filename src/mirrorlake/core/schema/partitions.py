@@ -1,4 +1,4 @@
-"""How a table is partitioned, as a value."""
+"""The partitioning of a table, as a value."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Partition:
 class Partitioning:
     """method: RANGE, LIST, RANGE COLUMNS, LIST COLUMNS, HASH, LINEAR HASH, KEY, LINEAR KEY or SYSTEM_TIME.
 
-    expression: SQL text, of RANGE, LIST and HASH. columns: of the others; KEY without columns takes the primary key's.
-    partitions: all of them, those without a name in the text under the server's names (p0, p0sp0). options: SQL text
-    behind SYSTEM_TIME (INTERVAL, LIMIT); of KEY, the ALGORITHM where it is not the usual one, 2.
+    expression: SQL text, for RANGE, LIST and HASH. columns: for the others; KEY without columns takes the primary
+    key's. partitions: all of them, those without a name in the text under the server's names (p0, p0sp0). options: SQL
+    text after SYSTEM_TIME (INTERVAL, LIMIT); for KEY, the ALGORITHM if it is not the usual one, 2.
 
-    row_end: of KEY in a table with system versioning, the end of the period of rows in force, in seconds since 1970;
-    None: not known. has_misplaced_rows: MariaDB may have left rows where the method does not look for them.
+    row_end: for KEY in a table with system versioning, the end of the period of rows in force, in seconds since 1970;
+    None: not known. has_misplaced_rows: MariaDB may have left rows in partitions other than the method's.
     """
 
     method: str
@@ -55,7 +55,8 @@ class Partitioning:
         return self.method in ("KEY", "LINEAR KEY")
 
     def on_server(self, row_end: int | None) -> Partitioning:
-        """row_end: what a server gives rows in force now. One that was upgraded in between may have had another."""
+        """Set row_end: the value that a server gives rows in force now. One that was upgraded in between may have had
+        another."""
         return self if self.row_end == row_end else replace(self, row_end=None)
 
     def with_partitions(self, partitions: Iterable[Partition]) -> Partitioning:
@@ -69,7 +70,7 @@ class Partitioning:
 
 
 def unnamed(method: str, first: int, count: int) -> tuple[Partition, ...]:
-    """As the server names partitions. The last one of SYSTEM_TIME holds the rows in force."""
+    """Partitions with the names that the server gives them. The last one of SYSTEM_TIME has the rows in force."""
     if method == "SYSTEM_TIME":
         history = (Partition(f"p{n}", "history") for n in range(first, first + count - 1))
         return (*history, Partition("pn", "current"))

@@ -1,4 +1,4 @@
-"""Dataclasses <-> plain values for JSON; what equals its default is left out."""
+"""Dataclasses <-> plain values for JSON; values equal to their default are left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 
 def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
-    """only: of the outermost dataclass, the fields to keep."""
+    """The plain value. only: the fields to keep of the outermost dataclass."""
     if is_dataclass(value) and not isinstance(value, type):
         kept = (f for f in fields(value) if only is None or f.name in only)
         found = ((f.name, getattr(value, f.name), f.default) for f in kept)
@@ -18,7 +18,7 @@ def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
 
 
 def from_plain(kind: Any, plain: dict) -> Any:
-    """The dataclass ``kind`` again. Its fields are plain values, dataclasses, tuples, or one of these or None."""
+    """Make the dataclass ``kind`` again. Its fields are plain values, dataclasses, tuples, or one of these or None."""
     hints = _hints(kind)
     return kind(**{name: _read(hints[name], item) for name, item in plain.items()})
 

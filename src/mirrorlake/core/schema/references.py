@@ -1,7 +1,7 @@
-"""What a statement means for the foreign keys of other tables than those that it names.
+"""Apply a statement to the foreign keys of tables that it does not name.
 
-A foreign key that changes rows of its table, the child, can be followed only while its parent is: what the server does
-to the child without a word in the log follows from the parent's changes.
+A foreign key that changes rows of its table, the child, can be followed only while its parent is: the unlogged changes
+of the child follow from the parent's changes.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class _Renames:
         return renames
 
     def followed(self, change: DefinitionChange) -> DefinitionChange:
-        """A CREATE names parents as they are called behind the statement."""
+        """Apply renames to a change. A CREATE uses the parents' names after the statement."""
         if change.schema is None or change.action in ("create", "refuse"):
             return change
         return replace(change, schema=self.follow(change.schema))
 
     def follow(self, schema: TableSchema) -> TableSchema:
-        """The same object where nothing that it refers to has changed its name."""
+        """Apply renames to a definition; the same object if nothing that it refers to was renamed."""
         keys = tuple(map(self._key, schema.foreign_keys))
         return schema if keys == schema.foreign_keys else replace(schema, foreign_keys=keys)
 
@@ -75,7 +75,7 @@ class _Renames:
 
 
 def _refuse_children(found: dict[_Name, DefinitionChange], definitions: Definitions) -> list[DefinitionChange]:
-    """Tables of which a refused parent, or one older than the log, may change rows; and their children in turn."""
+    """Refuse tables whose rows a refused parent, or one older than the log, may change; and their children as well."""
     after = {(s.database, s.table): s for s in definitions.children()}
     after = {name: schema for name, schema in after.items() if name not in found}
     after |= {name: c.schema for name, c in found.items() if c.schema and c.action not in (*_GONE, "refuse")}

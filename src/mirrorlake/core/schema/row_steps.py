@@ -1,12 +1,12 @@
-"""What a DDL does to rows that exist, as values: the steps of a DefinitionChange. The server logs none of it.
+"""The effect of a DDL on existing rows, as values: the steps of a DefinitionChange. The server logs none of it.
 
-Keep        a column goes on, maybe under another name, at another place or with another type
-Add         a new column, and what rows that exist get in it
+Keep        a column continues, possibly with another name, position or type
+Add         a new column, and its value in existing rows
 From        the name that a renamed table had
-Remove      the rows of some partitions go
-Exchange    the rows of a partition and those of another table change places
+Remove      the rows of some partitions are deleted
+Exchange    the rows of a partition and those of another table are exchanged
 TakeRows    the rows of a partition or of a whole other table come here
-Copied      the rows of a copy come here; no statement does that
+Copied      the rows of a snapshot come here; no statement does that
 ServerMode  what a conversion of values depends on besides the types
 """
 
@@ -32,7 +32,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """value None: rows that exist get NULL. needs_empty: what they get cannot be derived; fine where there are none."""
+    """value None: existing rows get NULL. needs_empty: their value cannot be derived; no problem if there are none."""
 
     name: str
     value: Default | None = None
@@ -47,7 +47,7 @@ class From:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """names: of partitions of the partitioning that held before the statement."""
+    """names: of partitions of the partitioning before the statement."""
 
     partitioning: Partitioning
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """partitioning: of the partitioned table, in the change of both tables. other: the table on the other side.
+    """partitioning: of the partitioned table, in the change of both tables. other: the other table.
 
     is_partitioned: this change is the partitioned table's.
     """
@@ -86,7 +86,7 @@ class Copied:
 class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session.
     pads_char: a CHAR is read with blanks up to its length.
-    copies_rows: whether MariaDB copied them into a new table (``ddl_copies``); None: not known, or it does not matter.
+    copies_rows: MariaDB copied them into a new table (``ddl_copies``); None: not known, or it does not matter.
     """
 
     flavor: str

@@ -1,4 +1,4 @@
-"""Texts that a statement means as moments in its session's time zone."""
+"""Convert texts that a statement means as times in its session's time zone."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ _CALL = re.compile(
     r"UNIX_TIMESTAMP\s*\(\s*'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)'\s*\)", re.IGNORECASE
 )
 _FIRST, _END = datetime(1970, 1, 2), datetime(2038, 1, 18)
-"""Within what every server takes for a TIMESTAMP, whatever the zone."""
+"""A range that every server accepts for a TIMESTAMP, whatever the zone."""
 
 
 def as_number(sql: str, time_zone: str | None) -> str:
-    """``UNIX_TIMESTAMP('2024-03-10 08:00:00')`` -> its number. Other SQL, and a moment that is not certain, as it is.
+    """``UNIX_TIMESTAMP('2024-03-10 08:00:00')`` -> its number. Other SQL, and a time that is not certain, stay
+    unchanged.
 
-    time_zone: of the session, as its event spells it; None: not known. Not certain is an hour that comes twice or not
-    at all, and what the server's own zone, ``SYSTEM``, makes of a text.
+    time_zone: of the session, in the form of its event; None: not known. A time is not certain in an hour that occurs
+    twice or never, and in the server's own zone, ``SYSTEM``.
     """
     call = _CALL.fullmatch(sql.strip())
     moment = call and utc_of(call[1], time_zone)
@@ -42,7 +43,7 @@ def utc_of(text: str, time_zone: str | None) -> datetime | None:
 
 
 def zone_of(time_zone: str | None) -> tzinfo | None:
-    """None: not known."""
+    """The zone; None: not known."""
     offset = _OFFSET.fullmatch(time_zone or "")
     if offset:
         east = timedelta(hours=int(offset[2]), minutes=int(offset[3]))

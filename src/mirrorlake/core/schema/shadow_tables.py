@@ -1,4 +1,4 @@
-"""Tables that tools for online schema changes keep beside the table they change, by their names.
+"""Recognise, by their names, tables that online schema change tools keep next to the table they change.
 
 gh-ost: ``_t_gho`` gets the rows in their new form, ``_t_ghc`` is the tool's log, ``t`` becomes ``_t_del`` or
 ``_t_20240102030405_del``. pt-online-schema-change: ``_t_new``, or with more underscores in front, and ``_t_old``.

@@ -1,4 +1,4 @@
-"""A table's definition as a value, and two questions: may it be mirrored, and do two accounts of it agree."""
+"""A table's definition as a value, and two questions: may it be mirrored, and do two definitions agree."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Name, type and nullability make a column's identity. All else is what only DDL tells and later DDL needs:
+    """Name, type and nullability make a column's identity. All else comes only from DDL and is for later DDL:
 
     collation: None: not named, so the character set's own. default None: there is none. updates_to_now: ON UPDATE
     CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
     versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. is_compressed: MariaDB's COMPRESSED. display: digits in
-    parentheses behind an integer, FLOAT or DOUBLE, which round or pad what a later conversion makes of it.
+    parentheses after an integer, FLOAT or DOUBLE, which round or pad the result of a later conversion.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Column:
 
     @property
     def never_null(self) -> bool:
-        """In the eyes of the servers' choice of a key, which does not count a virtual column."""
+        """Is the column NOT NULL for the servers' choice of a key? A virtual column is not."""
         return not self.nullable and (self.is_stored or self.generated is None)
 
     def to_dict(self) -> dict:
@@ -94,12 +94,12 @@ class UpdateTrigger:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """primary_key: names in key order of the key by which the server itself tells rows apart: the PRIMARY KEY, else the
+    """primary_key: names in key order of the key by which the server itself identifies rows: the PRIMARY KEY, else the
     first UNIQUE key without nullable or partial columns (both servers promote it, and say so in their table maps); none
-    where only the whole row tells it from others, if anything does.
+    if only the whole row can identify it.
 
-    default_charset and what follows: what only DDL tells and later DDL needs, and triggers. They say nothing about how
-    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. Of a mirror's
+    default_charset and all after it: properties from DDL for later DDL, and triggers. They do not affect how
+    a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. In a mirror's
     definition, as_text: it holds values that may be invalid as text; left_out: the source's generated columns that it
     does not have.
     """
@@ -132,7 +132,7 @@ class TableSchema:
         return next((i for i, known in enumerate(self.columns) if folded(known.name) == wanted), None)
 
     def trigger_may_set(self, column: str) -> bool:
-        """Whether a BEFORE UPDATE trigger may give the column another value than the statement."""
+        """May a BEFORE UPDATE trigger give the column another value than the statement?"""
         wanted = folded(column)
         return any(trigger.columns is None or wanted in trigger.columns for trigger in self.update_triggers)
 
@@ -167,7 +167,7 @@ def _json(value: dict) -> str:
 
 
 def why_not_mirrored(schema: TableSchema) -> tuple[str, str] | None:
-    """(code, reason) for the first thing a mirror cannot hold, or None."""
+    """Return (code, reason) for the first thing that a mirror cannot hold, or None."""
     for column in schema.columns:
         refusal = _why_column_not_mirrored(column)
         if refusal:
@@ -209,9 +209,9 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
 def same_definition(from_map: TableSchema, from_ddl: TableSchema) -> str | None:
     """None when the table map and the definition agree, else the first difference in words.
 
-    A character set the DDL left open is taken from the map, and so is utf8mb4 for utf8mb3: MariaDB's ``utf8`` is one or
-    the other by ``old_mode``, which no log has. Nullability of a TIMESTAMP is not compared: it hangs on
-    explicit_defaults_for_timestamp, which a MySQL before 8.0 does not log.
+    A character set that the DDL does not decide is taken from the map, and so is utf8mb4 for utf8mb3: MariaDB's
+    ``utf8`` is one or the other by ``old_mode``, which no log has. Nullability of a TIMESTAMP is not compared: it
+    depends on explicit_defaults_for_timestamp, which a MySQL before 8.0 does not log.
     """
     if len(from_map.columns) != len(from_ddl.columns):
         return f"the table map has {len(from_map.columns)} columns, the definition {len(from_ddl.columns)}"
@@ -238,7 +238,7 @@ def _column_difference(seen: Column, known: Column) -> tuple[str, str] | None:
 
 
 def may_be_utf8mb4(kind: ColumnType) -> bool:
-    """Of a column's type as DDL gives it."""
+    """May a column's type from DDL be utf8mb4 on the server?"""
     return kind.charset == "utf8mb3"
 
 

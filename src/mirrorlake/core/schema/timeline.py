@@ -1,4 +1,4 @@
-"""Which definition of a table is in force at which lsn: what a decoder must know of the log's DDL, as a small value."""
+"""The definition of each table in force at an lsn: the part of the log's DDL that a decoder needs, as a small value."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LEFT_OUT = LeftOut.LEFT_OUT
 
 
 class Timeline:
-    """By (database, table): the definitions that statements of the log gave, each with the statement's lsn.
+    """By (database, table): the definitions from statements of the log, each with the statement's lsn.
 
-    A definition holds for the events behind its statement. None: the table does not exist or is not known. LEFT_OUT: a
-    statement refused it; its row changes stay in bronze. others: of tables that have no statement here.
+    A definition is in force for the events after its statement. None: the table does not exist or is not known.
+    LEFT_OUT: a statement refused it; its row changes stay in bronze. others: for tables that have no statement here.
     """
 
     def __init__(self, others: LeftOut | None = None) -> None:
@@ -34,7 +34,7 @@ class Timeline:
         self._schemas: dict[TableName, list[TableSchema | LeftOut | None]] = {}
 
     def follow(self, lsn: int, change: DefinitionChange, definitions: Definitions) -> None:
-        """Note what ``change``, made at ``lsn``, has left in ``definitions``. Changes come in log order."""
+        """Record the definitions after ``change`` at ``lsn``. Call it in log order."""
         concerned = [(change.database, change.table)] if change.table else self._tables_of(change.database)
         for name in concerned:
             known = definitions.get(*name)
@@ -42,7 +42,7 @@ class Timeline:
             self._put(name, lsn, in_force)
 
     def at(self, database: str, table: str, lsn: int) -> TableSchema | LeftOut | None:
-        """What holds for the event at ``lsn``."""
+        """The definition in force for the event at ``lsn``."""
         if (database, table) not in self._lsns:
             return self._others
         place = bisect_left(self._lsns[database, table], lsn)
@@ -50,11 +50,11 @@ class Timeline:
 
     @property
     def edges(self) -> np.ndarray:
-        """int64, ascending: where something changes. Nothing does between two events with as many of them before."""
+        """int64, ascending: lsns of changes. Nothing changes between two events with equally many edges before them."""
         return np.array(sorted({lsn for found in self._lsns.values() for lsn in found}), np.int64)
 
     def between(self, lsn_from: int, lsn_to: int, names: Set[TableName]) -> Timeline:
-        """As much of it as events with lsn_from < lsn <= lsn_to of these tables need."""
+        """The part that events with lsn_from < lsn <= lsn_to of these tables need."""
         part = Timeline()
         for name in names & self._lsns.keys():
             lsns, schemas = self._lsns[name], self._schemas[name]

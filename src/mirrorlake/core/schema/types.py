@@ -1,7 +1,7 @@
 """MySQL column types as values, in one canonical form.
 
-The same column described by a DDL text and by a table map gives equal values: what only one of the two can tell
-(display width, ZEROFILL, the default, FLOAT's digits) is left out, synonyms have one name.
+The same column described by a DDL text and by a table map gives equal values: properties that only one of the two
+has (display width, ZEROFILL, the default, FLOAT's digits) are left out, synonyms have one name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STRINGS = ("char", "varchar", *TEXTS)  # hold characters; the binary twin of eac
 LABELLED = ("enum", "set")
 DATED = ("date", "datetime", "timestamp")
 MAY_BE_INVALID = (*DATED, *STRINGS)
-"""Types with values that have no meaning: dates that no calendar has, bytes that are no text."""
+"""Types with invalid values: dates that no calendar has, bytes that are no text."""
 TEMPORALS_WITH_FRACTION = ("datetime", "timestamp", "time")
 BINARY_TWIN = {"char": "binary", "varchar": "varbinary", **dict(zip(TEXTS, BLOBS, strict=True))}
 
@@ -33,7 +33,7 @@ LARGEST_BYTES = dict(zip(TEXTS, _LARGEST, strict=True)) | dict(zip(BLOBS, _LARGE
 @dataclass(frozen=True, slots=True)
 class ColumnType:
     """length: characters of char/varchar, bytes of binary/varbinary, bits of bit. charset None on a character type: not
-    known from the log's text (the table map will tell). fraction_digits: 0-6, of datetime, timestamp and time."""
+    known from the log's text (the table map has it). fraction_digits: 0-6, of datetime, timestamp and time."""
 
     name: str
     unsigned: bool = False
@@ -49,7 +49,7 @@ class ColumnType:
         return self.name in STRINGS or self.name in LABELLED
 
     def sql(self) -> str:
-        """The type as MySQL spells it, without character set: ``decimal(10,2) unsigned``, ``enum('a','b')``."""
+        """The type in MySQL's SQL, without character set: ``decimal(10,2) unsigned``, ``enum('a','b')``."""
         return self.name + self._arguments() + (" unsigned" if self.unsigned else "")
 
     def _arguments(self) -> str:
@@ -61,19 +61,19 @@ class ColumnType:
         return "" if number is None else f"({number})"
 
     def to_dict(self) -> dict:
-        """Only what differs from the defaults, for JSON."""
+        """The values that differ from the defaults, for JSON."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         found["labels"] = list(self.labels)
         return {name: value for name, value in found.items() if value not in (None, [], "") and value is not False}
 
 
 def text_type(length_bytes: int) -> str:
-    """The smallest *TEXT type that holds so many bytes."""
+    """The smallest *TEXT type for ``length_bytes`` bytes."""
     return TEXTS[_smallest(length_bytes)]
 
 
 def blob_type(length_bytes: int) -> str:
-    """The smallest *BLOB type that holds so many bytes."""
+    """The smallest *BLOB type for ``length_bytes`` bytes."""
     return BLOBS[_smallest(length_bytes)]
 
 
@@ -82,7 +82,7 @@ def _smallest(length_bytes: int) -> int:
 
 
 def label_bytes(name: str, n_labels: int) -> int:
-    """Stored bytes of an ENUM or SET (its type's name) with so many labels."""
+    """Stored bytes of an ENUM or SET (its type's name) with ``n_labels`` labels."""
     if name == "enum":
         return 1 if n_labels < 256 else 2
     n_bytes = (n_labels + 7) // 8

@@ -1,6 +1,7 @@
-"""MariaDB's system versioning: the two columns that say from when to when a row was in force.
+"""MariaDB's system versioning: the two columns with the period in which a row was in force.
 
-A mirror has what SELECT shows without FOR SYSTEM_TIME: the rows in force, and the two columns where they are visible.
+A mirror has the rows that SELECT shows without FOR SYSTEM_TIME, those in force, and the two columns if they are
+visible.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def row_end_of_server(flavor: str, server_version: int | None) -> int | None:
 
 
 def with_row_end(schema: TableSchema, row_end: int | None) -> TableSchema:
-    """Of a table that such a server partitions, or gives its versioning."""
+    """The definition of a table that such a server partitions, or makes versioned."""
     known = schema.partitioning
     if known is None or not known.is_by_key:
         return schema
@@ -37,7 +38,7 @@ def with_row_end(schema: TableSchema, row_end: int | None) -> TableSchema:
 
 
 def add_row_periods(schema: TableSchema) -> TableSchema:
-    """A versioned table without the two columns gets them, invisible, and they stay last; keys get the period's end."""
+    """Add the two columns to a versioned table without them, invisible and always last; keys get the period's end."""
     if not schema.is_versioned:
         return schema
     columns, periods = schema.columns, schema.periods
@@ -67,7 +68,7 @@ def _with_part(key: Key, column: str) -> Key:
 
 
 def drop_row_periods(schema: TableSchema) -> TableSchema:
-    """DROP SYSTEM VERSIONING: what is versioned implicitly goes; columns that the user named too."""
+    """DROP SYSTEM VERSIONING: the implicit columns are dropped, and also those that the user named."""
     gone = {folded(column.name) for column in schema.columns if column.row_period}
     keys = (
         replace(key, parts=tuple(p for p in key.parts if folded(p.column or "") not in gone)) for key in schema.keys
@@ -82,12 +83,13 @@ def drop_row_periods(schema: TableSchema) -> TableSchema:
 
 
 def system_period(schema: TableSchema) -> Period | None:
-    """Of a versioned table."""
+    """The period of a versioned table."""
     return next((p for p in schema.periods if schema.is_versioned and p.name.upper() == SYSTEM_TIME), None)
 
 
 def of_rows_in_force(schema: TableSchema) -> TableSchema:
-    """Of a mirror: without the columns of the period that SELECT does not show, with the key of the rows in force."""
+    """The mirror's definition: without the columns of the period that SELECT does not show, with the key of rows in
+    force."""
     period = system_period(schema)
     if period is None:
         return schema
@@ -99,13 +101,14 @@ def of_rows_in_force(schema: TableSchema) -> TableSchema:
 
 
 def end_column(mirrored: TableSchema) -> str | None:
-    """The column of row images that tells rows in force from history; None: the table has no history."""
+    """The column of row images that distinguishes rows in force from history; None: the table has no history."""
     period = system_period(mirrored)
     return period.end if period else None
 
 
 def as_mirrored(seen: TableSchema, mirrored: TableSchema) -> TableSchema:
-    """seen: a definition of whole rows, as a table map gives it, which need not say what a period is."""
+    """The definition as a mirror has it. seen: a definition of whole rows from a table map, which may lack the
+    period."""
     period = system_period(mirrored)
     if period is None and not mirrored.left_out:
         return seen

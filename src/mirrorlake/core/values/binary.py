@@ -11,7 +11,8 @@ from mirrorlake.core.values.variant import put_binary_header
 
 @kernel
 def put_binary(p, n_bytes, padded_bytes, o, room_until):
-    """``padded_bytes``: n of BINARY(n), whose trailing zeros the server does not log; 0 for the other types."""
+    """Write a binary value. ``padded_bytes``: n of BINARY(n), whose trailing zeros the server does not log; 0 for the
+    other types."""
     n_out = max(n_bytes, padded_bytes)
     if o + n_out + 5 > room_until:
         return NO_ROOM

@@ -42,7 +42,7 @@ def write_packed_time(o, packed, digits):
 
 @kernel
 def is_packed_time(packed):
-    """Whether it is a time that a server can hold."""
+    """Is it a time that a server can hold?"""
     magnitude = abs(packed)
     hms = magnitude >> 24
     return hms >> 12 <= 838 and hms >> 6 & 63 < 60 and hms & 63 < 60 and magnitude & 0xFFFFFF < 1000000

@@ -1,8 +1,8 @@
 """One kernel for each kind of column: the value in a row image -> VARIANT.
 
-They all take (address of the value, end of what it may lie in, the column's layout, ``Tables``, address to write at,
-where text and bytes must end) and return (address behind the value, or MALFORMED, or NO_ROOM; address behind what was
-written). A value of fixed size has room in any case. Each is compiled when a table has such a column.
+They all take (address of the value, end of its container, the column's layout, ``Tables``, address to write at,
+maximum end of text and bytes) and return (address after the value, or MALFORMED, or NO_ROOM; address after the written
+bytes). A value of fixed size always has room. Each is compiled when a table has such a column.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
 STORED_BYTES, _A, _B, _C = range(1, 5)
 TRIGGER_MAY_SET = _A
-"""Places in a column's layout, see ``column_value.Columns``; the last one of JSON."""
+"""Indexes in a column's layout, see ``column_value.Columns``; the last one of JSON."""
 
 
 class Tables(NamedTuple):
@@ -62,7 +62,7 @@ class Tables(NamedTuple):
     powers_128: np.ndarray = POWERS_128
 
     def packed(self) -> np.ndarray:
-        """int64[6]; who uses it keeps the arrays alive."""
+        """The addresses as int64[6]; the caller keeps the arrays alive."""
         return np.array(addresses(self), np.int64)
 
 
@@ -177,7 +177,7 @@ def _decimal_text(p, end, column, tables, o, room_until):
 
 @kernel
 def bytes_of(p, end, column):
-    """(address of a value of varying size, or MALFORMED; its length)"""
+    """Return (address of a value of varying size, or MALFORMED; its length)."""
     prefix_bytes = item_i64(column, STORED_BYTES)
     n_bytes = _length(p, prefix_bytes)
     p += prefix_bytes
@@ -197,7 +197,7 @@ def _length(p, n_bytes):
 
 @kernel
 def _read(behind, o):
-    """o: address behind what was written, MALFORMED or NO_ROOM."""
+    """The result of a kernel. o: address after the written bytes, MALFORMED or NO_ROOM."""
     return (behind if o >= 0 else o), o
 
 

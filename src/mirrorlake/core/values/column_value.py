@@ -17,11 +17,11 @@ LAYOUT_FIELDS = 6
 
 
 class Columns(NamedTuple):
-    """The columns of all tables, one behind the other.
+    """The columns of all tables, back to back.
 
     layout: int64[n, LAYOUT_FIELDS], per column (address of its kind's kernel; stored bytes, or those of the length
-    before a value of varying size; three parameters of the kind; the kind); rank: int64[n], the column's place in its
-    object; tables: int64[6], the addresses of ``column_kinds.Tables``.
+    before a value of varying size; three parameters of the kind; the kind); rank: int64[n], the column's field id in
+    its object; tables: int64[6], the addresses of ``column_kinds.Tables``.
     """
 
     layout: np.ndarray
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 
 @kernel
 def put_value(p, end, columns, c, o, room_until):
-    """The value at ``p`` of column c; columns: the addresses of ``Columns``."""
+    """Write the value at ``p`` of column c; columns: the addresses of ``Columns``."""
     column = columns.layout + c * (8 * LAYOUT_FIELDS)
     if p + item_i64(column, STORED_BYTES) > end:
         return MALFORMED, o
@@ -40,7 +40,7 @@ def put_value(p, end, columns, c, o, room_until):
 
 @kernel
 def is_invalid(o, columns, c):
-    """Whether column c's value, written at ``o``, has no meaning: text in place of a date, bytes in place of text."""
+    """Is column c's value, written at ``o``, invalid: text instead of a date, bytes instead of text?"""
     header, kind = peek_u8(o), item_i64(columns.layout + c * (8 * LAYOUT_FIELDS), KIND)
     if DATE <= kind <= OLD_TIMESTAMP:
         return header & 3 == 1
@@ -48,5 +48,5 @@ def is_invalid(o, columns, c):
 
 
 def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:
-    """The entry of ``Columns.layout``. The kind's kernel is compiled now if it never was."""
+    """The entry of ``Columns.layout``. Compiles the kind's kernel if it is not compiled yet."""
     return address_of(KERNELS[kind]), stored_bytes, a, b, c, kind

@@ -1,6 +1,6 @@
 """Compressed columns of MariaDB: the plain value, in the free end of the output.
 
-Stored (``sql/field_comp.cc``): a byte 0 and the value; or a byte 0x80 | 8 when zlib's frame is missing | n, the value's
+Stored (``sql/field_comp.cc``): a byte 0 and the value; or a byte 0x80 | 8 if zlib's frame is missing | n, the value's
 length in n bytes, big-endian, and a deflate stream. An empty value has no byte at all.
 """
 
@@ -16,7 +16,7 @@ from mirrorlake.core.values.numeric import load_big_endian
 
 @kernel
 def plain_value(p, n_bytes, o, room_until):
-    """Returns (address of the plain value, MALFORMED or NO_ROOM; its length; where the room now ends)."""
+    """Return (address of the plain value, MALFORMED or NO_ROOM; its length; the new end of the room)."""
     if n_bytes == 0:
         return p, n_bytes, room_until
     header = np.int64(peek_u8(p))

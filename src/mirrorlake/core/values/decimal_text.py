@@ -10,7 +10,7 @@ from mirrorlake.core.values.numeric import load_digit_group
 from mirrorlake.core.values.variant import close_string
 
 MAX_PRECISION = 72
-"""Of a DECIMAL inside JSON, where 65 digits may be counted as whole groups of 9."""
+"""Maximum precision of a DECIMAL inside JSON, where 65 digits may be counted as whole groups of 9."""
 DECIMAL_BOUND_BYTES = MAX_PRECISION + 3
 """The digits, sign, point, and a zero before the point."""
 _LARGEST_GROUP = np.uint64(999999999)
@@ -61,7 +61,7 @@ def write_decimal(p, precision, scale, o, digit_bytes):
 
 @kernel
 def put_decimal_text(p, precision, scale, o, digit_bytes):
-    """Address read = -1: not decimal digits."""
+    """Write a DECIMAL as text. Address read = -1: not decimal digits."""
     end = write_decimal(p, precision, scale, o + 5, digit_bytes)
     if end < 0:
         return np.int64(-1), o

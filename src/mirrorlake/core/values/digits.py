@@ -1,4 +1,4 @@
-"""Letters and decimal digits. Kernels write at address ``o`` and return the address behind; they check no room."""
+"""Letters and decimal digits. Kernels write at address ``o`` and return the address after; they check no room."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_byte(o, code):
 
 @kernel
 def write_letters(o, letters):
-    """Up to 8 ASCII letters, the first in the low byte of a uint64."""
+    """Write up to 8 ASCII letters, the first in the low byte of a uint64."""
     while letters:
         poke_u8(o, np.uint8(letters & np.uint64(0xFF)))
         letters >>= np.uint64(8)
@@ -25,7 +25,7 @@ def write_letters(o, letters):
 
 @kernel
 def write_padded(o, value, width):
-    """The last ``width`` digits of an int64 that is not negative."""
+    """Write the last ``width`` digits of an int64 that is not negative."""
     for i in range(width - 1, -1, -1):
         poke_u8(o + i, np.uint8(48 + value % 10))
         value //= 10
@@ -34,7 +34,7 @@ def write_padded(o, value, width):
 
 @kernel
 def count_digits(value):
-    """Of a uint64; 1 for 0."""
+    """Number of digits of a uint64; 1 for 0."""
     n = np.int64(1)
     while value >= np.uint64(10):
         value //= np.uint64(10)
@@ -44,7 +44,7 @@ def count_digits(value):
 
 @kernel
 def write_unsigned(o, value):
-    """A uint64; at most 20 bytes."""
+    """Write a uint64; at most 20 bytes."""
     n = count_digits(value)
     for i in range(n - 1, -1, -1):
         poke_u8(o + i, np.uint8(np.uint64(48) + value % np.uint64(10)))
@@ -54,7 +54,7 @@ def write_unsigned(o, value):
 
 @kernel
 def write_signed(o, value):
-    """An int64; at most 20 bytes."""
+    """Write an int64; at most 20 bytes."""
     if value >= 0:
         return write_unsigned(o, np.uint64(value))
     return write_unsigned(write_byte(o, 45), np.uint64(0) - np.uint64(value))

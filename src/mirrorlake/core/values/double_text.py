@@ -1,6 +1,6 @@
 """A double as MySQL shows it: the fewest digits that read back as the same number, and the nearest of those.
 
-Digits: the Schubfach algorithm (R. Giulietti, "The Schubfach way to render doubles", 2020). Spelling: ``my_gcvt`` of
+Digits: the Schubfach algorithm (R. Giulietti, "The Schubfach way to render doubles", 2020). Notation: ``my_gcvt`` of
 MySQL's ``strings/dtoa.cc``. Kernels as in ``digits``.
 """
 
@@ -12,7 +12,7 @@ from mirrorlake.core.memory import kernel, peek_u8, peek_u64, poke_u8
 from mirrorlake.core.values.digits import count_digits, write_byte, write_signed, write_unsigned
 
 _FIRST_POWER, _LAST_POWER = -292, 324
-_LAST_POINT, _FIRST_POINT = 15, -14  # places of the decimal point that need no exponent
+_LAST_POINT, _FIRST_POINT = 15, -14  # positions of the decimal point that need no exponent
 
 
 def _powers_of_ten() -> np.ndarray:
@@ -34,7 +34,7 @@ POWERS_128 = _powers_of_ten()
 
 @kernel
 def _multiply_high(x, y):
-    """(high, low) of the 128-bit product of two uint64."""
+    """Return (high, low) of the 128-bit product of two uint64."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     x0, x1, y0, y1 = x & mask, x >> half, y & mask, y >> half
     low = x0 * y0
@@ -45,7 +45,7 @@ def _multiply_high(x, y):
 
 @kernel
 def _scaled(power, x):
-    """x times the 128-bit power, without its last 128 bits; the last bit is set when anything was cut off."""
+    """x times the 128-bit power, without its last 128 bits; the last bit is set if anything was cut off."""
     lower, _ = _multiply_high(peek_u64(power), x)
     high, low = _multiply_high(peek_u64(power + 8), x)
     total = low + lower
@@ -56,7 +56,7 @@ def _scaled(power, x):
 
 @kernel
 def shortest_digits(bits, powers):
-    """(digits, exponent) of a finite positive double: digits * 10**exponent, digits without trailing zeros."""
+    """Return (digits, exponent) of a finite positive double: digits * 10**exponent, digits without trailing zeros."""
     fraction, biased = bits & np.uint64(0xFFFFFFFFFFFFF), np.int64(bits >> np.uint64(52) & np.uint64(0x7FF))
     c, q = (fraction | np.uint64(1 << 52), biased - 1075) if biased else (fraction, np.int64(-1074))
     if -53 < q <= 0 and c & ((np.uint64(1) << np.uint64(-q)) - np.uint64(1)) == 0:
@@ -94,7 +94,7 @@ def _without_zeros(digits, exponent):
 
 @kernel
 def write_double(o, bits, powers):
-    """A finite double, by its bits; ``1e15``, ``-0.5``, ``100.0``; at most 34 bytes: sign, ``0.``, 14 zeros
+    """Write a finite double, given by its bits; ``1e15``, ``-0.5``, ``100.0``; at most 34 bytes: sign, ``0.``, 14 zeros
     and 17 digits."""
     if bits >> np.uint64(63):
         o = write_byte(o, 45)
@@ -129,7 +129,7 @@ def _write_with_exponent(o, digits, n_digits, exponent):
 
 @kernel
 def _insert_point(o, n_behind):
-    """Put a point before the last bytes that were written."""
+    """Put a point before the last ``n_behind`` written bytes."""
     for i in range(n_behind):
         poke_u8(o - i, peek_u8(o - i - 1))
     poke_u8(o - n_behind, np.uint8(46))

@@ -1,7 +1,7 @@
 """ENUM and SET: row image -> VARIANT string of the label, or of the labels joined by commas.
 
-``labels`` is all label texts in UTF-8, one behind the other; label k of a column whose first label is number ``base``
-lies at ``label_offsets[base + k]``. Kernels take the addresses of both.
+``labels`` is all label texts in UTF-8, back to back; label k of a column whose first label is number ``base``
+is at ``label_offsets[base + k]``. Kernels take the addresses of both.
 """
 
 from __future__ import annotations

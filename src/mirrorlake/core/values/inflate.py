@@ -1,6 +1,6 @@
 """Deflate (RFC 1951), with or without the zlib frame (RFC 1950): for values that a server compressed.
 
-All arguments are addresses or numbers. ``bit`` counts the bits read since ``p``; -1 in its place: the bytes are no such
+All arguments are addresses or numbers. ``bit`` counts the bits read since ``p``; -1 instead: the bytes are no such
 stream. Huffman codes are kept as the number of codes of each length and the symbols in the order of their codes.
 """
 
@@ -23,7 +23,7 @@ TABLE_BYTES = _DISTANCES + (16 + _DISTANCE_CODES) * 8
 
 @kernel
 def inflate(p, end, out, n_out, has_frame, tables):
-    """Whether ``p .. end`` is one stream of exactly ``n_out`` bytes. tables: ``TABLE_BYTES`` of scratch memory."""
+    """Inflate; is ``p .. end`` one stream of exactly ``n_out`` bytes? tables: ``TABLE_BYTES`` of scratch memory."""
     if not has_frame:
         bit, written = _inflate_blocks(p, end, out, n_out, tables)
         return bit >= 0 and written == n_out and p + (bit + 7) // 8 == end
@@ -64,7 +64,7 @@ def _take(p, end, bit, n_bits):
 
 @kernel
 def _inflate_blocks(p, end, out, n_out, tables):
-    """Returns (bit behind the last block, bytes written)."""
+    """Return (bit after the last block, bytes written)."""
     bit, written, is_last = np.int64(0), np.int64(0), np.int64(0)
     while not is_last and bit >= 0:
         is_last, bit = _take(p, end, bit, 1)
@@ -105,7 +105,7 @@ def _fixed_codes(bit, tables):
 
 @kernel
 def _build(lengths, n, code):
-    """False: more codes than there are of a length."""
+    """Build a code. False: more codes than possible of a length."""
     for k in range(16):
         poke_u64(code + 8 * k, np.uint64(0))
     for k in range(n):
@@ -125,7 +125,7 @@ def _build(lengths, n, code):
 
 @kernel
 def _read_codes(p, end, bit, tables):
-    """The two codes of a block that brings its own. Returns bit."""
+    """Read the two codes of a block that has its own. Returns bit."""
     n_literals, bit = _take(p, end, bit, 5)
     n_distances, bit = _take(p, end, bit, 5)
     n_lengths, bit = _take(p, end, bit, 4)

@@ -1,4 +1,4 @@
-"""MySQL's binary form of JSON: where the parts of a document are.
+"""MySQL's binary form of JSON: find the parts of a document.
 
 A document is a type byte and its value; integers are little-endian (``sql-common/json_binary.h``):
 
@@ -9,11 +9,11 @@ A document is a type byte and its value; integers are little-endian (``sql-commo
     11, 12  double; string: length, UTF-8
     15      opaque: column type, length, the value as that type stores it
 
-An offset counts from the number of members. A literal, a number of 16 bits, and in a large container one of 32, stands
-in its value entry itself. Lengths of strings and opaque values take 7 bits of each byte, low bits first. The keys of an
-object are in the order of their lengths, those of one length in that of their bytes.
+An offset counts from the number of members. A literal, a number of 16 bits, and in a large container one of 32, is
+stored in its value entry itself. Lengths of strings and opaque values take 7 bits of each byte, low bits first. The
+keys of an object are in the order of their lengths, those of one length in that of their bytes.
 
-All kernels take addresses; MALFORMED instead of one, or of a number of bytes: it does not fit in what holds it.
+All kernels take addresses; MALFORMED instead of one, or of a number of bytes: it does not fit in its container.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE, LARGE_OBJECT, LARGE_ARRAY = 1, 1, 3
 LITERAL, INT16, UINT16, INT32, UINT32, INT64, UINT64, DOUBLE, STRING = range(4, 13)
 OPAQUE = 15
 KEY_ENTRY_BYTES, VALUE_ENTRY_BYTES = 6, 5
-"""In a large container."""
+"""Sizes of entries in a large container."""
 
 
 @kernel
@@ -63,7 +63,7 @@ def value_bytes(kind, p, end):
 
 @kernel
 def load_length(p, end):
-    """(length, address behind it); -1: it does not end."""
+    """Return (length, address after it); -1: it does not end."""
     n_bytes = np.int64(0)
     for i in range(5):
         if p + i >= end:
@@ -82,7 +82,7 @@ def is_inlined(kind, is_large):
 
 @kernel
 def _entries(kind, start):
-    """Where the value entries of the container at ``start`` begin, and where they end."""
+    """The start and the end of the value entries of the container at ``start``."""
     is_large = kind & LARGE
     width = 4 if is_large else 2
     count = number(start, is_large)
@@ -92,7 +92,7 @@ def _entries(kind, start):
 
 @kernel
 def key_of(kind, start, end, k):
-    """(address, number of bytes) of key k of the object ``start .. end``."""
+    """Return (address, number of bytes) of key k of the object ``start .. end``."""
     is_large = kind & LARGE
     width = 4 if is_large else 2
     entry = start + 2 * width + k * (width + 2)
@@ -103,7 +103,7 @@ def key_of(kind, start, end, k):
 
 @kernel
 def member_of(kind, start, end, k):
-    """Value k of the container ``start .. end``: (its type, its address, end of what it may lie in)."""
+    """Value k of the container ``start .. end``: (its type, its address, end of its container)."""
     is_large = kind & LARGE
     width = 4 if is_large else 2
     entries, data = _entries(kind, start)

@@ -1,7 +1,7 @@
 """Values inside MySQL's JSON that JSON has no type for, as the server shows them.
 
 A DECIMAL is a number, a date or time is in quotes with six digits of fraction, any other is ``"base64:typeN:..."``.
-Kernels return the address behind what was written, NO_ROOM or MALFORMED.
+Kernels return the address after the written bytes, NO_ROOM or MALFORMED.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
 _DECIMAL, _TIMESTAMP, _DATE, _TIME, _DATETIME = 246, 7, 10, 11, 12
 _BASE64, _TYPE = np.uint64(0x3A343665736162), np.uint64(0x65707974)  # "base64:", "type"
-_LINE_BYTES = 57  # what a line of base64 holds
+_LINE_BYTES = 57  # bytes in a line of base64
 OPAQUE_BOUND_BYTES = DECIMAL_BOUND_BYTES
-"""The longest but base64."""
+"""The longest text, except base64."""
 
 
 @kernel
 def write_opaque(column_type, p, n_bytes, o, limit, digit_bytes):
-    """The caller has checked that there is room for ``OPAQUE_BOUND_BYTES``."""
+    """Write an opaque value. The caller has checked that there is room for ``OPAQUE_BOUND_BYTES``."""
     if column_type == _DECIMAL:
         return _write_decimal(p, n_bytes, o, digit_bytes)
     if column_type == _TIMESTAMP or _DATE <= column_type <= _DATETIME:

@@ -2,11 +2,11 @@
 
 A difference (``sql-common/json_diff.cc``): operation (0 replace, 1 insert, 2 remove), path (``json_path``), and the new
 value as a document, if there is one; path and value follow their lengths (length-encoded integers). All are applied in
-order, each to what the one before it left. A place that is not there, or is taken, makes them malformed.
+order, each to the result of the one before it. A path that does not exist, or is taken, makes them malformed.
 
 A difference gives a new document, whose containers along the path are large ones. Theirs are written from the outside
-inwards: in each, all members but the one on the path are copied, as they are: an offset inside a value counts from a
-place in that value. The one on the path comes last. So all these containers end at the same place.
+inwards: in each, all members but the one on the path are copied unchanged: an offset inside a value is relative to
+that value. The one on the path comes last. So all these containers end at the same address.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _HEADER_BYTES, _MAX_KEY_BYTES = 8, 0xFFFF
 
 @kernel
 def patched_bound(n_bytes, n_diff_bytes):
-    """The most bytes of a document of n_bytes after such differences. A member of a small container has at least 3
-    bytes and becomes 2 bytes longer in a large one, of an object 7 and 4; a new one has 11 bytes beside its name and
+    """Maximum bytes of a document of n_bytes after such differences. A member of a small container has at least 3
+    bytes and becomes 2 bytes longer in a large one, of an object 7 and 4; a new one has 11 bytes besides its name and
     value, and its difference 6."""
     return 2 * n_bytes + 4 * n_diff_bytes
 
@@ -72,7 +72,7 @@ def patched(p, n_bytes, diff, end, o, room):
 
 @kernel
 def _counted(p, end):
-    """(first, behind) of bytes that follow their length, or MALFORMED."""
+    """Return (first address, address after) of bytes that follow their length, or MALFORMED."""
     if p >= end:
         return MALFORMED, p
     n_bytes = np.int64(peek_u8(p))
@@ -92,7 +92,7 @@ def _counted(p, end):
 
 @kernel
 def _apply(document, n_bytes, operation, path, path_end, value, value_end, names, o, limit):
-    """Write the document after one difference at ``o``. Returns the address behind it, or MALFORMED."""
+    """Write the document after one difference at ``o``. Returns the address after it, or MALFORMED."""
     path = first_leg(path, path_end)
     if path < 0 or n_bytes == 0:
         return MALFORMED
@@ -141,7 +141,7 @@ def _close(start, o):
 
 @kernel
 def _place(kind, start, end, name, n_name, is_insert):
-    """Which member of a container a leg names, or before which one it inserts; MALFORMED: there is no such place."""
+    """The member of a container that a leg names, or before which it inserts; MALFORMED: there is none."""
     count = number(start, kind & LARGE)
     if (name != 0) != (kind <= LARGE_OBJECT):
         return MALFORMED
@@ -167,7 +167,7 @@ def _place_of_key(kind, start, end, name, n_name, count, is_insert):
 
 @kernel
 def _compared(a, n_a, b, n_b):
-    """How two keys stand in an object: below, at or above 0."""
+    """Compare two keys in the order of an object: below, at or above 0."""
     if n_a != n_b:
         return n_a - n_b
     for i in range(n_a):
@@ -225,13 +225,13 @@ def _put_key(key, n_bytes, start, i, o, limit):
 def _put_value(kind, p, end, start, entry, o, limit, n_wanted):
     """Write a value of the container at ``start``: its entry, and itself at ``o`` if it does not stand in the entry.
 
-    n_wanted: the bytes that it must have, or -1. Returns the address behind what was written, or MALFORMED.
+    n_wanted: the bytes that it must have, or -1. Returns the address after the written bytes, or MALFORMED.
     """
     n_bytes = value_bytes(kind, p, end) if p > 0 else MALFORMED
     if n_bytes < 0 or (n_wanted >= 0 and n_bytes != n_wanted) or o + n_bytes > limit:
         return MALFORMED
     poke_u8(entry, np.uint8(kind))
-    if is_inlined(kind, True):  # the sign of a shorter number need not go on: nobody reads it
+    if is_inlined(kind, True):  # the sign of a shorter number need not be extended: nobody reads it
         poke_u32(entry + 1, np.uint32(peek_u8(p)) if n_bytes == 1 else peek_u16(p) if n_bytes == 2 else peek_u32(p))
         return o
     poke_u32(entry + 1, np.uint32(o - start))

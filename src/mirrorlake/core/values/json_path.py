@@ -1,4 +1,4 @@
-"""Paths in JSON documents, as the server spells those that it logs (``sql-common/json_path.cc``).
+"""Read paths in JSON documents, in the form that the server logs (``sql-common/json_path.cc``).
 
 ``$``, then a leg for each level: ``.name`` of letters, digits, ``_``, ``$`` and all characters beyond ASCII;
 ``."name"`` with JSON's escapes; ``[3]``; ``[last]`` and ``[last-2]``, counted from the array's end.
@@ -18,14 +18,14 @@ _MAX_CELL = 2**32
 
 @kernel
 def first_leg(path, end):
-    """The address of the path's first leg, or MALFORMED: a path of at least one leg is asked for."""
+    """The address of the path's first leg, or MALFORMED: a path must have at least one leg."""
     return path + 1 if path + 1 < end and peek_u8(path) == _DOLLAR else MALFORMED
 
 
 @kernel
 def read_leg(p, end, names):
-    """Returns (address behind the leg or MALFORMED; address of its name, 0: a cell of an array; the name's bytes or the
-    cell, from the end -1, -2 ..). names: room for ``end - p`` bytes, for a name that is not spelled as it is."""
+    """Return (address after the leg or MALFORMED; address of its name, 0: a cell of an array; the name's bytes or the
+    cell, from the end -1, -2 ..). names: room for ``end - p`` bytes, for a name with escapes."""
     if p + 1 >= end:
         return MALFORMED, np.int64(0), np.int64(0)
     if peek_u8(p) == _OPEN:
@@ -87,7 +87,7 @@ def _read_quoted(p, end, names):
 
 @kernel
 def _read_escape(p, end):
-    """(character, address behind it); the server escapes no character beyond ASCII."""
+    """Return (character, address after it); the server escapes no character beyond ASCII."""
     if p >= end:
         return MALFORMED, p
     letter = np.int64(peek_u8(p))

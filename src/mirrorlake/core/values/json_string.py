@@ -1,4 +1,4 @@
-"""A string inside JSON text. Kernels return the address behind what was written, NO_ROOM or MALFORMED."""
+"""A string inside JSON text. Kernels return the address after the written bytes, NO_ROOM or MALFORMED."""
 
 from __future__ import annotations
 

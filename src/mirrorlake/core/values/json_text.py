@@ -1,6 +1,6 @@
 """JSON: MySQL's binary form (``json_binary``) -> the text that the server shows, as VARIANT string.
 
-Kernels return the address behind what was written, NO_ROOM or MALFORMED.
+Kernels return the address after the written bytes, NO_ROOM or MALFORMED.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ key entry and a value entry, 7 bytes."""
 
 @kernel
 def put_json(p, n_bytes, o, room_until, digit_bytes, powers_128):
-    """The document of ``n_bytes`` at ``p``. The free end of the output holds the containers that are open."""
+    """Write the document of ``n_bytes`` at ``p``. The free end of the output has the stack of open containers."""
     stack = room_until - _STACK_BYTES
     most = o + 5 + _TEXT_BYTES_PER_BYTE * n_bytes + 2 * _TOKEN_BOUND_BYTES
     limit = min(stack, most)
@@ -60,7 +60,7 @@ def put_json(p, n_bytes, o, room_until, digit_bytes, powers_128):
 
 @kernel
 def _write_document(p, end, o, limit, stack, digit_bytes, powers_128):
-    if p == end:  # what an empty document means to the server
+    if p == end:  # the server's meaning of an empty document
         return _write_literal(o, 0) if o + _TOKEN_BOUND_BYTES <= limit else NO_ROOM
     kind, at, depth = np.int64(peek_u8(p)), p + 1, 0
     while True:
@@ -96,7 +96,7 @@ def _write_literal(o, which):
 
 @kernel
 def _open_container(kind, p, end, frame):
-    """False: it does not fit in what holds it."""
+    """Open a container. False: it does not fit in the outer one."""
     n_bytes = container_bytes(kind, p, end)
     if n_bytes < 0:
         return False
@@ -114,7 +114,7 @@ def _is_complete(frame):
 
 @kernel
 def _next_member(frame, o, limit):
-    """Write what stands before the next value. Returns (address written or an error, its type, address and end)."""
+    """Write the text before the next value. Returns (address written or an error, its type, address and end)."""
     start, end, progress = item_i64(frame, 0), item_i64(frame, 1), item_i64(frame, 2)
     poke_u64(frame + 16, np.uint64(progress + 4))
     kind, k = progress & 3, progress >> 2

@@ -1,4 +1,4 @@
-"""Column kinds: how one value of a row image is stored."""
+"""Column kinds: the storage forms of one value in a row image."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import numpy as np
     TIMESTAMP, OLD_FINE_TIMESTAMP, OLD_TIMESTAMP, ENUM, SET, TIME, OLD_TIME, OLD_FINE_TIME, DECIMAL_TEXT, UTF8_TEXT,
     TEXT, COMPRESSED_TEXT, BINARY, COMPRESSED_BINARY, JSON, UUID_INET,
 ) = range(27)  # fmt: skip
-"""OLD_FINE: MariaDB's before 10.1, with a fraction. Those from UTF8_TEXT on carry their length in the row. Dates are
+"""OLD_FINE: MariaDB's before 10.1, with a fraction. Those from UTF8_TEXT on have their length in the row. Dates are
 DATE to OLD_TIMESTAMP, texts UTF8_TEXT to COMPRESSED_TEXT."""
 
 MALFORMED, NO_ROOM = np.int64(-1), np.int64(-2)

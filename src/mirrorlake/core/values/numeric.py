@@ -1,7 +1,7 @@
 """Integers, DECIMAL, FLOAT, DOUBLE, BIT, YEAR: row image -> VARIANT.
 
 Every ``put_*`` kernel of this folder reads one value at address ``p``, writes at address ``o`` and returns the
-addresses behind both; the caller has checked that the value's bytes lie inside the event and that the output has room.
+addresses after both; the caller has checked that the value's bytes are inside the event and that the output has room.
 Storage formats: MySQL ``strings/decimal.cc``, ``sql/field.cc``.
 """
 

@@ -26,13 +26,13 @@ _FRACTION_DIGITS = 6  # all are written, whatever number is shown
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is asked of a column in place of an Arrow type. digits: of the fraction that it shows."""
+    """Requested form of a column, instead of an Arrow type. digits: of the fraction that it shows."""
 
     digits: int = 0
 
 
 def read_shown(buf: np.ndarray, pos: np.ndarray, header: np.ndarray, digits: int) -> tuple[int, pa.Array]:
-    """(how many values have another type, the texts). pos, header: as in ``variant_columns``."""
+    """Return (number of values of another type, the texts). pos, header: as in ``variant_columns``."""
     ends = np.zeros(len(pos) + 1, np.int64)
     wrong = _measure(buf, pos, header, digits, ends)
     out = np.empty(int(ends[-1]) + _FRACTION_DIGITS, np.uint8)
@@ -66,7 +66,7 @@ def _measure(buf, pos, header, digits, ends):
 
 @kernel
 def _write(buf, start, pos, header, digits, o):
-    """start: the address of ``buf``."""
+    """Write the texts. start: the address of ``buf``."""
     for r in range(pos.shape[0]):
         head, p = header[r], pos[r]
         if head & 3 == 1:

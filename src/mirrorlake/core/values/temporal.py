@@ -1,7 +1,7 @@
 """DATE, DATETIME, TIMESTAMP: row image -> VARIANT.
 
 A zero or impossible date, which no calendar has, becomes a string, as the server shows it: ``2020-02-00 00:00:00.000``.
-Address read = -1: nothing that a server could hold.
+Address read = -1: no server can hold such a value.
 
 Storage formats: MySQL ``mysys/my_time.cc``. Kernels as in ``numeric``.
 """
@@ -22,7 +22,7 @@ DAY_US = 86_400_000_000
 
 
 def fraction_bytes(digits: int) -> int:
-    """Bytes that hold ``digits`` (0-6) fractional digits."""
+    """Bytes of ``digits`` (0-6) fractional digits."""
     return (digits + 1) // 2
 
 
@@ -54,7 +54,7 @@ def civil_from_days(days):
 
 @kernel
 def is_date(year, month, day):
-    """Spark's calendar begins with year 1."""
+    """Is it a valid date? Spark's calendar begins with year 1."""
     if year < 1 or month < 1 or month > 12 or day < 1:
         return False
     if day <= 28:

@@ -1,10 +1,10 @@
 """CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8.
 
-Bytes that are no text of the column's character set -> VARIANT binary, as they are.
+Bytes that are no text of the column's character set -> VARIANT binary, unchanged.
 
-A character set is one of a few *forms*, with a parameter: the longest code in bytes for UTF8 (1: ascii), the place of
+A character set is one of a few *forms*, with a parameter: the longest code in bytes for UTF8 (1: ascii), the offset of
 its table (``schema.charset_codes``) among the code points of all for TABLE and ASCII_TABLE, whose codes below 0x80 are
-ASCII. Kernels return the address behind what was written, or NO_ROOM.
+ASCII. Kernels return the address after the written bytes, or NO_ROOM.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log has."""
 
 @kernel
 def put_text(p, n_bytes, form, parameter, code_points, o, room_until):
-    """code_points: the address of the tables of all character sets."""
+    """Write a text. code_points: the address of the tables of all character sets."""
     if form == UTF8:
         return put_utf8(p, n_bytes, parameter, o, room_until)
     table = code_points + 4 * parameter
@@ -58,7 +58,7 @@ def put_utf8(p, n_bytes, longest, o, room_until):
 
 @kernel
 def _utf8_length(p, end, form, table):
-    """Bytes of the text in UTF-8; -1 when it is no text."""
+    """Bytes of the text in UTF-8; -1 if it is no text."""
     total = np.int64(0)
     while p < end:
         if form == ASCII_TABLE and p + 8 <= end and peek_u64(p) & HIGH_BITS == 0:
@@ -108,7 +108,7 @@ def _put_code_point(point, o):
 
 @kernel
 def _code_point(p, end, form, table):
-    """(the code point at p, or -1; address behind it)"""
+    """Return (the code point at p, or -1; address after it)."""
     if form == TABLE or form == ASCII_TABLE:
         return _table_code_point(p, end, table)
     if form == UTF32:

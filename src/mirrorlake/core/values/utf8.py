@@ -1,4 +1,4 @@
-"""Whether bytes are UTF-8."""
+"""Check whether bytes are UTF-8."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from mirrorlake.core.memory import kernel, peek_u8, peek_u64
 
 _DONE, _WRONG, _ONE, _TWO, _THREE, _E0, _ED, _F0, _F4 = range(0, 54, 6)
-"""Within UTF-8: between characters, never again valid, so many bytes to come, and behind the first bytes that allow
-less than every second one."""
+"""States within UTF-8: between characters, invalid for good, number of bytes still expected, and after those first
+bytes that restrict the second one."""
 _STEPS = (
     (_DONE, 0x00, 0x7F, _DONE), (_DONE, 0xC2, 0xDF, _ONE), (_DONE, 0xE0, 0xE0, _E0), (_DONE, 0xE1, 0xEC, _TWO),
     (_DONE, 0xED, 0xED, _ED), (_DONE, 0xEE, 0xEF, _TWO), (_DONE, 0xF0, 0xF0, _F0), (_DONE, 0xF1, 0xF3, _THREE),
@@ -45,7 +45,7 @@ def is_ascii(p, n_bytes):
 
 @kernel
 def is_utf8(p, n_bytes, longest):
-    """Whether these are whole characters of at most ``longest`` bytes in their shortest form, and no surrogates."""
+    """Are these whole characters of at most ``longest`` bytes in their shortest form, and no surrogates?"""
     if is_ascii(p, n_bytes):
         return True
     state, highest = np.uint64(_DONE), np.uint8(0)

@@ -21,7 +21,7 @@ _COLON, _DOT, _HYPHEN = 58, 46, 45
 
 @kernel
 def put_uuid_or_inet(p, n_bytes, which, o, room_until):
-    """which: UUID, INET6 or INET4. Returns the address behind what was written, MALFORMED or NO_ROOM."""
+    """which: UUID, INET6 or INET4. Returns the address after the written bytes, MALFORMED or NO_ROOM."""
     if n_bytes > (4 if which == INET4 else 16):
         return MALFORMED
     if o + 5 + _BOUND_BYTES > room_until:
@@ -71,7 +71,8 @@ def _word(p, n_bytes, k):
 
 @kernel
 def _longest_zeros(p, n_bytes):
-    """(first, number) of the longest run of zero words, the first of equal ones; a single word counts as well."""
+    """Return (first, number) of the longest run of zero words, the first of equal ones; a single word counts as
+    well."""
     first, length, run = np.int64(-1), np.int64(0), np.int64(0)
     for k in range(8):
         run = run + 1 if _word(p, n_bytes, k) == 0 else np.int64(0)
@@ -82,7 +83,7 @@ def _longest_zeros(p, n_bytes):
 
 @kernel
 def _write_inet6(o, p, n_bytes):
-    """``::`` for the longest run of zeros; behind six zero words, or five and ffff, stands an IPv4 address."""
+    """``::`` for the longest run of zeros; after six zero words, or five and ffff, follows an IPv4 address."""
     gap, gap_length = _longest_zeros(p, n_bytes)
     holds_inet4 = gap == 0 and (gap_length == 6 or gap_length == 5 and _word(p, n_bytes, 5) == 0xFFFF)
     k = np.int64(0)

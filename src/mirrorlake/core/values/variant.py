@@ -8,7 +8,7 @@ A value starts with one byte: basic type in the low 2 bits, the rest above them.
                   large), field ids in the order of their names, field offsets and the end, then the values
 
 A row image is one object whose dictionary (``metadata``) holds the column names sorted by their UTF-8 bytes, so a
-field id is the name's rank. SQL NULL is the primitive null; a column of which the log tells nothing is absent.
+field id is the name's rank. SQL NULL is the primitive null; a column whose value the log does not have is absent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ARROW_TYPE = pa.struct(
         pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
     ]
 )
-"""How a VARIANT column crosses from a Python worker to Spark."""
+"""The type in which a VARIANT column passes from a Python worker to Spark."""
 
 
 def field_order(names: list[str]) -> list[int]:
@@ -131,7 +131,7 @@ def put_string_header(o, n_bytes):
 
 @kernel
 def close_string(o, end):
-    """Make the text that was written to ``o + 5 .. end`` a string at ``o``; return the address behind it."""
+    """Make the text that was written to ``o + 5 .. end`` a string at ``o``; return the address after it."""
     n_bytes = end - o - 5
     start = put_string_header(o, n_bytes)
     if start == o + 5:
@@ -154,7 +154,7 @@ def object_header_bytes(n_fields: int) -> int:
 
 
 def whole_object_header(n_fields: int) -> bytes:
-    """All before the field offsets (4 bytes each, n_fields + 1 of them) of an object with every name there is."""
+    """All bytes before the field offsets (4 bytes each, n_fields + 1 of them) of an object with every name."""
     is_large = n_fields > 255
     first, count_bytes, id_bytes = (LARGE_OBJECT, 4, 2) if is_large else (SMALL_OBJECT, 1, 1)
     ids = b"".join(k.to_bytes(id_bytes, "little") for k in range(n_fields))

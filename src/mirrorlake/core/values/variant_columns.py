@@ -19,12 +19,12 @@ from mirrorlake.core.values.variant import BINARY, decode_metadata
 from mirrorlake.errors import InternalError, RefusedError
 
 Asked: TypeAlias = pa.DataType | Shown
-"""What a column is asked as: values of a type, or texts."""
+"""Requested form of a column: values of a type, or texts."""
 _SHORT_STRING = 1
 
 
 def arrow_type(asked: Asked) -> pa.DataType:
-    """Of the arrays that are made."""
+    """The type of the resulting arrays."""
     return pa.string() if isinstance(asked, Shown) else asked
 
 
@@ -46,7 +46,7 @@ def _load(buf, p, size):
 def _locate(buf, starts, dictionary, field_ids, pos):
     """pos[c, r]: start of field ``field_ids[dictionary[r], c]`` of the object at ``starts[r]``; -1 absent.
 
-    Returns how many rows are no objects.
+    Returns the number of rows that are no objects.
     """
     n_wrong = 0
     for r in range(starts.shape[0]):
@@ -82,7 +82,7 @@ def _read_headers(buf, pos, header):
 
 @kernel
 def _read_integers(buf, pos, header, out):
-    """INT8 .. INT64, DATE, TIMESTAMP, TIMESTAMP_NTZ as int64."""
+    """Read INT8 .. INT64, DATE, TIMESTAMP, TIMESTAMP_NTZ as int64."""
     n_wrong = 0
     for r in range(pos.shape[0]):
         p, kind = pos[r], header[r] >> 2
@@ -101,7 +101,7 @@ def _read_integers(buf, pos, header, out):
 
 @kernel
 def _read_floats(buf, pos, header, out):
-    """FLOAT and DOUBLE as their bits: a FLOAT's in the low half."""
+    """Read FLOAT and DOUBLE as their bits: a FLOAT's in the low half."""
     n_wrong = 0
     for r in range(pos.shape[0]):
         p, kind = pos[r], header[r] >> 2
@@ -116,7 +116,7 @@ def _read_floats(buf, pos, header, out):
 
 @kernel
 def _read_decimals(buf, pos, header, out):
-    """DECIMAL4 .. DECIMAL16 as 128-bit two's complement, low half first."""
+    """Read DECIMAL4 .. DECIMAL16 as 128-bit two's complement, low half first."""
     n_wrong = 0
     for r in range(pos.shape[0]):
         p, kind = pos[r], header[r] >> 2
@@ -136,9 +136,9 @@ def _read_decimals(buf, pos, header, out):
 
 @kernel
 def _read_lengths(buf, pos, header, is_text, starts, ends):
-    """Where the bytes of each STRING (is_text) or BINARY begin, and the running sum of their lengths.
+    """Find the start of the bytes of each STRING (is_text) or BINARY, and the running sum of their lengths.
 
-    A BINARY where a STRING is expected, or the other way round, is a wrong value.
+    A BINARY instead of a STRING, or the other way round, is a wrong value.
     """
     long_header = 64 if is_text else 60
     n_wrong = 0
@@ -171,12 +171,13 @@ def decode_images(
     rows: np.ndarray | None = None,
     invalid: Counter[str] | None = None,
 ) -> list[pa.Array]:
-    """The named fields of row images, one array of each asked type. A field that an image does not have is NULL.
+    """Decode the named fields of row images, one array of each requested type. A field that an image does not have is
+    NULL.
 
-    images: VARIANT structs. rows: int64, which of them are decoded, none of them NULL; default: all. A value that has
-    no meaning (a string where a date or time is asked: a date that no calendar has; bytes where text is asked: not of
-    its character set) becomes NULL and adds to ``invalid``, by column. Where ``Shown`` is asked it becomes a text, and
-    bytes add to ``invalid``: another value may have the same text.
+    images: VARIANT structs. rows: int64, indexes of those to decode, none of them NULL; default: all. An invalid
+    value (a string for a date or time: a date that no calendar has; bytes for a text: invalid in its character set)
+    becomes NULL and adds to ``invalid``, by column. With ``Shown`` it becomes a text, and bytes add to ``invalid``,
+    because another value may have the same text.
     Raises InternalError when a value has another type than its column.
     """
     rows = np.arange(len(images)) if rows is None else rows
@@ -187,9 +188,9 @@ def decode_images(
 
 
 def decode_keys(images: pa.StructArray, key_types: dict[str, Asked], rows: np.ndarray) -> list[pa.Array]:
-    """``decode_images`` for the columns by which rows are told apart.
+    """``decode_images`` for the key columns.
 
-    Raises RefusedError ``invalid-key`` for a value that adds to ``invalid``: it might be told from no other.
+    Raises RefusedError ``invalid-key`` for a value that adds to ``invalid``: it might not be unique.
     """
     invalid: Counter[str] = Counter()
     arrays = decode_images(images, key_types, rows, invalid)
@@ -198,14 +199,15 @@ def decode_keys(images: pa.StructArray, key_types: dict[str, Asked], rows: np.nd
 
 
 def require_valid_keys(invalid: Counter[str], key: Iterable[str]) -> None:
-    """Raises RefusedError ``invalid-key`` when one of the columns has been counted in ``invalid``."""
+    """Raise RefusedError ``invalid-key`` if one of the columns is counted in ``invalid``."""
     for name in key:
         if invalid[name]:
             raise RefusedError("invalid-key", f"key column {name} has a value that has no meaning")
 
 
 def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(bytes, ``pos``): where in the bytes each named field of each row image begins; -1: the image does not have it.
+    """Return (bytes, ``pos``): the start of each named field of each row image in the bytes; -1: the image does not
+    have it.
 
     Raises InternalError when an image is no object.
     """
@@ -223,12 +225,13 @@ def locate_fields(images: pa.StructArray, names: list[str], rows: np.ndarray) ->
 def read_fields(
     buf: np.ndarray, pos: np.ndarray, columns: dict[str, Asked], invalid: Counter[str] | None = None
 ) -> list[pa.Array]:
-    """The fields at ``pos``, one array of each asked type; NULL where it is -1. invalid: see ``decode_images``."""
+    """Read the fields at ``pos``, one array of each requested type; NULL if it is -1. invalid: see
+    ``decode_images``."""
     return [_column(buf, pos[c], name, kind, invalid) for c, (name, kind) in enumerate(columns.items())]
 
 
 def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The dictionary of each row, and what each dictionary calls the names, -1 for a name that it does not have."""
+    """The dictionary of each row, and the id of each name in each dictionary, -1 for a name that it does not have."""
     encoded = metadata.dictionary_encode()
     dictionary = encoded.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int64)
     field_ids = np.full((len(encoded.dictionary), len(names)), -1, np.int64)
@@ -239,7 +242,7 @@ def _field_ids(metadata: pa.Array, names: list[str], rows: np.ndarray) -> tuple[
 
 
 def _is_invalid(header: np.ndarray, kind: pa.DataType) -> np.ndarray:
-    """Which values are there, but say that the source's has no meaning: a text for a date, bytes for a text."""
+    """Mask of present values that mean an invalid one: a text for a date, bytes for a text."""
     if pa.types.is_temporal(kind):
         return header & 3 == _SHORT_STRING
     return (header == BINARY << 2) & pa.types.is_string(kind)
@@ -263,7 +266,7 @@ def _column(buf: np.ndarray, pos: np.ndarray, name: str, asked: Asked, invalid: 
 
 
 def _read(buf: np.ndarray, pos: np.ndarray, header: np.ndarray, kind: pa.DataType) -> tuple[int, pa.Array]:
-    """(how many values have another type, the values)"""
+    """Return (number of values of another type, the values)."""
     n = len(pos)
     out: np.ndarray
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
