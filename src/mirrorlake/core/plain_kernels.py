@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 VALUE_KERNEL = types.UniTuple(types.int64, 2)(*[types.int64] * 6)
-"""What is called by its address: six numbers -> two."""
+"""The type of kernels that are called by address: six numbers -> two."""
 
 _TWO = ir.ArrayType(ir.IntType(64), 2)
 _C_FORM = types.void(types.int64, *VALUE_KERNEL.args)

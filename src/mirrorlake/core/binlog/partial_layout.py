@@ -19,8 +19,8 @@ class Partial(NamedTuple):
     """int64 arrays, one entry per column of all slots, slots back to back.
 
     by_rank: column of each field id, in ``n_columns`` of its slot; default_start, default_stop: where in ``defaults``
-    (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: place, start, stop of a field in the object
-    that was encoded last.
+    (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: ``place``, start, stop of a field in the
+    object that was encoded last.
     """
 
     by_rank: np.ndarray

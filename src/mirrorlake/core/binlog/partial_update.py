@@ -34,7 +34,7 @@ def plain_image_at(p, end, before_image, slot, before, after, slots, columns, ex
     ``plain_after_image``; ``o .. room``: free output, the upper half of which it may take.
 
     Returns (where the plain image is, MALFORMED, NO_ROOM, NO_OLD_VALUE or MAYBE_BY_TRIGGER; where it ends, or what it
-    is in ends; where the free output ends now; address behind the image at ``p``, 0: behind the plain one).
+    is in ends; the new end of the free output; address after the image at ``p``, 0: after the plain one).
     """
     options = np.int64(peek_u8(p)) if p < end else np.int64(MALFORMED)
     if options == 0:
@@ -58,7 +58,7 @@ def plain_after_image(p, end, before_image, frame, o, room):
     """Write the plain image of the one whose bitmap of differing columns is at ``p``.
 
     frame: int64[4]: number of columns, address of the first one's layout, bitmaps of logged columns before and after.
-    Returns (address behind the image, MALFORMED, NO_ROOM, NO_OLD_VALUE or MAYBE_BY_TRIGGER; address behind the plain
+    Returns (address after the image, MALFORMED, NO_ROOM, NO_OLD_VALUE or MAYBE_BY_TRIGGER; address after the plain
     one).
     """
     n_columns, layout = item_i64(frame, _N_COLUMNS), item_i64(frame, _LAYOUT)

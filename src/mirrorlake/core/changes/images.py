@@ -93,9 +93,10 @@ def placed_schema(columns: dict[str, Asked], *, told: bool) -> pa.Schema:
 def placed_images(
     batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, told: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Every image of each key, not only the last, and its place. batches: as in ``net_effect``.
+    """Every image of each key, not only the last, and its ``place``. batches: as in ``net_effect``.
 
-    columns: those wanted, the key's first; for a removed key all others are NULL. told: also return which are logged.
+    columns: those wanted, the key's first; for a removed key all others are NULL. ``told``: also return which are
+    logged.
     """
     schema = placed_schema(columns, told=told)
     for batch in batches:

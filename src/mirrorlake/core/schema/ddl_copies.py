@@ -1,7 +1,7 @@
 """Did MariaDB copy the rows of an ALTER TABLE into a new table, or change the table in place?
 
-Outside strict mode a NULL in a column that becomes NOT NULL turns into the zero of its type if rows are copied. In
-place it turns into the DEFAULT that the column had before the statement, never into the new one. The log shows neither
+Outside strict mode a NULL in a column that becomes NOT NULL turns into the zero of its type if rows are copied. If
+not, it turns into the DEFAULT that the column had before the statement, never into the new one. The log shows neither
 the algorithm nor the result. Both are derived here from the statement and the definitions; None if these do not decide.
 Measured on MariaDB 10.11 and 11.8 with InnoDB, which agree, with alter_algorithm at its default:
 

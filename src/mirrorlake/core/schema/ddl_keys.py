@@ -24,7 +24,7 @@ _INDEX_WORDS = {"FULLTEXT": FULLTEXT, "SPATIAL": SPATIAL, "VECTOR": VECTOR}
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What was read: a key, or a foreign key with the key that it may need, or neither: a check."""
+    """The result of reading: a key, or a foreign key with the key that it may need, or neither: a check."""
 
     key: Key | None = None
     foreign_key: ForeignKey | None = None

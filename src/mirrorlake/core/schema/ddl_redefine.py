@@ -1,6 +1,6 @@
 """A known definition and the clauses of an ALTER TABLE -> the definition after it. ``ddl_evolve`` has the rows.
 
-The order of the clauses matters only for columns: the server takes the old columns, changed or dropped, then places new
+The order of the clauses matters only for columns: the server takes the old columns, changed or dropped, then puts new
 and moved ones (mysql_prepare_alter_table in sql_table.cc).
 """
 
@@ -135,7 +135,7 @@ def _altered(column: Column, clauses: Sequence[Clause]) -> Column:
 def _place_all(
     columns: list[Column], schema: TableSchema, clauses: Sequence[Clause], changed: dict[int, Column], dialect: Dialect
 ) -> None:
-    """Place new columns, and changed ones with a given position, in the order written. changed: by identity of
+    """Put new columns, and changed ones with a given position, in the order written. changed: by identity of
     clause."""
     for clause in clauses:
         if isinstance(clause, AddColumn):

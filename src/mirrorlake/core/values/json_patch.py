@@ -179,7 +179,7 @@ def _compared(a, n_a, b, n_b):
 @kernel
 def _put_others(kind, at, end, k, change, name, n_name, start, limit):
     """Write at ``start`` a large container with all members of the one at ``at`` but member k, for which there is an
-    entry, unless it is to be removed. Returns (that entry, address behind what was written or MALFORMED)."""
+    entry, unless it is to be removed. Returns (that entry, address after the written bytes or MALFORMED)."""
     is_object = kind <= LARGE_OBJECT
     count = number(at, kind & LARGE) + (change == INSERT) - (change == REMOVE)
     entries = start + _HEADER_BYTES + (count * KEY_ENTRY_BYTES if is_object else 0)
@@ -223,7 +223,7 @@ def _put_key(key, n_bytes, start, i, o, limit):
 
 @kernel
 def _put_value(kind, p, end, start, entry, o, limit, n_wanted):
-    """Write a value of the container at ``start``: its entry, and itself at ``o`` if it does not stand in the entry.
+    """Write a value of the container at ``start``: its entry, and itself at ``o`` if it is not inside the entry.
 
     n_wanted: the bytes that it must have, or -1. Returns the address after the written bytes, or MALFORMED.
     """

@@ -77,7 +77,7 @@ def _is_circular(along: Sequence[Reference]) -> bool:
 
 def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
     """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
-    end), whether the mirror had it before the epoch, and of the hit the place, lsn, ``moved`` and the new key."""
+    end), whether the mirror had it before the epoch, and of the hit ``place``, lsn, ``moved`` and the new key."""
     places = [names.index(column) for column in reference.columns]
     same, lsn = _matching(reference, places)
     columns = [alias(i) for i in range(len(names))]

@@ -254,7 +254,7 @@ class _Reader:
         return FUNCTIONS[name](*tokens.enclosed(self._or))
 
     def _substring(self) -> list[Value]:
-        """The arguments of SUBSTRING, with commas or as SUBSTRING(text FROM place FOR length)."""
+        """The arguments of SUBSTRING, with commas or as SUBSTRING(text FROM position FOR length)."""
         tokens = self._tokens
         tokens.expect("(")
         found = [self._or()]

@@ -29,6 +29,6 @@ def prepare_files(session: SparkSession, mirror: Sql) -> dict[str, str]:
     if not is_own(session):
         return {}
     n_files, n_bytes = session.sql(f"DESCRIBE DETAIL {mirror}").select("numFiles", "sizeInBytes").collect()[0]
-    if n_files - n_bytes // SMALL_FILE_BYTES > MAX_SMALL_FILES:  # so many are small, at least
+    if n_files - n_bytes // SMALL_FILE_BYTES > MAX_SMALL_FILES:  # at least this number is small
         compact_small_files(session, mirror, SMALL_FILE_BYTES)
     return WRITE_ANEW if n_bytes < LARGE_BYTES else {}

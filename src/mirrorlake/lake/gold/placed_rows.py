@@ -56,10 +56,10 @@ class Left:
 @dataclass(frozen=True, slots=True)
 class Versions:
     """before: rows before the epoch. changed: the results of its changes, ``began`` .. ``ended`` (NULL: it lasts).
-    first: by key, the place of the first change; None, as ``changed``: there are none.
+    first: by key, the ``place`` of the first change; None, as ``changed``: there are none.
 
     is_told: no row image lacks columns. Else ``changed`` has only the last version of each row, and for each column
-    the place ``began0``, ``began1`` .. of the image that logged it; NULL: none did.
+    the ``place`` (``began0``, ``began1`` ..) of the image that logged it; NULL: none did.
     """
 
     before: DataFrame

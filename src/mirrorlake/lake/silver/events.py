@@ -28,7 +28,7 @@ _MOVES_DDL = "prepared BIGINT, new_lsn BIGINT, new_tx_lsn BIGINT, new_gtid STRIN
 
 
 def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataFrame:
-    """``BRONZE_COLUMNS`` and place of the events with lsn_from < lsn <= lsn_to, inside the range of the plan."""
+    """``BRONZE_COLUMNS`` and ``place`` of the events with lsn_from < lsn <= lsn_to, inside the range of the plan."""
     bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("place"))
     here = bronze.where((F.col("lsn") > lsn_from) & (F.col("lsn") <= lsn_to))
     if plan.is_empty:
