@@ -4,7 +4,7 @@
 	bench wheel lock
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
-# One pytest run per tier: a tier in which no test was found ends with an error instead of hiding behind the others.
+# One pytest run per tier: a tier in which no test was found ends with an error, which the others cannot hide.
 pytest := $(run)python -m pytest
 # A Spark session plans on one core. Tests marked with one xdist_group share a fixture and stay together.
 two_processes := -n 2 --dist loadgroup --no-loadscope-reorder
@@ -44,5 +44,5 @@ bench: setup  ## the published figures (some minutes)
 	$(run)python -m bench.hops --logs .cache/bench-logs/mariadb
 wheel: setup  ## dist/*.whl, what a Databricks bundle deploys
 	$(run)python -m pip wheel -q --no-index --no-deps --no-build-isolation --wheel-dir dist .
-lock:  ## requirements/*.txt anew: the newest packages within setup.py's bounds, with the hash of each file
+lock:  ## make requirements/*.txt again: the newest packages within setup.py's bounds, with the hash of each file
 	scripts/lock.sh

@@ -5,7 +5,7 @@
 # MAGIC
 # MAGIC `source` -> **ingest** -> `bronze_events` -> assemble -> `silver_changes` -> apply -> mirror tables
 # MAGIC
-# MAGIC Safe to run again at any time: the position to go on from is in the table's own last commit.
+# MAGIC Safe to run again at any time: the position to continue from is in the table's own last commit.
 
 # COMMAND ----------
 

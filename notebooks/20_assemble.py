@@ -5,7 +5,7 @@
 # MAGIC
 # MAGIC `source` -> ingest -> `bronze_events` -> **assemble** -> `silver_changes` -> apply -> mirror tables
 # MAGIC
-# MAGIC Safe to run again at any time: how far silver is stands in its own last commit.
+# MAGIC Safe to run again at any time: silver's progress is in its own last commit.
 
 # COMMAND ----------
 
@@ -26,5 +26,5 @@ display(report.to_pandas())
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC One row per commit; none when bronze had nothing new. What cannot be decoded is a REFUSED row of its table in
-# MAGIC `silver_changes`, and the other tables go on. Next: `30_apply`.
+# MAGIC One row per commit; none when bronze had nothing new. An event that cannot be decoded gives a REFUSED row of its table in
+# MAGIC `silver_changes`, and the other tables continue. Next: `30_apply`.

@@ -1,7 +1,7 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # Apply: silver -> mirror tables
-# MAGIC Brings every mirror table to what silver holds, epoch by epoch: row changes, then the DDL between them.
+# MAGIC Applies silver's changes to every mirror table, epoch by epoch: row changes, then the DDL between them.
 # MAGIC
 # MAGIC `source` -> ingest -> `bronze_events` -> assemble -> `silver_changes` -> **apply** -> mirror tables
 # MAGIC
@@ -29,4 +29,4 @@ display(report.to_pandas())
 
 # MAGIC %md
 # MAGIC One row per epoch. `refused` names tables that stopped being mirrored here; docs/refusals.md says what to do about
-# MAGIC each code; `invalid` has tables with values that no mirror can hold and how many became NULL. Next: `90_investigate`.
+# MAGIC each code; `invalid` has tables with values that no mirror can hold, and the number that became NULL. Next: `90_investigate`.

@@ -1,11 +1,11 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # Maintenance
-# MAGIC OPTIMIZE and VACUUM of every table; mirrors whose source table was dropped longer ago than the retention go, and log
-# MAGIC in bronze that is older than `bronze_days`.
+# MAGIC Runs OPTIMIZE and VACUUM on every table; deletes mirrors whose source table was dropped longer ago than the
+# MAGIC retention, and log in bronze that is older than `bronze_days`.
 # MAGIC
-# MAGIC Changes no row of a mirror and no progress. A table without new commits is left alone, one that is being written is `busy` and
-# MAGIC has its turn next time.
+# MAGIC Changes no row of a mirror and no progress. A table without new commits is skipped. One that is being written is `busy`, and
+# MAGIC the next maintenance tries it again.
 
 # COMMAND ----------
 

@@ -19,7 +19,7 @@ found = investigate(options, spark, table=dbutils.widgets.get("table"), key=dbut
 
 # COMMAND ----------
 
-# MAGIC %md ## Lag: how far behind each hop is (bronze: how far it is)
+# MAGIC %md ## Lag of each hop (bronze: its progress)
 
 # COMMAND ----------
 

@@ -153,7 +153,7 @@ class Shop:
             self.connection.commit()
 
     def swap_lines(self, count: int) -> None:
-        """Two lines of an order change places by way of line number 255."""
+        """Two lines of an order swap their numbers by way of line number 255."""
         for order_id in self.rng.sample(self.orders, count):
             for old, new in ((1, 255), (2, 1), (255, 2)):
                 sql = "UPDATE order_lines SET line_no = %s WHERE order_id = %s AND line_no = %s"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes requirements/*.txt anew (make lock): each package that set-up installs, in one version per Python, with the SHA-256
+# Makes requirements/*.txt again (make lock): each package that set-up installs, in one version per Python, with the SHA-256
 # of all its files. The newest versions within the bounds of setup.py are taken; then each Python is asked for its wheels.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -2,7 +2,7 @@
 
     python -m scripts.record_demo [--flavor mariadb]
 
-Beside each server's files stands expected.json: what the source's tables held when it stopped, what the log holds
+Next to each server's files is expected.json: what the source's tables held when it stopped, what the log holds
 by the count of the server's own reader, and which tables are refused by name.
 """
 

@@ -120,14 +120,14 @@ say "installing the Python packages (PySpark alone is 450 MB: some minutes the f
   quietly hashed $venv/bin/python packages --use-pep517 --no-build-isolation &&
   quietly $venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e . &&
   quietly $venv/bin/python -m pip check; } ||
-  give_up "pip could not install the packages; the reason stands above. Run the command again when it is mended."
+  give_up "pip could not install the packages; the reason is above. Run the command again when it is fixed."
 home=$(find_java || install_java)
 say "Java: $home"
 link_java "$home"
 if ! has_jars; then
   say "fetching Delta's JARs (90 MB, once)"
   JAVA_HOME=$PWD/$venv/java quietly $venv/bin/python scripts/fetch_jars.py $venv ||
-    give_up "Delta's JARs could not be fetched; the reason stands above. Run the command again when it is mended."
+    give_up "Delta's JARs could not be fetched; the reason is above. Run the command again when it is fixed."
 fi
 say "archiving Java's classes for a faster start (200 MB)"
 rm -f $venv/java-classes.jsa

@@ -21,7 +21,7 @@ from mirrorlake.cli import app
 from mirrorlake.errors import REFUSALS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted((ROOT / "src/mirrorlake").rglob("*.py"))
 LINES = [line for line in (ROOT / "tests/words.txt").read_text().splitlines() if not line.startswith("#")]
 AVOIDED = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in LINES)
