@@ -1,4 +1,4 @@
-"""What can go wrong, by who acts next.
+"""Errors, by who acts next.
 
     MirrorlakeError            code, what happened, where (position, table), what to do next
     +-- RetryableError         the outside world: run the same command again            exit code 4

@@ -153,7 +153,7 @@ def reusable_bytes(n_bytes: int) -> np.ndarray:
 
 
 def addresses(arrays):
-    """The same named tuple with the address of each array's first byte instead of the array."""
+    """Return the named tuple with the address of each array's first byte instead of the array."""
     return type(arrays)(*(np.int64(array.ctypes.data) for array in arrays))
 
 

@@ -1,4 +1,4 @@
-"""What the demo shows; every figure comes from a query on the lake."""
+"""Print the demo's report; every figure comes from a query on the lake."""
 
 from __future__ import annotations
 

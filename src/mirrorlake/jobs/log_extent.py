@@ -63,7 +63,7 @@ class LogExtent:
 
 
 def place_of(lsn: int) -> Place:
-    """Where an event begins; lsn -1: before the first one."""
+    """The position at which an event begins; lsn -1: before the first one."""
     return (lsn >> OFFSET_BITS, unpack_lsn(lsn)[2]) if lsn >= 0 else (0, FIRST_EVENT_OFFSET)
 
 

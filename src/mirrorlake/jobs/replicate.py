@@ -96,7 +96,7 @@ class IngestJob:
         self.is_finished = reader.is_finished
 
     is_finished = False
-    """Whether the GTID set or time to stop at was reached."""
+    """True after the GTID set or time to stop at was reached."""
 
     def is_done(self) -> bool:
         """Has everything been read that the options ask for? Raises RefusedError when it can never be."""

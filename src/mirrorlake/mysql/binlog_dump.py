@@ -22,7 +22,7 @@ from mirrorlake.mysql.login import ServerLogin
 QUIET_LIMIT_S = 120
 """A server that has events for us but sends only heartbeats, or no complete event, for this long is lost."""
 SEARCH_LIMIT_S = 3600
-"""The same while it looks for the first transaction outside a GTID set: it sends nothing that it skips."""
+"""This limit while it looks for the first transaction outside a GTID set: it sends nothing that it skips."""
 _DUMP_OFFSET_LIMIT = 1 << 32
 """COM_BINLOG_DUMP and an event's header have 32 bits for an offset."""
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from mirrorlake.core.memory import copy_at, kernel, peek_u8, peek_u16, peek_u32, peek_u64
 
 MORE_DATA, MANY_ROWS, LARGE_PACKET, LAST_PACKET, MALFORMED = range(5)
-"""What stopped ``ResultRows.read``. LAST_PACKET: the end or an error."""
+"""Reasons for the end of ``ResultRows.read``. LAST_PACKET: the end or an error."""
 
 MAX_CELLS = 4_000_000
 """Maximum number of cells in a batch; 16 bytes each while it is made."""

@@ -253,8 +253,8 @@ def parse_mysql_gtid(body: bytes) -> MysqlGtid:
 
 
 def original_commit_us(body: bytes) -> int | None:
-    """When the server that ran a transaction first committed it, from the same event: after the commit time if its
-    top bit says so, else that time itself. Before 8.0: None."""
+    """The time of a transaction's first commit, on the server that ran it, from the same event: after the commit time
+    if its top bit says so, else that time itself. Before 8.0: None."""
     if len(body) < _COMMIT_TIME_AT + 7:
         return None
     here = int.from_bytes(body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7], "little")

@@ -31,7 +31,7 @@ MAX_EVENT_BYTES = 1 << 30
 """The servers' own limit (max_allowed_packet); a larger claim is refused."""
 
 MORE_DATA, SPECIAL_PACKET = 0, 2
-"""What stopped ``index_packets``: bytes run out, or a packet that is not one plain event."""
+"""Reasons for the end of ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
 _TYPE_AT, _FLAGS_AT = 4, 17
 _MOST_INDEXED = 1 << 20

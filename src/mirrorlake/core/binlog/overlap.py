@@ -56,7 +56,8 @@ class MysqlOverlap:
 
 
 class MariadbOverlap:
-    """The same for MariaDB. left: the last known transaction of each domain, if it was not met yet."""
+    """Known transactions of a MariaDB log, as ``MysqlOverlap``. left: the last known transaction of each domain, if it
+    was not met yet."""
 
     def __init__(self, known: MariadbGtidSet, newest: str):
         self._known, self._newest, self._before = known, newest, MariadbGtidSet()

@@ -28,7 +28,7 @@ COMPLETE, INCOMPLETE, LACKS_GENERATED, MAYBE_REPLACE = 0, 1, 2, 4
 """Bits that ``completeness`` returns for a row event: an UPDATE leaves some columns unchanged; generated columns
 are not logged; the UPDATE may be a REPLACE. The last two occur in MariaDB's log only."""
 NO_KEY, NO_INSERTED_VALUE, NO_NEW_VALUE = 8, 9, 10
-"""Or the reason for refusing the event, the last for a flaw of MariaDB's log."""
+"""Reasons for refusing the event instead of bits, the last one for a flaw of MariaDB's log."""
 
 
 @kernel
@@ -120,7 +120,7 @@ def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
 
 @kernel
 def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, known, takes_defaults):
-    """As ``put_whole_image``, with some columns logged: bitmap ``logged``.
+    """Encode a row image with some columns logged, those of the bitmap ``logged``; see ``put_whole_image``.
 
     known: bitmap of the columns of the same row's before image, encoded just before this one, or 0. takes_defaults: a
     column that is not logged stored its default. Unknown values must have been refused before (``completeness``).

@@ -153,7 +153,7 @@ class DefinitionReader:
 
 
 def _moment(query: Query, seconds: int) -> str:
-    """When a statement ran: ISO, UTC. seconds: of its event's header."""
+    """The time of a statement: ISO, UTC. seconds: of its event's header."""
     microseconds = min(query.microseconds, _LAST_MICROSECOND)
     moment = datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=microseconds, tzinfo=None)
     return moment.isoformat(sep=" ")

@@ -106,7 +106,7 @@ def decode_text(data: bytes, charset: str) -> str | None:
 
 
 def decode_loosely(data: bytes, charset: str) -> str:
-    """The same for text that must be read in any case: U+FFFD replaces each invalid code, so that no byte of a code is
+    """Decode text that must be read in any case: U+FFFD replaces each invalid code, so that no byte of a code is
     read as a separate character. A character set not known is read as UTF-8."""
     if charset not in SUPPORTED or charset in _UNICODE:
         return data.decode(_UNICODE.get(charset, "utf-8"), "replace")

@@ -22,7 +22,7 @@ _ZERO_TIMESTAMP = Default("string", "0000-00-00 00:00:00")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the meaning of a statement depends on besides its text.
+    """The context on which a statement's meaning depends, besides its text.
 
     server_version: 90704 for 9.7.4. explicit_timestamps: explicit_defaults_for_timestamp. database_charset,
     database_collation: defaults of the table's database, None when not known. row_end: ``row_end_of_server``.

@@ -28,7 +28,7 @@ _TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and how a statement ran; None: not logged. now: ISO, UTC. time_zone: as the session wrote it.
+    """Time and settings of a statement; None: not logged. now: ISO, UTC. time_zone: as the session wrote it.
 
     explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP gets an implicit default.
     """

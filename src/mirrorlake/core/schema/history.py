@@ -147,7 +147,7 @@ class Definitions:
         return sorted(name for name in spelled if self.is_known(*name))
 
     def databases_alike(self, database: str) -> list[str]:
-        """The same for the databases of such tables."""
+        """Databases that are known under another name that is equal in lower case."""
         found = {home for home, table in self._tables if self.is_known(home, table)} - {database}
         return sorted(home for home in found if folded(home) == folded(database))
 

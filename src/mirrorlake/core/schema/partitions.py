@@ -60,7 +60,7 @@ class Partitioning:
         return self if self.row_end == row_end else replace(self, row_end=None)
 
     def with_partitions(self, partitions: Iterable[Partition]) -> Partitioning:
-        """The same method over other partitions, each with its subpartitions."""
+        """Replace the partitions, each with its subpartitions, and keep the method."""
         return replace(self, partitions=tuple(self._with_subpartitions(partition) for partition in partitions))
 
     def _with_subpartitions(self, partition: Partition) -> Partition:

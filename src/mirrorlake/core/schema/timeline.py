@@ -22,7 +22,7 @@ LEFT_OUT = LeftOut.LEFT_OUT
 
 
 class Timeline:
-    """By (database, table): the definitions from statements of the log, each with the statement's lsn.
+    """Definitions from statements of the log by (database, table), each with the statement's lsn.
 
     A definition is in force for the events after its statement. None: the table does not exist or is not known.
     LEFT_OUT: a statement refused it; its row changes stay in bronze. others: for tables that have no statement here.
@@ -63,7 +63,7 @@ class Timeline:
         return part
 
     def only(self, name: TableName) -> Timeline:
-        """The same for one table; all others are left out."""
+        """The timeline of one table; all others are left out."""
         part = Timeline(LEFT_OUT)
         if name in self._lsns:
             part._lsns[name], part._schemas[name] = self._lsns[name], self._schemas[name]

@@ -1,1 +1,1 @@
-"""What all hops need of Delta: sessions, names, commits that carry progress, maintenance."""
+"""Delta for all hops: sessions, names, commits that carry progress, maintenance."""

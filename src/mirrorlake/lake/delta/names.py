@@ -1,4 +1,4 @@
-"""Where the tables of a lake are: a folder, or a schema of a Unity Catalog. No other code knows which it is."""
+"""Names of a lake's tables: in a folder, or in a schema of a Unity Catalog. No other code knows which it is."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def _followed(
 
 
 def _kept(session: SparkSession, frame: DataFrame) -> DataFrame:
-    """The same rows, in memory."""
+    """Keep the rows of a frame in memory."""
     return session.createDataFrame(frame.toArrow(), frame.schema)
 
 

@@ -103,7 +103,7 @@ def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
 
 
 def _value_type(column: Column) -> tuple:
-    """What a value of the column depends on."""
+    """The properties of a column that determine its values."""
     return column.type, column.display if family(column.type) == "float" else ()
 
 

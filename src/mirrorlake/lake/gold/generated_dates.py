@@ -58,4 +58,4 @@ OF_DATES: dict[str, Callable[..., Value]] = {
     "TO_DAYS": _days, "DATEDIFF": _days_between, "LAST_DAY": _last_day, "DATE": _date, "CAST DATE": _date,
     "HOUR": _of_time("hour", 23), "MINUTE": _of_time("minute", 59), "SECOND": _of_time("second", 59),
 }  # fmt: skip
-"""By name; ``CAST DATE`` is CAST(value AS DATE)."""
+"""Functions by name; ``CAST DATE`` is CAST(value AS DATE)."""

@@ -59,7 +59,7 @@ def _chosen(sql: Sql, common: list[Value], of: tuple[Value, ...]) -> Value:
 
 
 def _of_one_kind(values: list[Value]) -> list[Value]:
-    """The same values with one SQL type. Raises NotDerivable."""
+    """Convert values to one SQL type. Raises NotDerivable."""
     kinds = {value.kind for value in values} - {Kind.NULL}
     if not kinds or Kind.OTHER in kinds:
         raise NotDerivable("a choice between values of other types")
@@ -262,4 +262,4 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **OF_DATES,
     "CAST SIGNED": _as_signed, "CAST UNSIGNED": _as_unsigned, "CAST DECIMAL": _as_decimal,
 }  # fmt: skip
-"""By name; ``CAST DATE`` is CAST(value AS DATE)."""
+"""Functions by name; ``CAST DATE`` is CAST(value AS DATE)."""

@@ -139,7 +139,8 @@ def as_text(value: Value) -> Value:
 
 
 def stored(value: Value, kind: ColumnType) -> Value:
-    """As a column of this type stores it: a number that does not fit is the nearest that does. Raises NotDerivable."""
+    """Store a value in a column of this type: a number that does not fit becomes the nearest that does. Raises
+    NotDerivable."""
     group = family(kind)
     if value.kind is Kind.NULL:
         return value
