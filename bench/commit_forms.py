@@ -159,7 +159,7 @@ def together(spark: SparkSession, table: str, form: Callable[[Writer], None]) ->
 
 
 def later(spark: SparkSession, table: str, form: Callable[[Writer], None], rows: int) -> str:
-    """Two commits have gone on from 50; a writer that still believes in 50 commits ``rows`` rows."""
+    """Two commits have continued from 50; a writer that still believes in 50 commits ``rows`` rows."""
     form(Writer(spark, table, 50, 0, 60))
     form(Writer(spark, table, 110, 1, 60))
     return outcome(Writer(spark, table, 50, 0, rows), form, 170)

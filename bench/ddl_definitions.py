@@ -34,7 +34,7 @@ _SYSTEM = ("mysql", "sys", "information_schema", "performance_schema")
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What the server said at one place of its log, of the tables that the statement changed."""
+    """What the server said at one position of its log, of the tables that the statement changed."""
 
     place: tuple[str, int]
     test: str

@@ -1,4 +1,4 @@
-"""Decoding alone, beside what people use: row images per second on the same binlog files, in one run.
+"""Decoding alone, compared with common decoders: row images per second on the same binlog files, in one run.
 
     python -m bench.decode [--logs .cache/bench-logs/mariadb] [--passes 3] [--only NAME]
 

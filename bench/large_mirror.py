@@ -1,4 +1,4 @@
-"""What a small epoch costs on a large mirror: MERGE that writes files anew and one with deletion vectors, in turn.
+"""What a small epoch costs on a large mirror: MERGE that rewrites files and one with deletion vectors, in turn.
 
     python -m bench.large_mirror [--rows 20000 500000 10000000] [--changes 100 10000] [--rounds 3]
 

@@ -1,4 +1,4 @@
-"""The SQL behind the two benchmark logs: a bulk load and an OLTP mix, both seeded, with exact counts of row changes."""
+"""The SQL of the two benchmark logs: a bulk load and an OLTP mix, both seeded, with exact counts of row changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table's definition as a server's information_schema tells it, and the same facts of a definition of ours."""
+"""A table's definition as a server's information_schema shows it, and the same facts of a definition of ours."""
 
 from __future__ import annotations
 

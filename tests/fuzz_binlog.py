@@ -1,4 +1,4 @@
-"""Damages logs at random and decodes them; tells of every crash, hang, stray exception and broken image.
+"""Damages logs at random and decodes them; reports every crash, hang, stray exception and broken image.
 
     python -m tests.fuzz_binlog --events --inputs 10000000 [--seed N] [--first K]
     python -m tests.fuzz_binlog --inputs 100000 [--seed N] [--first K] [--event TYPE]
@@ -8,7 +8,7 @@ bytes to silver (``support.damaged_logs``), of which --event chooses transaction
 damages mostly such events.
 
 Input K of a seed is always the same: ``--seed N --first K --inputs 1`` repeats one. The work is done in a child
-process, so that a crash of a kernel is a finding like any other; the next child goes on behind it.
+process, so that a crash of a kernel is a finding like any other; the next child continues after it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PORTION = {True: 1_000_000, False: 10_000}
 Findings = dict[str, list[int]]
 """What went wrong -> the inputs with which it did."""
 Fuzzer = Callable[[int, int, int, mmap.mmap], tuple[Counter, Findings]]
-"""(seed, first input, the one behind the last, 8 bytes for the input at hand) -> (how often each outcome came, what
+"""(seed, first input, the one after the last, 8 bytes for the present input) -> (how often each outcome came, what
 was found)"""
 
 

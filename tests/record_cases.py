@@ -2,7 +2,7 @@
 
     python -m tests.record_cases [FLAVOR ...]
 
-A case has a database of its own, ``case_`` and its name; ``@db`` stands for it. All cases of a server are in one log,
+A case has a database of its own, ``case_`` and its name; ``@db`` means it. All cases of a server are in one log,
 ``logs/<flavor>/``. ``expected.json`` is what SELECT gives at the end, table by table, and must be the same on both
 servers; ``refused.json`` is written by hand: the tables that must be refused, with the code.
 
@@ -28,7 +28,7 @@ OPTIONS = {
     "mysql": ("--binlog-row-metadata=MINIMAL", "--binlog-format=ROW", "--innodb-native-foreign-keys=ON"),
     "mariadb": ("--binlog-row-metadata=NO_LOG", "--binlog-format=ROW"),
 }
-"""What servers log unless they are told otherwise, but for MariaDB's format, and for MySQL's foreign keys, which change
+"""What servers log by default, but for MariaDB's format, and for MySQL's foreign keys, which change
 rows without a row event as they did before MySQL 9.6. Other tests have FULL metadata."""
 
 

@@ -1,6 +1,6 @@
 """Row images of a server's binlog decoded with python-mysql-replication: PASSES PORT FIRST_FILE ROWS; a line per pass.
 
-ROWS: how many the log has; behind them the stream waits for more.
+ROWS: how many the log has; after them the stream waits for more.
 """
 
 import sys

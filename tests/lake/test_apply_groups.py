@@ -47,7 +47,7 @@ class Layout:
 class Relay:
     """Layouts on one lake, one after another, as new processes.
 
-    The former ones run on. Each comes to one more commit, tries it when the next layout has made its own, and that is
+    The former ones run on. Each reaches one more commit, tries it when the next layout has made its own, and that is
     the last thing it does.
     """
 

@@ -1,4 +1,4 @@
-"""Bronze is the log: its files can be rebuilt from it, and its progress is always a place between transactions."""
+"""Bronze is the log: its files can be rebuilt from it, and its progress is always a position between transactions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_progress_says_where_to_go_on_and_what_was_read(spark, tmp_path, flavor)
 
 @FLAVORS
 def test_a_transaction_that_is_not_finished_is_not_committed(spark, tmp_path, flavor):
-    """The end falls, in turn, behind each event of the last transaction of the log."""
+    """The end is, one after another, after each event of the last transaction of the log."""
     write_logs(tmp_path / "logs", random_history(3, items=8, tables=1).log(flavor))
     whole = LakeRun(spark, tmp_path / "logs", tmp_path / "whole")
     whole.ingest()

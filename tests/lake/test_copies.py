@@ -1,4 +1,4 @@
-"""Copies of tables that are older than the log, or refused: the mirrors get the same rows wherever the hops are."""
+"""Snapshots of tables that are older than the log, or refused: the mirrors get the same rows wherever the hops are."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def gold(run: LakeRun) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def earlier(spark, tmp_path_factory) -> LakeRun:
-    """A lake that has come to the place of the copies; they are not there yet."""
+    """A lake that has reached the position of the snapshots, which do not exist yet."""
     folder = tmp_path_factory.mktemp("copies")
     log(folder / "logs", *EARLIER)
     run = LakeRun(spark, folder / "logs", folder / "lake")
@@ -98,7 +98,7 @@ def copy_tables(run: LakeRun, place: int, *names: str) -> None:
 
 
 def end_of(run: LakeRun) -> int:
-    """A place behind everything that bronze has."""
+    """A position after everything that bronze has."""
     return end_lsn(read_progress(run.spark, run.lake.names.bronze_events)) - 1
 
 
@@ -106,7 +106,7 @@ def end_of(run: LakeRun) -> int:
 def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_killed(
     earlier, ahead, tmp_path, monkeypatch
 ):
-    """ahead: what has gone past the place before the copies are there."""
+    """ahead: what has passed the position before the snapshots exist."""
     run, place = earlier.copied(tmp_path / "copy"), end_of(earlier)
     log(run.logs, *EARLIER, *LATER)
     run.ingest()
@@ -127,7 +127,7 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
 
 @pytest.mark.parametrize("has_log", [False, True])
 def test_a_lake_may_begin_with_copies_and_stand_still(earlier, spark, tmp_path, has_log):
-    """has_log: its log begins before the copies, else with them. Nothing comes behind them."""
+    """has_log: its log begins before the copies, else with them. Nothing comes after them."""
     log(tmp_path / "logs", *EARLIER)
     run, begun = LakeRun(spark, tmp_path / "logs", tmp_path / "lake"), IngestProgress.read(earlier.lake)
     if has_log:
@@ -141,7 +141,7 @@ def test_a_lake_may_begin_with_copies_and_stand_still(earlier, spark, tmp_path, 
 
 
 def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
-    """At one place twice, with nothing new in the log: others have changed the mirror, then the mirror of the copy."""
+    """Twice at one position, without new log: others have changed the mirror, then the mirror of the copy."""
     run, identities = earlier.copied(tmp_path / "copy"), set()
     for _ in range(2):
         (entry,) = (entry for entry in run.register if entry.table == "u")

@@ -64,7 +64,7 @@ class Steps:
         assert silver(self.run) == expected_silver(self.up_to(cut if is_done else done))
 
     def check_gold(self, done: int, cut: int) -> None:
-        """Every mirror stands before the step, behind its DDL or behind all of it; when all is recorded, at its end."""
+        """Every mirror is before the step, after its DDL or after all of it; when all is recorded, at its end."""
         recorded, bronze = self.recorded("control_epochs"), self.recorded("bronze_events")
         mirrors = self.run.gold()
         if recorded is not None and recorded.payload["applied_lsn"] == bronze.lsn:

@@ -1,4 +1,4 @@
-"""Refused statements and the operator's answers: the tables go on with the rows of the source."""
+"""Refused statements and the operator's answers: the tables continue with the rows of the source."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def listed(run: LakeRun) -> dict[str, list[dict]]:
 
 @pytest.fixture(scope="module")
 def answered(refused, tmp_path_factory) -> LakeRun:
-    """The same, and what stands in the place of each statement; no hop has run since."""
+    """The same, and what replaces each statement; no hop has run since."""
     run = refused.copied(tmp_path_factory.mktemp("answered") / "copy")
     for name, (_, text) in REFUSED.items():
         done = command(run, *(["skip", f"shop.{name}"] if text is None else ["replace", f"shop.{name}", text]))

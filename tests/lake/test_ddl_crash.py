@@ -1,4 +1,4 @@
-"""A process killed between any two commits of a DDL: what it goes on from is exactly what is missing."""
+"""A process killed between any two commits of a DDL: what it continues from is exactly what is missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def exchanges_and_circles() -> tuple[list, dict[str, list[dict]]]:
 
 
 def apply_with_kills(run: LakeRun, monkeypatch) -> int:
-    """Gold, killed behind each of its commits; how often that was."""
+    """Gold, killed after each of its commits; how often that was."""
     kills = 0
     monkeypatch.setattr("mirrorlake.lake.gold.ddl_epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
     crash_after_each_commit(monkeypatch, run.folder)

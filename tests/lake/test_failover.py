@@ -1,4 +1,4 @@
-"""A lake whose log another server goes on with, hop by hop."""
+"""A lake whose log another server continues with, hop by hop."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Case:
         return LakeRun(spark, folder / "logs", folder / "lake")
 
     def cut_finely(self, monkeypatch) -> None:
-        """About five chunks of log, for silver and for gold: a file's offsets begin anew, so there may be more."""
+        """About five chunks of log, for silver and for gold: a file's offsets start again, so there may be more."""
         bits = max(8, (self.bytes // 5).bit_length() - 1)
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", bits)
         monkeypatch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", bits)
@@ -63,7 +63,7 @@ class Case:
         """A position in the log, in a transaction as likely as not."""
         encoded = self.random.choice(self.files)
         start = self.random.choice([offset for _, offset in encoded.item_offsets] or [4])
-        inside = start + int.from_bytes(encoded.data[start + 9 : start + 13], "little")  # behind its first event
+        inside = start + int.from_bytes(encoded.data[start + 9 : start + 13], "little")  # after its first event
         return f"{encoded.name}:{self.random.choice((start, inside))}"
 
     def some_times(self, step: Callable[[], object]) -> None:
@@ -142,7 +142,7 @@ def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, 
 
 
 def test_a_long_transaction_is_decoded_a_stretch_at_a_time(spark, tmp_path, monkeypatch):
-    """With the same rows as otherwise; the transactions before and behind it among them."""
+    """With the same rows as otherwise; the transactions before and after it among them."""
     orders, visits = (TableSchema("shop", name, (Column("id", ColumnType("int"), False),), ("id",)) for name in "ov")
     ids = iter(range(10_000))
     changes = [Insert(table, [{"id": next(ids)} for _ in range(50)]) for _ in range(60) for table in (orders, visits)]

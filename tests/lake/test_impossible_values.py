@@ -1,4 +1,4 @@
-"""An ALTER that no Spark expression can follow for the rows there are: their table is refused, the others go on."""
+"""An ALTER that no Spark expression can follow for the rows there are: their table is refused, the others continue."""
 
 from __future__ import annotations
 

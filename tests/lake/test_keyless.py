@@ -38,7 +38,7 @@ def test_a_mirror_that_lacks_a_row_that_goes_is_refused_and_the_others_go_on(spa
 
 
 def test_copies_that_stay_keep_their_lsn(spark, tmp_path, monkeypatch):
-    """Also when the process ends behind the commit that takes one away, and the epoch is repeated."""
+    """Also when the process ends after the commit that takes one away, and the epoch is repeated."""
     insert, delete = Transaction([Insert(T, [ONE, TWO])]), Transaction([Delete(T, [ONE])])
     logged, found = list(CREATE), []
     for transaction in (insert, insert, delete):

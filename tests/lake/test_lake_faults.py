@@ -1,4 +1,4 @@
-"""What can happen to a lake between two runs or during one: it goes on, or a name says what is wrong."""
+"""What can happen to a lake between two runs or during one: it continues, or a name says what is wrong."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def half(spark, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(spark, half, tmp_path) -> LakeRun:
-    """A copy of that lake, at another place."""
+    """A copy of that lake, in another folder."""
     shutil.copytree(half, tmp_path / "copy")
     return LakeRun(spark, tmp_path / "copy/logs", tmp_path / "copy/lake")
 
@@ -207,7 +207,7 @@ def test_maintenance_by_others_between_the_steps_of_a_run_changes_nothing(run):
 
 
 def test_clocks_of_writers_that_differ_change_nothing(run):
-    """Each step's files are dated as a writer dates them whose clock is a day ahead, or a year behind."""
+    """Each step's files are dated as a writer dates them whose clock is a day ahead, or a year late."""
     bring(run.logs)
     known: set[Path] = set()
     for step, seconds_off in ((lambda: None, DAY), (run.ingest, -365 * DAY), (run.assemble, DAY), (run.apply, 0)):
@@ -278,7 +278,7 @@ def test_a_mirror_that_others_changed_is_refused_and_the_other_tables_go_on(run,
 
 
 def age(run: LakeRun, folder: str, days: int) -> None:
-    """Let the commits of a table be so many days old."""
+    """Make the commits of a table ``days`` days old."""
     moment = time.time() - days * 86400
     for path in Path(run.folder, folder, "_delta_log").iterdir():
         os.utime(path, (moment, moment))
@@ -287,7 +287,7 @@ def age(run: LakeRun, folder: str, days: int) -> None:
 def test_progress_that_delta_has_forgotten_is_refused_and_not_taken_for_an_empty_table(run):
     table = run.lake.names.silver_changes
     age(run, "silver/changes", 40)
-    for number in range(3):  # others commit on a table that stands still; Delta cleans up behind a checkpoint
+    for number in range(3):  # others commit on an idle table; Delta cleans up after a checkpoint
         settings = f"'delta.checkpointInterval' = '1', 'touched' = '{number}'"
         run.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({settings})")
     with pytest.raises(RefusedError) as refused:

@@ -1,4 +1,4 @@
-"""The data files of a mirror: written anew while it is small, deletion vectors when it is large, never many."""
+"""The data files of a mirror: rewritten while it is small, deletion vectors when it is large, never many."""
 
 from __future__ import annotations
 

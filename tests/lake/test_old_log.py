@@ -1,4 +1,4 @@
-"""Maintenance lets go old binlog files; what is still to be read stays, and everything goes on."""
+"""Maintenance deletes old binlog files; what is still to be read stays, and everything continues."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FUNCTION = "the function"
 UNKNOWN = "IDENTIFIER() takes a plain text here"
 
 REFUSED = {
-    # comments nest, and lines go on, as Spark reads them
+    # comments nest, and lines continue, as Spark reads them
     "/* /* */ SHOW */ DELETE FROM shop.customers": ONLY_READS,
     "/* /* */ SHOW */ DROP TABLE shop.customers": ONLY_READS,
     "/* /* */ EXPLAIN */ CREATE TABLE shop.made (a INT) USING delta": ONLY_READS,
@@ -207,7 +207,7 @@ FORMATS = (("json", "rows"), ("delta", "rows"), ("text", "/etc/hostname"))
 
 
 def test_a_database_that_is_called_like_a_format_of_files_is_a_database(lake, monkeypatch):
-    """A file that has the table's name, or none, must not be read in the mirror's place."""
+    """A file that has the table's name, or none, must not be read instead of the mirror."""
     [entry] = [entry for entry in TableRegister.read(lake) if entry.name == ("shop", "customers")]
     register = TableRegister(replace(entry, database=database, table=table) for database, table in FORMATS)
     monkeypatch.setattr(TableRegister, "read", lambda *_, **__: register)

@@ -1,4 +1,4 @@
-"""Syncpoints: what all mirrors held together at one place in the log, read again later."""
+"""Syncpoints: what all mirrors had together at one position in the log, read again later."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def places(ingested) -> list[tuple[int, str]]:
 
 
 def after(history: History, count: int) -> dict:
-    """Gold behind so many transactions and DDLs."""
+    """Gold after these numbers of transactions and DDLs."""
     return expected_gold(History(history.seed, history.items[:count]))
 
 
@@ -124,7 +124,7 @@ def position_behind(run: LakeRun, lsn: int) -> BinlogPosition:
 
 
 def test_every_epochs_end_can_be_read_again(run, history, places):
-    """Also behind later DDL, a drop of the table among them."""
+    """Also after later DDL, a drop of the table among them."""
     hop, taken = ApplyHop(run.lake, TableRules(), epoch_changes=1), []
     for _ in hop.apply():
         taken.append(syncpoints.take(run.lake, hop.lsn))
@@ -142,7 +142,7 @@ def test_every_epochs_end_can_be_read_again(run, history, places):
 def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothing(
     run, history, places, monkeypatch, when
 ):
-    """The process ends between the commits of the tables and the publication, or right behind it. One is asked for by
+    """The process ends between the commits of the tables and the publication, or right after it. One is asked for by
     GTIDs, one by its position."""
     counts = [5, len(places)]
     syncpoints.request(run.lake, "n5", gtids_of(places, 5))

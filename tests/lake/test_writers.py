@@ -1,4 +1,4 @@
-"""Two live writers at every hop: one goes on, the other is told so and has written nothing."""
+"""Two live writers at every hop: one continues, the other fails loudly and has written nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def at_once(*calls) -> list[str | None]:
 
 
 def check_bronze(run):
-    """Going on from what is in the lake brings every event once."""
+    """Continuing from what is in the lake brings every event once."""
     more(run)
     run.ingest()
     raw = run.spark.table(run.lake.names.bronze_events).orderBy("lsn").select("raw").collect()
@@ -78,7 +78,7 @@ def check_bronze(run):
 
 
 def check_silver(run):
-    """Going on from what is in the lake brings every row change once."""
+    """Continuing from what is in the lake brings every row change once."""
     more(run)
     run.ingest()
     run.assemble()
@@ -87,7 +87,7 @@ def check_silver(run):
 
 
 def check_gold(run):
-    """Going on from what is in the lake gives the right tables."""
+    """Continuing from what is in the lake gives the right tables."""
     check_silver(run)
     run.apply()
     assert run.gold() == expected_gold(HISTORY)

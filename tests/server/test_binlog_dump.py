@@ -113,7 +113,7 @@ def test_the_servers_folder_reads_as_the_server_does(server, source):
 
 
 def test_the_folder_of_a_server_that_crashed_is_read_whole(shop):
-    """The file it was writing has no ROTATE; the next one tells that the server was started."""
+    """The file it was writing has no ROTATE; the next one shows that the server was started."""
     with running_server(shop.flavor) as server:
         server.execute("CREATE DATABASE shop")
         server.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name LONGBLOB)")

@@ -95,7 +95,7 @@ def utf8_like_codes() -> Iterator[bytes]:
 
 def convert(server: Server, charset: str, codes: list[bytes]) -> dict[bytes, str | bytes]:
     """What a column of the character set shows in utf8mb4; the code itself when it cannot be stored, or when the server
-    shows something that stands for no character. A utf8mb3 column may be utf8mb4, and is read as such."""
+    shows something that is no character. A utf8mb3 column may be utf8mb4, and is read as such."""
     charset_of_column = "utf8mb4" if charset == "utf8mb3" else charset
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in (

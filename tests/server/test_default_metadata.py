@@ -58,7 +58,7 @@ INSERT INTO old_latin.made_alike VALUES (1, 'Ж')
 
 @pytest.fixture
 def plain_server(server) -> Iterator[Server]:
-    """With the metadata that servers log unless they are told otherwise."""
+    """With the metadata that servers log by default."""
     server.reset()
     server.execute(f"SET GLOBAL binlog_row_metadata = '{METADATA[server.flavor]}'")
     yield server

@@ -75,7 +75,7 @@ def read_case(table: str, text: str) -> Case:
 
 
 def run_cases(server: Server, cases: list[Case]) -> None:
-    """Leaves a table map behind every CREATE TABLE and at the end of every case."""
+    """Leaves a table map after every CREATE TABLE and at the end of every case."""
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in (*_SETUP, *(["create sequence sq"] if server.flavor == "mariadb" else [])):
             cursor.execute(statement)

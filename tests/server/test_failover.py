@@ -1,4 +1,4 @@
-"""A replica takes the primary's place, with other files, other event sizes and another order of what is independent."""
+"""A replica becomes the primary, with other files, other event sizes and another order of what is independent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pair(request) -> tuple[Server, Server]:
 
 @pytest.fixture
 def servers(pair) -> tuple[Server, Server]:
-    """Both anew; the replica follows."""
+    """Both from an empty state; the replica follows."""
     replicate(*pair)
     return pair
 

@@ -40,7 +40,7 @@ def login(proxy, server) -> ServerLogin:
 
 
 class Follower:
-    """Reads as ingest does: only what lies before a resume point is kept, and reading goes on from the last one."""
+    """Reads as ingest does: only what lies before a resume point is kept, and reading continues from the last one."""
 
     def __init__(self, proxy, server):
         self._login, self._flavor = login(proxy, server), server.flavor
@@ -64,7 +64,7 @@ class Follower:
             source.close()
 
     def retry(self, tries: int = 3) -> list[str]:
-        """The codes of the failures before it came to the end."""
+        """The codes of the failures before it reached the end."""
         codes = []
         while True:
             try:
@@ -115,7 +115,7 @@ def test_a_connection_cut_behind_any_event_or_inside_it_loses_and_doubles_nothin
         assert follower.files() == whole.files()
         assert follower.resume == whole.resume
     assert follower.silver() == whole.silver()
-    assert lost >= len(ends) - 2  # behind the last event nothing is missed
+    assert lost >= len(ends) - 2  # after the last event nothing is missed
 
 
 def test_a_connection_that_breaks_again_and_again_still_comes_to_the_end(server, proxy, seed):

@@ -30,7 +30,7 @@ TABLES = (
 
 
 def documented(flavor: str, verb: str) -> str:
-    """The GRANT statement of the page for this server and verb; {} stands for the user."""
+    """The GRANT statement of the page for this server and verb; {} means the user."""
     name = {"mariadb": "MariaDB", "mysql": "MySQL"}[flavor]
     rows = re.findall(rf"^\| (.+) \| {name}\b[^|]* \| `GRANT (.+) ON \*\.\* TO mirror` \|$", PAGE.read_text(), re.M)
     (privileges,) = [privileges for verbs, privileges in rows if f"`{verb}`" in verbs]

@@ -150,7 +150,7 @@ def test_events_positions_and_gtids_are_those_of_the_servers_tool(with_full_meta
 
 
 def next_group(events: pa.Table, gtid: str) -> BinlogPosition:
-    """Where the transaction behind this one begins."""
+    """Where the transaction after this one begins."""
     opening = [row for row in events.to_pylist() if row["lsn"] == row["tx_lsn"] and row["gtid"]]
     after = [row["gtid"] for row in opening].index(gtid) + 1
     return BinlogPosition(opening[after]["log_file"], opening[after]["log_pos"])

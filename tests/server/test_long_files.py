@@ -24,7 +24,7 @@ BEYOND = 1 << 32
 BEFORE_IT_A_BOUNDARY = (EventType.ROTATE, EventType.GTID, EventType.MARIADB_GTID)
 
 Events = list[tuple[str, int, int, int]]
-"""(file, first byte, byte behind, type) of each."""
+"""(file, first byte, byte after, type) of each."""
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ LOGGED = (
     "TRUNCATE TABLE ÉCOLE",
 )
 ROWS = {"children": 1, "customers": 4, "gone": 1, "other one": 1, "parents": 1, "part": 1, "stock": 2, "école": 0}
-_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}  # what servers log unless they are told otherwise
+_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}  # what servers log by default
 
 
 @pytest.fixture(scope="module", params=FLAVORS)
@@ -101,7 +101,7 @@ def test_of_files_the_option_says_it_and_without_it_no_mirror_is_wrong(lower, sp
     files, lake = f"files:{lower.datadir}", lake_dir / "told"
     hops.run(Options(source=files, lake=str(lake), lower_case_table_names=1), Watcher(), spark)
     assert states(lake, spark) == dict.fromkeys(ROWS, "streaming")
-    for told in (None, 1, 2):  # 1 and 2 give the same names, and the lake knows it without being told
+    for told in (None, 1, 2):  # 1 and 2 give the same names, and the lake knows it without an option
         hops.run(Options(source=files, lake=str(lake), lower_case_table_names=told), Watcher(), spark)
     with pytest.raises(RefusedError) as caught:
         hops.run(Options(source=files, lake=str(lake), lower_case_table_names=0), Watcher(), spark)

@@ -1,4 +1,4 @@
-"""`mirrorlake snapshot` and `resync`: tables are copied while the source goes on, and compared by `verify`."""
+"""`mirrorlake snapshot` and `resync`: tables are copied while the source continues, and compared by `verify`."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _mirror(lake_dir, table: str) -> str:
 
 
 def test_cells_of_any_length_come_whole(server):
-    """Around the limits of the protocol's lengths; a packet has 16 MiB at most, a longer row goes on in the next."""
+    """Around the limits of the protocol's lengths; a packet has 16 MiB at most, a longer row continues in the next."""
     lengths = (0, 1, 250, 251, 252, 65535, 65536, 2**24 - 6, 2**24 - 5, 2**24, 2**25 + 7)
     server.execute("SET GLOBAL max_allowed_packet = 67108864")
     sql = " UNION ALL ".join(f"SELECT REPEAT('x', {n}), NULL, {n}" for n in lengths)

@@ -31,7 +31,7 @@ def verified(options: Options, spark, **how) -> list[VerifiedTable]:
 
 
 def test_what_differs_is_named(server, spark, lake_dir):
-    """The source is changed behind the log's back."""
+    """The source is changed without logging it."""
     server.reset()
     server.execute("CREATE DATABASE shop")
     for sql in (

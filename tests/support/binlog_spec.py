@@ -58,7 +58,7 @@ RowsPart = Insert | Update | Delete
 class Statement:
     """One SQL statement that wrote rows: every table map first, then the row events; the last one ends the statement.
 
-    A bare Insert, Update or Delete stands for a statement of one part. sql: logged as ROWS_QUERY or ANNOTATE_ROWS.
+    A bare Insert, Update or Delete means a statement of one part. sql: logged as ROWS_QUERY or ANNOTATE_ROWS.
     rows_per_event: None cuts at 8 KiB as the servers do.
     """
 

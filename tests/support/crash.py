@@ -4,7 +4,7 @@ with pytest.raises(SimulatedCrash):
     crash_at(monkeypatch, "mirrorlake.lake.delta.progress.append_from", when="after", call_number=2)
     run(...)
 monkeypatch.undo()
-run(...)  # and it goes on from what was committed
+run(...)  # and it continues from what was committed
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def crash_at(monkeypatch: MonkeyPatch, name: str, when: When, call_number: int =
 def replace_everywhere(
     monkeypatch: MonkeyPatch, names: Iterable[str], replacement: Callable[[Callable], Callable]
 ) -> None:
-    """Put ``replacement(function)`` in the place of each function, also in modules that imported it by its name."""
+    """Put ``replacement(function)`` instead of each function, also in modules that imported it by its name."""
     for name in names:
         owner, attribute = _resolve(name)
         original = getattr(owner, attribute)

@@ -86,7 +86,7 @@ class CrashSites:
             if self._when == "after" and not site[0].startswith("lake/delta/progress.py"):
                 return False
             self.failed[site] = None
-            self._armed = False  # the others of this attempt go on, as threads do
+            self._armed = False  # the others of this attempt continue, as threads do
             return True
 
 

@@ -1,6 +1,6 @@
 """Damage to a group of events at random, in machine code.
 
-``work``: the events, one behind the other, and room behind them; ``ends[e]``: where event e ends in it. ``random``: the
+``work``: the events, back to back, and room after them; ``ends[e]``: where event e ends in it. ``random``: the
 state of the generator, one number.
 """
 
@@ -102,7 +102,7 @@ def _put_number(work, at, end, value, n_bytes):
 
 @kernel
 def _resize(work, ends, n_events, e, at, change):
-    """What stands at ``at``, in event e or behind it, moves by so many bytes; the header of e has its new length."""
+    """What stands at ``at``, in event e or after it, moves by so many bytes; the header of e has its new length."""
     end = ends[n_events - 1]
     if change < 0:
         for k in range(at, end):

@@ -282,7 +282,7 @@ class EventFuzzer:
 
     def run(self, seed: int, first: int, stop: int, progress: int) -> tuple[Counter, dict[str, list[int]]]:
         """(how often each outcome came, what was found at which inputs). progress: an address, which has the number
-        of the input at hand."""
+        of the present input."""
         counts, findings = np.zeros(len(OUTCOMES), np.int64), {}
         while first < stop:
             first, finding = self._run(seed, first, stop, progress, counts)

@@ -1,7 +1,7 @@
 """Rows events -> the fragments in which MariaDB 12.3 and later write long ones.
 
 Format: ``mirrorlake.core.binlog.fragments``. It was made from the server's source: no log of a server that writes
-fragments was at hand to check it against.
+fragments was available to check it against.
 """
 
 from __future__ import annotations

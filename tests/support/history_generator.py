@@ -1,4 +1,4 @@
-"""The random choices behind ``histories.random_history``."""
+"""The random choices of ``histories.random_history``."""
 
 from __future__ import annotations
 

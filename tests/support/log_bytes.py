@@ -21,6 +21,6 @@ def read_files(source: BinlogSource, start: BinlogPosition | GtidSet, end: Binlo
 
 
 def raw_of(block: EventBlock) -> bytes:
-    """Its events, one behind another."""
+    """Its events, back to back."""
     pairs = zip(block.events.offset.tolist(), block.events.length.tolist(), strict=True)
     return b"".join(block.buf[offset : offset + length].tobytes() for offset, length in pairs)

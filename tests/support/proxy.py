@@ -125,7 +125,7 @@ def _reset(connection: socket.socket) -> None:
 
 
 def packet_ends(stream: bytes) -> list[int]:
-    """Offsets behind every packet of a dump stream."""
+    """Offsets after every packet of a dump stream."""
     ends, at = [], 0
     while at + 4 <= len(stream):
         at += 4 + int.from_bytes(stream[at : at + 3], "little")

@@ -1,9 +1,9 @@
 """A crash at any call to Spark, the file system or the server, or at any step of our own.
 
     crashes = RandomCrashes(monkeypatch)
-    crashes.crashes_in(work, "DataFrame.collect", 3, "before")     # at its third call; false: it came to its end before
+    crashes.crashes_in(work, "DataFrame.collect", 3, "before")     # at its third call; false: it reached its end before
 
-The process goes on, but nothing of it does: the next attempt opens everything anew, from the lake alone.
+The process continues, but nothing of it does: the next attempt opens everything again, from the lake alone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RandomCrashes:
 
     def _is_due(self, name: str) -> bool:
         with self._lock:
-            if self._has_crashed:  # what other threads have begun goes on
+            if self._has_crashed:  # what other threads have begun continues
                 return False
             self.calls[name] += 1
             self._has_crashed = (name, self.calls[name]) == (self._name, self._number)

@@ -1,4 +1,4 @@
-"""A second server that replicates from a first one, and takes its place."""
+"""A second server that replicates from a first one, and replaces it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS = {
 
 
 def replicate(primary: Server, replica: Server) -> None:
-    """Both begin anew, and ``replica`` follows ``primary`` by GTID."""
+    """Both start again, and ``replica`` follows ``primary`` by GTID."""
     primary.reset()
     stop(replica)
     replica.reset()
@@ -54,7 +54,7 @@ def catch_up(primary: Server, replica: Server) -> None:
 
 
 def stop(replica: Server) -> None:
-    """It follows nobody any more: it may take the primary's place."""
+    """It follows nobody any more: it may become the primary."""
     replica.execute(f"STOP {_word(replica)}")
     replica.execute(f"RESET {_word(replica)} ALL")
 

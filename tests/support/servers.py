@@ -98,7 +98,7 @@ class Server:
         return [self.datadir / row[0] for row in self.query("SHOW BINARY LOGS")]
 
     def reset(self) -> None:
-        """Drops every database of ours and starts the binlog anew at file 1."""
+        """Drops every database of ours and starts the binlog again at file 1."""
         self._hang_up()  # a shared connection may stand in a database or hold session settings
         self.execute("SET foreign_key_checks = 0")  # a database may hold parents of another one's tables
         for (name,) in self.query("SHOW DATABASES"):

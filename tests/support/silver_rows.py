@@ -57,7 +57,7 @@ def all_schemas(history: History) -> dict[int, TableSchema]:
 
 
 def checksums(batches: Iterable[pa.RecordBatch]) -> list[tuple[int, int]]:
-    """(recorded, computed anew from the images) of every COMMIT."""
+    """(recorded, computed again from the images) of every COMMIT."""
     found, so_far = [], 0
     for batch in batches:
         ops, recorded = batch.column("op").to_pylist(), batch.column("checksum").to_pylist()

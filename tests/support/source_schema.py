@@ -1,4 +1,4 @@
-"""The tables of a real server as its information_schema tells them."""
+"""The tables of a real server as its information_schema shows them."""
 
 from __future__ import annotations
 

@@ -391,7 +391,7 @@ class Flow:
         return all(kind in (SQL, LOOP) or isinstance(kind, Tup) and self._is_all_sql(*kind.items) for kind in kinds)
 
     def imported(self, name: str, module: Module) -> str:
-        """The module of ours that a name stands for, or nothing."""
+        """The module of ours that a name means, or nothing."""
         whole = ".".join(module.imports.get(name, ()))
         return whole if whole in self.modules else ""
 

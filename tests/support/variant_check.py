@@ -9,7 +9,7 @@ from mirrorlake.core.memory import kernel, peek_u8, peek_u16, peek_u32
 
 NOT_WHOLE = -1
 PRIMITIVE_BYTES = np.full(64, NOT_WHOLE, np.int8)
-"""Of the value behind its first byte, by the primitive's id."""
+"""Bytes of the value after its first byte, by the primitive's id."""
 PRIMITIVE_BYTES[[0, 3, 4, 5, 6, 7]] = 0, 1, 2, 4, 8, 8  # null, int8 .. int64, double
 PRIMITIVE_BYTES[[8, 9, 10, 11, 12, 13, 14]] = 5, 9, 17, 4, 8, 8, 4  # decimals, date, timestamps, float
 _BINARY, _STRING = 15, 16
@@ -57,7 +57,7 @@ def is_whole_object(start, end, n_names, primitive_bytes):
 
 @kernel
 def _value_end(p, end, primitive_bytes):
-    """The address behind a value that is neither object nor array, or NOT_WHOLE."""
+    """The address after a value that is neither object nor array, or NOT_WHOLE."""
     if p >= end:
         return np.int64(NOT_WHOLE)
     header = np.int64(peek_u8(p))
@@ -93,7 +93,7 @@ def _text_end(p, n_bytes, end):
 
 @kernel
 def _character_end(p, stop):
-    """The address behind a character of UTF-8 (RFC 3629: no surrogates, no long forms, up to U+10FFFF)."""
+    """The address after a character of UTF-8 (RFC 3629: no surrogates, no long forms, up to U+10FFFF)."""
     first = np.int64(peek_u8(p))
     if first < 0x80:
         return p + 1

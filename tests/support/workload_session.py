@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.support.workload import Workload
 
 # What concurrent sessions may do to each other: duplicate key, lock wait, deadlock, a row, column or table that
-# changed under the statement. The transaction is rolled back and the session goes on.
+# changed under the statement. The transaction is rolled back and the session continues.
 _COLLISIONS = {1020, 1054, 1062, 1146, 1205, 1213, 1412}
 _ALTERED = {"everything": "id", "accounts": "account_id", "ledger": "account_id"}  # table: a column to search by
 _ZONES = ("+00:00", "+05:30", "-08:00")

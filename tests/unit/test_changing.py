@@ -1,4 +1,4 @@
-"""What docs/changing.md says: its files exist, and every type, clause and option is in each place that it names."""
+"""What docs/changing.md says: its files exist, and every type, clause and option is in each file that it names."""
 
 from __future__ import annotations
 

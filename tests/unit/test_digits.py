@@ -17,7 +17,7 @@ OF_EVERY_SCRIPT = ("isdigit", "isdecimal", "isnumeric")
 
 
 def test_no_source_file_asks_python_what_a_digit_is():
-    """In a pattern backslash-d stands for them; a class of characters with ``0-9`` does not."""
+    """In a pattern backslash-d means them; a class of characters with ``0-9`` does not."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

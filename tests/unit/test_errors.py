@@ -17,7 +17,7 @@ KINDS = (RetryableError, RefusedError, UsageError, InternalError)
 
 
 def raised_codes() -> dict[str, str]:
-    """Code -> a place in the source that raises it."""
+    """Code -> a line of the source that raises it."""
     kinds = {kind.__name__ for kind in KINDS}
     codes = {}
     for file in sorted((CHECKOUT / "src").rglob("*.py")):

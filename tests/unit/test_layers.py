@@ -13,7 +13,7 @@ ROOT = "mirrorlake"
 VALUES = ("errors", "config", "shown")
 
 # Package or module -> what else of ours its modules may import, beside the package itself and VALUES.
-# A name stands for itself and everything in it; the longest entry that fits a module is its rule.
+# A name means itself and everything in it; the longest entry that fits a module is its rule.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": (),
     "errors": ("shown",),
@@ -129,7 +129,7 @@ def test_rules_allow(module, name):
 
 
 def folder_of(name: str) -> str:
-    """The folder of the module that a dotted name stands for or stands in; empty for one at the top."""
+    """The folder of the module that a dotted name means or stands in; empty for one at the top."""
     while name and name not in MODULES:
         name = name.rpartition(".")[0]
     return name.rpartition(".")[0]

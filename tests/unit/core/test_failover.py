@@ -1,4 +1,4 @@
-"""Another server's log goes on where a former one's was left: what is found, what is left out, what is refused."""
+"""Another server's log continues where a former one's was left: what is found, what is left out, what is refused."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def mysql(text: str) -> list[str]:
     return [word if word == "/" else f"{servers[word[0]]}:{word[1:]}" for word in text.split()]
 
 
-# --- what goes on
+# --- what continues
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_mariadb_takes_what_is_not_known_and_leaves_out_the_rest(tmp_path, forme
 
 @FLAVORS
 def test_any_cut_of_any_history_goes_on_in_any_replica_of_it(tmp_path, seed, flavor):
-    """Also a reader that stops at any boundary and goes on from there."""
+    """Also a reader that stops at any boundary and continues from there."""
     rng = random.Random(seed)
     for number in range(6):
         history = _history(rng, flavor)

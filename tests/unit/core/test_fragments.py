@@ -1,4 +1,4 @@
-"""Rows events that come in fragments: silver does not tell, and what is no whole event is refused at its place."""
+"""Row events that come in fragments: silver is the same, and an incomplete event is refused at its position."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXT = TableSchema("d", "t", (Column("v", ColumnType("varchar", length=99, chars
 
 
 def shown(changes: pa.Table) -> pa.Table:
-    """All but the places in the log."""
+    """All except the positions in the log."""
     return changes.drop_columns(PLACES)
 
 
@@ -154,7 +154,7 @@ def test_a_fragment_has_the_bytes_that_the_source_of_the_server_tells():
     assert (WHOLE[4], int.from_bytes(WHOLE[9:13], "little"), WHOLE[13:17]) == (23, N + 4, bytes(4))
 
 
-# (events behind the GTID, which of them is named, why)
+# (events after the GTID, which of them is named, why)
 BROKEN = {
     "the first is missing": (some(2, 3), 0, f"fragment 2 of 3 comes {AT_ONCE}"),
     "one in the middle is missing": (some(1, 3), 1, "fragment 3 of 3 comes " + BEHIND.format(1)),

@@ -92,7 +92,7 @@ def test_equal_maps_of_different_definitions_have_different_slots():
         known.follow(lsn, change, definitions)
     reader = Reader(known)
     slots = reader.slots((XID, bytes(8)), *(map_event(ORDERS, 5, "NO_LOG") for _ in range(8)))
-    assert slots == [-1, 0, 0, 0, 1, 1, 1, 2, 2]  # a definition holds behind its statement
+    assert slots == [-1, 0, 0, 0, 1, 1, 1, 2, 2]  # a definition holds after its statement
     assert [found.schema.columns[0].name for found in reader.layouts.tables] == ["a", "b", "a"]
 
 

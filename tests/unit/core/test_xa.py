@@ -28,7 +28,7 @@ def say(text: str) -> tuple[int, bytes]:
 
 
 def planned(*groups, prepared=None, **given) -> XaPlan:
-    """Each group is (tx_lsn, events); its events have the lsns behind it."""
+    """Each group is (tx_lsn, events); its events have the lsns after it."""
     rows = []
     for tx_lsn, events in groups:
         for k, (kind, body) in enumerate(events):

@@ -1,9 +1,9 @@
 """A model of the commits by which processes share a lake's mirrors, in every order that is possible.
 
-An old leader goes on while a new one and a second group have taken over (the class ``ApplyGroup`` says why they may).
+An old leader continues while a new one and a second group have taken over (the class ``ApplyGroup`` says why they may).
 The log changes two mirrors, exchanges what is in them, and changes them again. In every state that any order of the
 processes' commits and reads reaches: what the mirrors hold is right, each syncpoint has what the source had there, the
-ledger has the exchange once, and a leader that is started there alone comes to the right end. Without any one of the
+ledger has the exchange once, and a leader that is started there alone reaches the right end. Without any one of the
 protocol's conditions some order breaks this, so the model can tell.
 """
 
@@ -110,7 +110,7 @@ def steps(lake: Lake, me: Process, without: str | None) -> Iterator[tuple[Lake, 
 
 
 def _look(lake: Lake, me: Process) -> Iterator[tuple[Lake, Process]]:
-    """A leader goes on with the plan that is open; another group carries out its share of one that it does not know."""
+    """A leader continues with the plan that is open; another group takes its share of one that it does not know."""
     seen, plan = (len(lake.plans), lake.is_open), lake.plans[-1] if lake.is_open else None
     if me.number == 1:
         yield lake, _begin(me._replace(seen=seen, plan=plan)) if plan else me._replace(seen=seen, at="plan")

@@ -1,4 +1,4 @@
-"""Packets of a text result set: any cut gives the same rows, and damage is told or gives something within bounds."""
+"""Packets of a text result set: any cut gives the same rows, and damage is reported or stays within bounds."""
 
 from __future__ import annotations
 
