@@ -21,7 +21,7 @@ from mirrorlake.core.binlog.row_layout import RowLayouts
 from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays, decode_events
 from mirrorlake.core.binlog.table_slots import TableSlots, _Events, follow
 from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, read_tagged_gtid
-from mirrorlake.core.binlog.transactions import EVENT_ROLES, _assign, _EventArrays, _GroupArrays
+from mirrorlake.core.binlog.transactions import EVENT_ROLES, TRANSITIONS, _assign, _EventArrays, _GroupArrays
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.compiling import address_of
@@ -67,6 +67,7 @@ class Constants(NamedTuple):
     edges: np.ndarray
     types: np.ndarray
     roles: np.ndarray
+    transitions: np.ndarray
     primitive_bytes: np.ndarray
     n_columns: np.ndarray
 
@@ -216,8 +217,8 @@ def _outcome(
         return _LOG_REFUSED, 0
     reader, parts = tagged
     error = _assign(
-        found, work.framed.ctypes.data, group_events, 0, constants.roles.ctypes.data, 0, 0, -1, 0, assigned, reader,
-        parts.ctypes.data,
+        found, work.framed.ctypes.data, group_events, 0, constants.roles.ctypes.data,
+        constants.transitions.ctypes.data, 0, 0, -1, 0, assigned, reader, parts.ctypes.data,
     )[0]  # fmt: skip
     if error:
         return _GROUP_REFUSED, 0
@@ -278,7 +279,7 @@ class EventFuzzer:
         )
         self._table_slots = _after(logs[0])
         n_columns = self._layouts.arrays.slots.n_columns
-        self._constants = Constants(EDGES, TYPES, EVENT_ROLES, PRIMITIVE_BYTES, n_columns)
+        self._constants = Constants(EDGES, TYPES, EVENT_ROLES, TRANSITIONS, PRIMITIVE_BYTES, n_columns)
 
     def run(self, seed: int, first: int, stop: int, progress: int) -> tuple[Counter, dict[str, list[int]]]:
         """(how often each outcome came, what was found at which inputs). progress: an address, which has the number

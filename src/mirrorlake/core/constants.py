@@ -17,16 +17,28 @@ SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance
 class EventType(IntEnum):
     """MySQL ``libs/mysql/binlog/event/binlog_event.h``, Log_event_type; from 160 on MariaDB ``sql/log_event.h``."""
 
+    START_V3 = 1
     QUERY = 2
     STOP = 3
     ROTATE = 4
     INTVAR = 5
+    LOAD = 6
+    SLAVE = 7
+    CREATE_FILE = 8
+    APPEND_BLOCK = 9
+    EXEC_LOAD = 10
+    DELETE_FILE = 11
+    NEW_LOAD = 12
     RAND = 13
     USER_VAR = 14
     FORMAT_DESCRIPTION = 15
     XID = 16
+    BEGIN_LOAD_QUERY = 17
     EXECUTE_LOAD_QUERY = 18
     TABLE_MAP = 19
+    PRE_GA_WRITE_ROWS = 20
+    PRE_GA_UPDATE_ROWS = 21
+    PRE_GA_DELETE_ROWS = 22
     WRITE_ROWS_V1 = 23
     UPDATE_ROWS_V1 = 24
     DELETE_ROWS_V1 = 25
@@ -53,6 +65,12 @@ class EventType(IntEnum):
     MARIADB_GTID_LIST = 163
     START_ENCRYPTION = 164
     QUERY_COMPRESSED = 165
+    WRITE_ROWS_COMPRESSED_V1 = 166
+    UPDATE_ROWS_COMPRESSED_V1 = 167
+    DELETE_ROWS_COMPRESSED_V1 = 168
+    WRITE_ROWS_COMPRESSED = 169
+    UPDATE_ROWS_COMPRESSED = 170
+    DELETE_ROWS_COMPRESSED = 171
     PARTIAL_ROW_DATA = 172
 
 

@@ -21,7 +21,14 @@ from mirrorlake.core.binlog.row_image import (
     put_partial_image,
     put_whole_image,
 )
-from mirrorlake.core.binlog.transactions import query_kind, query_text_start
+from mirrorlake.core.binlog.transactions import (
+    QUERY_BEGIN,
+    QUERY_END,
+    QUERY_OTHER,
+    QUERY_XA_START,
+    query_kind,
+    query_text_start,
+)
 from mirrorlake.core.compiling import call_at
 from mirrorlake.core.memory import (
     item_i64,
@@ -333,13 +340,13 @@ def _put_query(start, end, i, timestamp, state, rows):
     what = query_kind(text, end)
     if state[COMMIT_US] == 0:
         state[COMMIT_US] = timestamp * 1000000
-    if what == 1 or what == 3:
+    if what == QUERY_BEGIN or what == QUERY_XA_START:
         _emit_begin(state, rows, i)
-    elif what == 2 and state[IN_TRANSACTION]:
+    elif what == QUERY_END and state[IN_TRANSACTION]:
         if peek_u8(text) == np.uint8(82):  # ROLLBACK
             _emit(state, rows, i, STATEMENT, -1, 1, 0, False, 0)
         _emit_commit(state, rows, i)
-    elif what == 0:
+    elif what == QUERY_OTHER:
         _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, COMPLETE, 0)
         if state[IN_TRANSACTION] == 0:
             state[COMMIT_US] = 0

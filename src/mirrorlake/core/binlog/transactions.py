@@ -2,25 +2,25 @@
 
 An *event group* is what the server writes as one unit: a transaction, or a single statement such as a DDL.
 
-    state     event                                        next      boundary after it
-    idle      MySQL GTID (33, 34, 42), MariaDB GTID (162)  opened
-    idle      QUERY "BEGIN", "XA START"                    inside
-    idle      QUERY, other; TRANSACTION_PAYLOAD            idle      yes
-    idle      INTVAR, RAND, USER_VAR                       opened
-    idle      FORMAT_DESCRIPTION, ROTATE, STOP, GTID lists,
-              BINLOG_CHECKPOINT, HEARTBEAT                 idle      yes
-    opened    QUERY "BEGIN", "XA START"                    inside
-    opened    QUERY, other (a DDL); TRANSACTION_PAYLOAD    idle      yes
-    opened    TABLE_MAP, rows, annotations, LOAD DATA      inside
-    inside    XID, QUERY "COMMIT", "ROLLBACK", XA_PREPARE  idle      yes
-    inside    QUERY, other; TABLE_MAP; rows; annotations   inside
-    opened,   FORMAT_DESCRIPTION, ROTATE, STOP             refused: torn transaction
-    inside
-    inside    TRANSACTION_PAYLOAD, a GTID                  refused: torn transaction
-    idle      TABLE_MAP, rows, XID                         refused: starts inside a transaction
-    any       INCIDENT, unknown without the ignorable flag refused
+What an event does depends on its role and on the state before it. The table gives the state after it; *idle* means that
+the group has ended, and a resume position is allowed after the event.
 
-A MariaDB GTID without the standalone flag replaces BEGIN: it goes straight to *inside*.
+    role        idle           opened     inside     events
+    OUTSIDE     idle           torn       torn       FORMAT_DESCRIPTION, ROTATE, STOP, GTID lists, BINLOG_CHECKPOINT
+    IGNORED     idle           opened     inside     HEARTBEAT and the like; unknown types with the ignorable flag
+    GTID        opened         torn       torn       a GTID; of MariaDB with the flag for a standalone statement
+    GTID_BEGIN  inside         torn       torn       MariaDB GTID without that flag: it replaces BEGIN
+    BEGIN       inside         inside     inside     QUERY "BEGIN", "XA START"
+    COMMIT      idle           idle       idle       QUERY "COMMIT", "ROLLBACK"
+    STATEMENT   idle           idle       inside     QUERY, other; idle or opened: a DDL
+    LEAD        opened         opened     inside     INTVAR, RAND, USER_VAR: a statement follows
+    PART        starts inside  inside     inside     TABLE_MAP, rows, annotations, LOAD DATA
+    END         starts inside  idle       idle       XID, XA_PREPARE
+    WHOLE       idle           idle       torn       TRANSACTION_PAYLOAD
+    REFUSED     undecoded      undecoded  undecoded  INCIDENT, formats before MySQL 5.1, encryption, unknown types
+    MALFORMED   malformed      malformed  malformed  shorter than its fields
+
+*torn*, *starts inside*, *undecoded* and *malformed* are refusals.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.compiling import address_of, call_at
-from mirrorlake.core.constants import IS_GTID, EventType
+from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
 from mirrorlake.core.memory import (
     addresses,
@@ -54,53 +54,100 @@ from mirrorlake.core.memory import (
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
 
-IDLE, OPENED, INSIDE = 0, 1, 2
+IDLE, OPENED, INSIDE, TORN, STARTS_INSIDE, UNDECODED, MALFORMED = range(7)
+"""Values of TRANSITIONS: three states, then four refusals."""
+N_STATES = 3
+_NO_ERROR = 0
+
+(
+    ROLE_OUTSIDE, ROLE_IGNORED, ROLE_GTID, ROLE_GTID_BEGIN, ROLE_BEGIN, ROLE_COMMIT, ROLE_STATEMENT, ROLE_LEAD,
+    ROLE_PART, ROLE_END, ROLE_WHOLE, ROLE_REFUSED, ROLE_MALFORMED,
+) = range(13)  # fmt: skip
+_BY_IGNORABLE_FLAG, _BY_STANDALONE_FLAG, _BY_TEXT = range(13, 16)
+"""In EVENT_ROLES only: the bytes of the event decide its role."""
+
+TRANSITIONS = np.array(
+    [
+        (IDLE, TORN, TORN),  # OUTSIDE
+        (IDLE, OPENED, INSIDE),  # IGNORED
+        (OPENED, TORN, TORN),  # GTID
+        (INSIDE, TORN, TORN),  # GTID_BEGIN
+        (INSIDE, INSIDE, INSIDE),  # BEGIN
+        (IDLE, IDLE, IDLE),  # COMMIT
+        (IDLE, IDLE, INSIDE),  # STATEMENT
+        (OPENED, OPENED, INSIDE),  # LEAD
+        (STARTS_INSIDE, INSIDE, INSIDE),  # PART
+        (STARTS_INSIDE, IDLE, IDLE),  # END
+        (IDLE, IDLE, TORN),  # WHOLE
+        (UNDECODED, UNDECODED, UNDECODED),  # REFUSED
+        (MALFORMED, MALFORMED, MALFORMED),  # MALFORMED
+    ],
+    np.uint8,
+)
+"""uint8[role, state before]: the state after, or a refusal."""
+
+_MYSQL_GTID_BYTES, _MARIADB_GTID_BYTES = 25, 13
+"""Minimum length of a body: up to the transaction number, or the flags."""
+_MARIADB_GTID_FLAGS_AT = HEADER_BYTES + 12
+_SERVER_ID_AT = 5  # in the header
+_HYPHEN, _COLON = ord("-"), ord(":")
 _MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
 
-# Effect of an event on the state; one entry per event type in EVENT_ROLES.
-(
-    ROLE_UNKNOWN,
-    ROLE_OUTSIDE,
-    ROLE_MYSQL_GTID,
-    ROLE_MARIADB_GTID,
-    ROLE_QUERY,
-    ROLE_PART,
-    ROLE_END,
-    ROLE_REFUSED,
-    ROLE_IGNORED,
-    ROLE_WHOLE,
-) = range(10)
+_GTID, _GTID_TAGGED, _MARIADB_GTID = map(int, (EventType.GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID))
+_IGNORABLE, _STANDALONE = int(EventFlag.IGNORABLE), int(MariadbGtidFlag.STANDALONE)
+
+_BEFORE_5_0 = (
+    EventType.START_V3, EventType.LOAD, EventType.SLAVE, EventType.CREATE_FILE, EventType.EXEC_LOAD, EventType.NEW_LOAD,
+)  # fmt: skip
+_FIRST_ROWS = (EventType.PRE_GA_WRITE_ROWS, EventType.PRE_GA_UPDATE_ROWS, EventType.PRE_GA_DELETE_ROWS)
+_REFUSED_NAMES: dict[int, str] = {
+    EventType.INCIDENT: "INCIDENT",
+    EventType.START_ENCRYPTION: "an encrypted log",
+    **dict.fromkeys(_FIRST_ROWS, "row events of MySQL 5.1's first form"),
+    **dict.fromkeys(_BEFORE_5_0, "an event of MySQL before 5.0"),
+}
+
+_ROLES_OF_TYPES: dict[int, tuple[int, ...]] = {
+    ROLE_OUTSIDE: (
+        EventType.FORMAT_DESCRIPTION, EventType.ROTATE, EventType.STOP, EventType.PREVIOUS_GTIDS,
+        EventType.BINLOG_CHECKPOINT, EventType.MARIADB_GTID_LIST,
+    ),
+    ROLE_IGNORED: (
+        EventType.HEARTBEAT, EventType.HEARTBEAT_V2, EventType.IGNORABLE, EventType.TRANSACTION_CONTEXT,
+        EventType.VIEW_CHANGE,
+    ),
+    ROLE_GTID: (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED),
+    _BY_STANDALONE_FLAG: (EventType.MARIADB_GTID,),
+    _BY_TEXT: (EventType.QUERY, EventType.QUERY_COMPRESSED),  # BEGIN, COMMIT and ROLLBACK are too short to compress
+    ROLE_LEAD: (EventType.INTVAR, EventType.RAND, EventType.USER_VAR),
+    ROLE_PART: (
+        EventType.TABLE_MAP, EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1,
+        EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS, EventType.PARTIAL_UPDATE_ROWS,
+        EventType.WRITE_ROWS_COMPRESSED_V1, EventType.UPDATE_ROWS_COMPRESSED_V1, EventType.DELETE_ROWS_COMPRESSED_V1,
+        EventType.WRITE_ROWS_COMPRESSED, EventType.UPDATE_ROWS_COMPRESSED, EventType.DELETE_ROWS_COMPRESSED,
+        EventType.PARTIAL_ROW_DATA, EventType.ROWS_QUERY, EventType.ANNOTATE_ROWS,
+        # LOAD DATA in statement format: the file's blocks, then the statement
+        EventType.APPEND_BLOCK, EventType.DELETE_FILE, EventType.BEGIN_LOAD_QUERY, EventType.EXECUTE_LOAD_QUERY,
+    ),
+    ROLE_END: (EventType.XID, EventType.XA_PREPARE),
+    ROLE_WHOLE: (EventType.TRANSACTION_PAYLOAD,),
+    ROLE_REFUSED: tuple(_REFUSED_NAMES),
+}  # fmt: skip
 
 
 def _event_roles() -> np.ndarray:
-    roles = np.full(256, ROLE_UNKNOWN, np.uint8)
-    # FORMAT_DESCRIPTION, ROTATE, STOP, PREVIOUS_GTIDS, BINLOG_CHECKPOINT, MariaDB GTID_LIST
-    roles[[15, 4, 3, 35, 161, 163]] = ROLE_OUTSIDE
-    roles[[33, 34, 42]] = ROLE_MYSQL_GTID
-    roles[162] = ROLE_MARIADB_GTID
-    roles[[2, 165]] = ROLE_QUERY  # also compressed, which BEGIN, COMMIT and ROLLBACK are too short for
-    # TABLE_MAP, rows v1 and v2, PARTIAL_UPDATE_ROWS, ROWS_QUERY, ANNOTATE_ROWS, INTVAR, RAND, USER_VAR
-    roles[[19, 23, 24, 25, 30, 31, 32, 39, 29, 160, 5, 13, 14]] = ROLE_PART
-    roles[166:173] = ROLE_PART  # compressed rows v1 and v2, PARTIAL_ROW_DATA
-    roles[[9, 11, 17, 18]] = ROLE_PART  # LOAD DATA in statement format: the file's blocks, then the statement
-    roles[[16, 38]] = ROLE_END  # XID, XA_PREPARE
-    roles[40] = ROLE_WHOLE  # TRANSACTION_PAYLOAD
-    # HEARTBEAT, HEARTBEAT_V2, IGNORABLE, TRANSACTION_CONTEXT, VIEW_CHANGE: no part of a transaction's changes
-    roles[[27, 41, 28, 36, 37]] = ROLE_IGNORED
-    # Known, and not decoded here: v0 and 5.0 formats, INCIDENT, encryption
-    roles[[1, 6, 7, 8, 10, 12, 20, 21, 22, 26, 164]] = ROLE_REFUSED
+    roles = np.full(256, _BY_IGNORABLE_FLAG, np.uint8)
+    for role, event_types in _ROLES_OF_TYPES.items():
+        roles[list(event_types)] = role
     return roles
 
 
 EVENT_ROLES = _event_roles()
-_REFUSED_NAMES = {20: "row events of MySQL 5.1's first form", 26: "INCIDENT", 164: "an encrypted log"}
-_REFUSED_NAMES |= {21: _REFUSED_NAMES[20], 22: _REFUSED_NAMES[20]}
-_REFUSED_NAMES |= dict.fromkeys((1, 6, 7, 8, 10, 12), "an event of MySQL before 5.0")
+"""uint8[256]: the role of each event type."""
 
-# Kinds of QUERY event text.
+
 QUERY_OTHER, QUERY_BEGIN, QUERY_END, QUERY_XA_START = range(4)
-
-_OK, _TORN, _STARTS_INSIDE, _UNDECODED, _MALFORMED = range(5)
+"""Kinds of QUERY event text."""
 
 
 @dataclass(slots=True)
@@ -156,11 +203,12 @@ class Groups:
 def query_text_start(start, end):
     """Address of the SQL text of a QUERY event at addresses start..end; -1 when its lengths do not fit. Layout:
     ``events.parse_query``."""
-    if start + 32 > end:
+    body = start + HEADER_BYTES
+    if body + 13 > end:
         return np.int64(-1)
-    database_bytes = np.int64(peek_u8(start + 19 + 8))
-    status_bytes = np.int64(peek_u16(start + 19 + 11))
-    text = start + 19 + 13 + status_bytes + database_bytes + 1
+    database_bytes = np.int64(peek_u8(body + 8))
+    status_bytes = np.int64(peek_u16(body + 11))
+    text = body + 13 + status_bytes + database_bytes + 1
     return text if text <= end else np.int64(-1)
 
 
@@ -184,15 +232,15 @@ _BEGIN, _COMMIT, _ROLLBACK, _XA_START = map(_word, (b"BEGIN", b"COMMIT", b"ROLLB
 
 @kernel
 def query_kind(text, end):
-    """The kind of a statement that the servers write themselves, always in upper case: 1 BEGIN, 2 COMMIT or ROLLBACK, 3
-    XA START, 0 any other."""
+    """The kind of a statement: QUERY_BEGIN, QUERY_END (COMMIT or ROLLBACK), QUERY_XA_START or QUERY_OTHER. The servers
+    write the first three themselves, always in upper case."""
     if end - text == 5 and _starts_with(text, end, 5, _BEGIN):
-        return 1
+        return QUERY_BEGIN
     if end - text == 6 and _starts_with(text, end, 6, _COMMIT):
-        return 2
+        return QUERY_END
     if end - text == 8 and _starts_with(text, end, 8, _ROLLBACK):
-        return 2
-    return 3 if _starts_with(text, end, 8, _XA_START) else 0
+        return QUERY_END
+    return QUERY_XA_START if _starts_with(text, end, 8, _XA_START) else QUERY_OTHER
 
 
 class _EventArrays(NamedTuple):
@@ -239,13 +287,13 @@ def _put_uuid(o, uuid):
     """uuid: address of 16 bytes."""
     for k in range(16):
         if k == 4 or k == 6 or k == 8 or k == 10:
-            poke_u8(o, 45)
+            poke_u8(o, _HYPHEN)
             o += 1
         byte = peek_u8(uuid + k)
         poke_u8(o, _hex_digit(byte >> 4))
         poke_u8(o + 1, _hex_digit(byte & 15))
         o += 2
-    poke_u8(o, 58)
+    poke_u8(o, _COLON)
     return o + 1
 
 
@@ -265,7 +313,7 @@ def _put_tagged_gtid(o, body, end, reader, parts):
     tag_bytes = item_i64(parts, TAG_BYTES)
     if tag_bytes:
         copy_at(o, item_i64(parts, TAG), tag_bytes)
-        poke_u8(o + tag_bytes, 58)
+        poke_u8(o + tag_bytes, _COLON)
         o += tag_bytes + 1
     return _put_decimal(o, np.uint64(number))
 
@@ -273,110 +321,86 @@ def _put_tagged_gtid(o, body, end, reader, parts):
 @kernel
 def _put_mariadb_gtid(o, event):
     """sequence u64, domain u32, and the server id of the header -> ``domain-server-sequence``"""
-    o = _put_decimal(o, np.uint64(peek_u32(event + 19 + 8)))
-    poke_u8(o, 45)
-    o = _put_decimal(o + 1, np.uint64(peek_u32(event + 5)))
-    poke_u8(o, 45)
-    return _put_decimal(o + 1, peek_u64(event + 19))
+    body = event + HEADER_BYTES
+    o = _put_decimal(o, np.uint64(peek_u32(body + 8)))
+    poke_u8(o, _HYPHEN)
+    o = _put_decimal(o + 1, np.uint64(peek_u32(event + _SERVER_ID_AT)))
+    poke_u8(o, _HYPHEN)
+    return _put_decimal(o + 1, peek_u64(body))
+
+
+@kernel
+def _put_gtid(o, event_type, start, end, tagged_reader, tagged_parts):
+    """Write the GTID's text and return its end; ``o`` without a GTID, -1 if the event is malformed."""
+    body = start + HEADER_BYTES
+    if event_type == _MARIADB_GTID:
+        return _put_mariadb_gtid(o, start) if end >= body + _MARIADB_GTID_BYTES else np.int64(-1)
+    if end < body + _MYSQL_GTID_BYTES:
+        return np.int64(-1)
+    if event_type == _GTID:
+        return _put_mysql_gtid(o, body)
+    return _put_tagged_gtid(o, body, end, tagged_reader, tagged_parts) if event_type == _GTID_TAGGED else o
+
+
+@kernel
+def _role(roles, event_type, flags, start, end):
+    """The role of an event. flags: the address of its flags."""
+    role = np.int64(peek_u8(roles + event_type))
+    if end < start + HEADER_BYTES:
+        return ROLE_MALFORMED
+    if role <= ROLE_MALFORMED:
+        return role
+    if role == _BY_TEXT:
+        text = query_text_start(start, end)
+        if text < 0:
+            return ROLE_MALFORMED
+        kind = query_kind(text, end)
+        if kind == QUERY_OTHER:
+            return ROLE_STATEMENT
+        return ROLE_COMMIT if kind == QUERY_END else ROLE_BEGIN
+    if role == _BY_STANDALONE_FLAG:  # a torn transaction is found before an event that is too short
+        is_short = end < start + HEADER_BYTES + _MARIADB_GTID_BYTES
+        return ROLE_GTID if is_short or peek_u8(start + _MARIADB_GTID_FLAGS_AT) & _STANDALONE else ROLE_GTID_BEGIN
+    return ROLE_IGNORED if peek_u16(flags) & _IGNORABLE else ROLE_REFUSED
 
 
 @kernel
 def _assign(
-    n_events, buf, events, trailer, roles, state, tx_lsn, gtid, first_gtid, groups, tagged_reader, tagged_parts
+    n_events, buf, events, trailer, roles, transitions, state, tx_lsn, gtid, first_gtid, groups, tagged_reader,
+    tagged_parts,
 ):  # fmt: skip
-    """events, groups: addresses of ``_EventArrays`` and ``_GroupArrays``. tagged_*: see ``_put_tagged_gtid``.
+    """events, groups: addresses of ``_EventArrays`` and ``_GroupArrays``. roles, transitions: addresses. tagged_*: see
+    ``_put_tagged_gtid``.
 
-    Returns (error, event, state, tx_lsn, gtid, number of gtids).
+    Returns (error, event, state, tx_lsn, gtid, number of gtids); tx_lsn and gtid are those of the open group.
     """
     n_gtids = first_gtid
     for i in range(n_events):
         start = buf + item_i64(events.offset, i)
         end = start + item_i64(events.length, i) - trailer
-        kind, lsn = np.int64(peek_u8(events.event_type + i)), item_i64(events.lsn, i)
-        role = peek_u8(roles + kind)
-        ends_group = False
-        if end < start + 19:
-            return 4, i, state, tx_lsn, gtid, n_gtids
-        if role == 0 and not peek_u16(events.flags + 2 * i) & 0x80:
-            return 3, i, state, tx_lsn, gtid, n_gtids
-        if role == 7:
-            return 3, i, state, tx_lsn, gtid, n_gtids
-        if role == 1:
-            if state != 0:
-                return 1, i, state, tx_lsn, gtid, n_gtids
-            ends_group = True
-        elif role == 2 or role == 3:
-            if state != 0:
-                return 1, i, state, tx_lsn, gtid, n_gtids
-            tx_lsn = lsn
-            written = o = groups.gtid_text + np.int64(item_u32(groups.gtid_offsets, n_gtids))
-            if role == 2:
-                if end < start + 19 + 25:
-                    return 4, i, state, tx_lsn, gtid, n_gtids
-                gtid = -1
-                if kind == 33:
-                    o = _put_mysql_gtid(o, start + 19)
-                elif kind == 42:
-                    o = _put_tagged_gtid(o, start + 19, end, tagged_reader, tagged_parts)
-                    if o < 0:
-                        return 4, i, state, tx_lsn, gtid, n_gtids
-                state = 1
-            else:
-                if end < start + 19 + 13:
-                    return 4, i, state, tx_lsn, gtid, n_gtids
-                o = _put_mariadb_gtid(o, start)
-                state = 1 if peek_u8(start + 19 + 12) & np.uint8(1) else 2
+        event_type = np.int64(peek_u8(events.event_type + i))
+        role = _role(roles, event_type, events.flags + 2 * i, start, end)
+        after = np.int64(peek_u8(transitions + N_STATES * role + state))
+        if after > INSIDE:
+            return after, i, state, tx_lsn, gtid, n_gtids
+        if state == IDLE:
+            tx_lsn = item_i64(events.lsn, i)
+            gtid = -1
+        if role == ROLE_GTID or role == ROLE_GTID_BEGIN:
+            written = groups.gtid_text + np.int64(item_u32(groups.gtid_offsets, n_gtids))
+            o = _put_gtid(written, event_type, start, end, tagged_reader, tagged_parts)
+            if o < 0:
+                return MALFORMED, i, state, tx_lsn, gtid, n_gtids
             if o > written:
                 gtid = n_gtids
                 poke_u64(groups.gtid_event + 8 * n_gtids, i)
                 n_gtids += 1
                 poke_u32(groups.gtid_offsets + 4 * n_gtids, o - groups.gtid_text)
-        elif role == 4:
-            text = query_text_start(start, end)
-            if text < 0:
-                return 4, i, state, tx_lsn, gtid, n_gtids
-            statement = query_kind(text, end)
-            if state == 0:
-                tx_lsn = lsn
-                gtid = -1
-            if statement == 1 or statement == 3:
-                state = 2
-            elif statement == 2 or state != 2:
-                ends_group = True
-        elif role == 5:
-            # INTVAR, RAND and USER_VAR lead a standalone statement; the others are inside a transaction
-            leads = kind == 5 or kind == 13 or kind == 14
-            if state == 0 and not leads:
-                return 2, i, state, tx_lsn, gtid, n_gtids
-            if state == 0:
-                tx_lsn = lsn
-                gtid = -1
-                state = 1
-            if not leads:
-                state = 2
-        elif role == 6:
-            if state == 0:
-                return 2, i, state, tx_lsn, gtid, n_gtids
-            ends_group = True
-        elif role == 9:
-            if state == 2:
-                return 1, i, state, tx_lsn, gtid, n_gtids
-            if state == 0:
-                tx_lsn = lsn
-                gtid = -1
-            ends_group = True
-        if state == 0 and role != 4 and role != 9:
-            poke_u64(groups.tx_lsn + 8 * i, lsn)
-            poke_u32(groups.gtid_index + 4 * i, -1)
-            poke_u8(groups.is_boundary + i, True)
-        else:
-            poke_u64(groups.tx_lsn + 8 * i, tx_lsn)
-            poke_u32(groups.gtid_index + 4 * i, gtid)
-            poke_u8(groups.is_boundary + i, ends_group)
-        if ends_group:
-            state = 0
-            gtid = -1
-    return 0, 0, state, tx_lsn, gtid, n_gtids
+        state = after
+        poke_u64(groups.tx_lsn + 8 * i, tx_lsn)
+        poke_u32(groups.gtid_index + 4 * i, gtid)
+        poke_u8(groups.is_boundary + i, state == IDLE)
+    return _NO_ERROR, 0, state, tx_lsn, gtid, n_gtids
 
 
 def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> Groups:
@@ -405,7 +429,8 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
     error, i, state, open_tx_lsn, open_gtid, n_gtids = _assign(
         n, block.buf.ctypes.data,
         addresses(_EventArrays(events.offset, events.event_type, events.length, events.flags, lsn)),
-        block.trailer_bytes, EVENT_ROLES.ctypes.data, carried.state, carried.tx_lsn, n_carried - 1, n_carried,
+        block.trailer_bytes, EVENT_ROLES.ctypes.data, TRANSITIONS.ctypes.data, carried.state, carried.tx_lsn,
+        n_carried - 1, n_carried,
         addresses(found), address_of(read_tagged_gtid) if has_tagged else 0, tagged_parts.ctypes.data,
     )  # fmt: skip
     if error:
@@ -438,7 +463,7 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
         gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
     else:
         sequence_domain = _gather(block.buf, at, 12)
-        servers = _gather(block.buf, at - HEADER_BYTES + 5, 4).view("<u4").ravel()
+        servers = _gather(block.buf, at - HEADER_BYTES + _SERVER_ID_AT, 4).view("<u4").ravel()
         domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
         gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<i8").ravel())
 
@@ -452,15 +477,15 @@ def _gather(buf: np.ndarray, start: np.ndarray, n_bytes: int) -> np.ndarray:
 
 def _refusal(error: int, block: EventBlock, i: int) -> RefusedError:
     position, event_type = str(block.position(i)), int(block.events.event_type[i])
-    if error == _TORN:
+    if error == TORN:
         return RefusedError("torn-transaction", "the log's file ends inside a transaction", position=position)
-    if error == _STARTS_INSIDE:
+    if error == STARTS_INSIDE:
         return RefusedError(
             "log-starts-inside-transaction", "a row event comes before any transaction begins", position=position
         )
-    if error == _MALFORMED:
+    if error == MALFORMED:
         return RefusedError("log-event", f"an event of type {event_type} is shorter than its fields", position=position)
-    if event_type == 26:
+    if event_type == EventType.INCIDENT:
         return RefusedError(
             "log-incident", "the server logged an INCIDENT: events were lost before this position", position=position
         )
