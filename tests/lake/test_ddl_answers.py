@@ -147,7 +147,7 @@ WRONG = {
     ("skip", "shop.c"): "nothing is known of the table before the statement",
     ("skip", "shop.r"): "definition-mismatch: the table map has 3 columns, the definition 2",
     ("replace", "shop.r", "alter table r add w text"): "definition-mismatch: column 3: the table map has w int",
-    ("replace", "shop.t", "nonsense"): "the statement leaves the table as it was, or is about another one",
+    ("replace", "shop.t", "nonsense"): "a statement was not understood: nonsense is not understood at character 1",
     ("replace", "shop.t", "alter table t frobnicate"): "frobnicate is not understood at character 15",
     (
         "replace",

@@ -117,6 +117,18 @@ def interpret_shown(
     )  # fmt: skip
 
 
+def why_not_understood(text: str, database: str, flavor: str, name_case: NameCase) -> str | None:
+    """Return why a statement of an operator cannot be read, or None."""
+    version = _NEWEST_SERVER[flavor]
+    try:
+        parse_statement(
+            Tokens(text, database=database, sql_mode=0, flavor=flavor, server_version=version, name_case=name_case)
+        )
+    except (LexError, ParseError) as error:
+        return str(error)
+    return None
+
+
 def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
     """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
     try:

@@ -15,6 +15,7 @@ from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.schema.ddl_answer import Answer, placed
+from mirrorlake.core.schema.ddl_apply import why_not_understood
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
@@ -66,7 +67,7 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {lsn_to}")]
     was = [change for change in was if _name(change) == answer.name and change.action != SEEN]
     objection = (
-        _objection(answer, as_logged, as_answered)
+        _objection(lake, answer, as_logged, as_answered)
         or _why_over(was)
         or ": ".join(definitions.refused_map(answer.name) or ())
     )
@@ -93,9 +94,14 @@ def without_log(
     return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, Undone(), reason)
 
 
-def _objection(answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]) -> str | None:
+def _objection(
+    lake: Lake, answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]
+) -> str | None:
     mine = [change for lsn, change in as_answered if (lsn, _name(change)) == (answer.lsn, answer.name)]
     if answer.text is not None and not mine:
+        why = why_not_understood(answer.text, answer.database, lake.flavor, lake.name_case)
+        if why:
+            return f"a statement was not understood: {why}"
         return "the statement leaves the table as it was, or is about another one"
     if not mine or mine[0].action == "refuse":
         return mine[0].reason if answer.text else "nothing is known of the table before the statement"
