@@ -244,11 +244,16 @@ def endless_packet(wire):
     wire.endless(FULL_PACKET + bytes(LARGEST))
 
 
-def endless_row(wire):
+def begin_table_of_one(wire):
+    """Log the client in, and answer its query up to the first row."""
     wire.let_in()
     wire.receive()
     for packet in TABLE_OF_ONE:
         wire.send(packet)
+
+
+def endless_row(wire):
+    begin_table_of_one(wire)
     wire.endless(FULL_PACKET + bytes(LARGEST))
 
 
@@ -298,10 +303,7 @@ def test_a_row_without_end_is_refused_as_soon_as_its_cells_have_ended(cell):
     """Or stated more than a row can have."""
 
     def act(wire):
-        wire.let_in()
-        wire.receive()
-        for packet in TABLE_OF_ONE:
-            wire.send(packet)
+        begin_table_of_one(wire)
         wire.send_raw(FULL_PACKET + cell + bytes(LARGEST - len(cell)))
         wire.endless(FULL_PACKET + bytes(LARGEST))
 
@@ -311,10 +313,7 @@ def test_a_row_without_end_is_refused_as_soon_as_its_cells_have_ended(cell):
 
 def test_a_row_of_a_copy_is_believed_as_far_as_its_bytes_came():
     def act(wire):
-        wire.let_in()
-        wire.receive()
-        for packet in TABLE_OF_ONE:
-            wire.send(packet)
+        begin_table_of_one(wire)
         wire.send_raw(FULL_PACKET + b"\xfe" + struct.pack("<Q", 1 << 40))
 
     with RogueServer(act) as rogue:
