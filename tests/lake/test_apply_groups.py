@@ -126,7 +126,7 @@ def has_ended(processes: list[Future]) -> bool:
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
     run = LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
-    relay = Relay(run, monkeypatch, 1 if is_long else 9)
+    relay = Relay(run, monkeypatch, 1 if is_long else 20)
     ends = relay.finish()
     monkeypatch.undo()
     assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}

@@ -1,12 +1,14 @@
 """What real servers logged for ``tests/cases``, through the three hops: each case's tables are the server's own.
 
 Recorded by ``python -m tests.record_cases``. A case is a database; all cases of a server go through one lake. Bronze
-and silver take all of them. Gold takes every second one of those that both servers have, in the long form all.
+and silver take all of them. Gold takes all in the long form. In the short form each case that both servers have belongs
+to one of them, and gold takes a third of a server's cases: others with each seed.
 """
 
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
 
@@ -16,11 +18,13 @@ from tests.record_cases import CASES, LOGS, case_database, case_names, holds_tex
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS
 
+SHORT = 3
+
 
 @pytest.fixture(scope="module", params=[pytest.param(f, marks=pytest.mark.xdist_group(f)) for f in FLAVORS])
-def lake(request, spark, tmp_path_factory, is_long):
+def lake(request, spark, tmp_path_factory, seed, is_long):
     """The cases that its gold has, and (database, table) -> (register entry, canonical rows of its mirror or None)."""
-    cases = case_names(request.param) if is_long else _share(request.param)
+    cases = case_names(request.param) if is_long else _sample(request.param, seed)
     run = LakeRun(spark, LOGS / request.param, tmp_path_factory.mktemp("cases") / "lake")
     run.ingest()
     run.assemble()
@@ -34,7 +38,7 @@ def lake(request, spark, tmp_path_factory, is_long):
 def test_case(lake, name):
     cases, tables = lake
     if name not in cases:
-        pytest.skip("the other server's lake has it")
+        pytest.skip("the other server's lake has it, or another seed's")
     mine = {table: found for (database, table), found in tables.items() if database == case_database(name)}
     mirrored = {table: rows for table, (entry, rows) in mine.items() if entry.state == STREAMING}
     assert mirrored == {table: _lines(rows) for table, rows in _expected(name).items()}
@@ -57,6 +61,11 @@ def _share(flavor: str) -> list[str]:
     both = set.intersection(*(set(case_names(each)) for each in FLAVORS))
     own = sorted(both)[FLAVORS.index(flavor) :: len(FLAVORS)]
     return [name for name in case_names(flavor) if name in own or name not in both]
+
+
+def _sample(flavor: str, seed: int) -> list[str]:
+    names = _share(flavor)
+    return sorted(Random(seed).sample(names, len(names) // SHORT))
 
 
 def _expected(name: str) -> dict[str, list[dict]]:

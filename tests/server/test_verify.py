@@ -7,6 +7,7 @@ import pytest
 from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
 from mirrorlake.jobs import hops
+from mirrorlake.jobs.snapshot import CopiedTable, snapshot
 from mirrorlake.jobs.verify import (
     CHANGED,
     CHANGED_MEANWHILE,
@@ -162,3 +163,24 @@ def test_what_changes_meanwhile_is_told_from_what_differs(server, spark, lake_di
     assert [(table.table, table.state, table.rows) for table in verified(options, spark)] == [
         ("newer", EQUAL, 0), ("notes", EQUAL, 2), ("same", EQUAL, 1), ("wider", EQUAL, 0),
     ]  # fmt: skip
+
+
+def test_a_default_whose_bytes_are_no_text_hides_no_table(server, spark, lake_dir):
+    """MariaDB shows it as raw bytes in SHOW CREATE TABLE, which snapshot and verify read."""
+    server.reset()
+    server.execute("CREATE DATABASE shop")
+    server.execute(
+        "CREATE TABLE shop.codes (id INT PRIMARY KEY, b BINARY(2) DEFAULT x'ff00', v VARBINARY(9) DEFAULT x'e9')"
+    )
+    server.execute("CREATE TABLE shop.notes (id INT PRIMARY KEY)")
+    server.execute("INSERT INTO shop.codes (id) VALUES (1)")
+    options = Options(source=server.url, lake=str(lake_dir))
+    copied: list[CopiedTable] = []
+    snapshot(options, copied.append, spark=spark)
+    assert copied == [CopiedTable("shop", "codes", 1), CopiedTable("shop", "notes", 0)]
+    server.execute("INSERT INTO shop.codes (id) VALUES (2)")
+    hops.run(options, Watcher(), spark)
+    assert verified(options, spark) == [
+        VerifiedTable("shop", "codes", EQUAL, 2, 2),
+        VerifiedTable("shop", "notes", EQUAL, 0, 0),
+    ]

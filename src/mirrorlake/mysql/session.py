@@ -6,6 +6,7 @@ deadline. Answers to queries have a limit of bytes, columns and cells.
 
 from __future__ import annotations
 
+import codecs
 import socket
 import ssl
 import time
@@ -37,6 +38,17 @@ ANSWER_CELLS = 1 << 20
 _PROTOCOL_VERSION = 10
 _TOLD_PASSWORD = "sha256_password"
 """PyMySQL answers a greeting of this method with the password, if there is TLS; ``authentication`` decides that."""
+_TEXT_OF_ANSWERS = "mirrorlake_utf8"
+"""UTF-8 with U+FFFD for invalid bytes: MariaDB 10 shows the DEFAULT of a BINARY column as raw bytes."""
+
+
+def _find_codec(name: str) -> codecs.CodecInfo | None:
+    if name != _TEXT_OF_ANSWERS:
+        return None
+    return codecs.CodecInfo(codecs.utf_8_encode, lambda data, _="": codecs.utf_8_decode(data, "replace", True))
+
+
+codecs.register(_find_codec)
 
 
 @dataclass
@@ -72,6 +84,7 @@ class Session(pymysql.Connection):
         self._may_send = _Allowance(HANDSHAKE_PACKET_BYTES, 1 << 20, time.monotonic() + HANDSHAKE_LIMIT_S)
         with server_errors(login, logged_in=False):
             self.connect(sock)
+        self.encoding = _TEXT_OF_ANSWERS
 
     @property
     def is_private(self) -> bool:
