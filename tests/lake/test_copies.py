@@ -102,7 +102,7 @@ def end_of(run: LakeRun) -> int:
     return end_lsn(read_progress(run.spark, run.lake.names.bronze_events)) - 1
 
 
-@pytest.mark.parametrize("ahead", ["silver", "gold"])
+@pytest.mark.parametrize("ahead", ["silver", pytest.param("gold", marks=pytest.mark.long)])
 def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_killed(
     earlier, ahead, tmp_path, monkeypatch
 ):

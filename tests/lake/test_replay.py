@@ -33,6 +33,7 @@ def run(ingested, tmp_path) -> LakeRun:
     return ingested.copied(tmp_path / "copy")
 
 
+@pytest.mark.long
 def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path, is_long):
     run.apply()
     for number in range(2 if is_long else 1):  # the replay of a replay, after the first lake is gone
