@@ -12,8 +12,8 @@ from mirrorlake.jobs.open import open_lake
 from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
 from tests.support.workload import Workload
 
-KILLS, KILLS_LONG = 3, 50
-RATE, RATE_LONG = 20, 50
+KILLS, KILLS_LONG = 2, 50
+RATE, RATE_LONG = 10, 50
 """Transactions per second: the slower the machine, the more of them."""
 DDL_EVERY_S, DDL_EVERY_S_LONG = 100, 40
 DATABASES = 2

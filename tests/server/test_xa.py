@@ -86,7 +86,7 @@ CHUNK_BITS = 9
 """So that the log is many chunks."""
 
 
-@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("compressed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_prepared_transaction_happens_at_its_commit(server, spark, tmp_path, monkeypatch, compressed, is_long):
     server.reset()
     server.execute("CREATE DATABASE xa")
