@@ -156,7 +156,7 @@ def in_groups(run: LakeRun, count: int) -> dict[int, int]:
 
 
 def test_each_group_applies_its_own_mirrors(spark, tmp_path):
-    history = random_history(5, items=4, tables=3, keyless=0.3)
+    history = random_history(5, items=5, tables=4, keyless=0.3)
     run = LakeRun.up_to_silver(spark, history.log("mariadb"), tmp_path)
     applied = in_groups(run, 3)
     assert run.gold() == expected_gold(history)
