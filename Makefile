@@ -22,7 +22,7 @@ test-lake: setup  ## bronze, silver and gold on a local Spark with Delta, and ev
 	$(pytest) $(two_processes) tests/lake
 test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
 	$(pytest) $(two_processes) tests/server
-test-long: setup  ## the server tier in its long form: more kills, more histories
+test-long: setup  ## the lake and server tiers in their long form: more kills, more histories, all of tests/cases
 	$(pytest) tests/lake tests/server --long
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)
 	$(run)python -m tests.ddl_histories --histories $(or $(HISTORIES),100) $(if $(CRASH),--crash)

@@ -34,9 +34,9 @@ def run(ingested, tmp_path) -> LakeRun:
 
 
 @pytest.mark.long
-def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path, is_long):
+def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):
     run.apply()
-    for number in range(2 if is_long else 1):  # the replay of a replay, after the first lake is gone
+    for number in range(2):  # the replay of a replay, after the first lake is gone
         into = tmp_path / f"into{number}"
         shown = CliRunner().invoke(app, ["replay", "--lake", str(run.folder), "--into", str(into)])
         assert shown.exit_code == 0, shown.output
