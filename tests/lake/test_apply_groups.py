@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import cycle
+from pathlib import Path
 from threading import Event, Lock
 
 import pytest
@@ -24,10 +25,9 @@ from mirrorlake.lake.gold.register import REFUSED
 from mirrorlake.lake.gold.table_rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
-from tests.support.ddl_log import ITEMS, check_every_ddl_once, ddl, insert, table
+from tests.support.ddl_log import EVERY_CLASS, FEW, ddl, insert, table
 from tests.support.every_step import check_every_step_once
-from tests.support.histories import random_history
-from tests.support.lake_runs import QUIET, LakeRun, expected_gold, n_commits
+from tests.support.lake_runs import QUIET, LakeRun, n_commits
 
 COUNTS = (2, 1, 3)
 """Of how many groups one layout after another is."""
@@ -125,13 +125,14 @@ def has_ended(processes: list[Future]) -> bool:
 
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
-    run = LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
-    relay = Relay(run, monkeypatch, 1 if is_long else 20)
+    log, commits_each = (EVERY_CLASS, 1) if is_long else (FEW, 8)
+    run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path)
+    relay = Relay(run, monkeypatch, commits_each)
     ends = relay.finish()
     monkeypatch.undo()
     assert set(ends) <= {None, "crash", "lake-writer", "overtaken"}
-    assert relay.overtaken_tries > 4
-    check_every_ddl_once(run)
+    assert relay.overtaken_tries > 1
+    log.check_every_ddl_once(run)
     check_every_step_once(run.lake)
 
 
@@ -155,14 +156,25 @@ def in_groups(run: LakeRun, count: int) -> dict[int, int]:
     return {number: watcher.n_changes for number, watcher in watchers.items()}
 
 
+def both_rows() -> list[str]:
+    """What a table holds whose rows are 1 and 2."""
+    return [json.dumps({"id": str(i), "v": str(i)}) for i in (1, 2)]
+
+
+def five_tables(spark: SparkSession, folder: Path) -> LakeRun:
+    """t0 to t4, each with ``both_rows``, up to silver."""
+    creates = [ddl(f"create table t{i} (id int primary key, v int)") for i in range(5)]
+    rows = [insert(table(f"t{i}", "id", "v"), (n, n)) for n in (1, 2) for i in range(5)]
+    return LakeRun.up_to_silver(spark, Log("mysql", (ddl("create database shop"), *creates, *rows)), folder)
+
+
 def test_each_group_applies_its_own_mirrors(spark, tmp_path):
-    history = random_history(5, items=5, tables=4, keyless=0.3)
-    run = LakeRun.up_to_silver(spark, history.log("mariadb"), tmp_path)
+    run = five_tables(spark, tmp_path)
     applied = in_groups(run, 3)
-    assert run.gold() == expected_gold(history)
+    assert run.gold() == {("shop", f"t{i}"): both_rows() for i in range(5)}
     owners = {ApplyGroup(1, 3).owner_of(entry.mirror_id) for entry in run.register}
     assert len(owners) > 1 and {number for number, n_changes in applied.items() if n_changes} == owners
-    assert sum(applied.values()) == sum(transaction.count for transaction in history.transactions)
+    assert sum(applied.values()) == 10
     check_every_step_once(run.lake)
 
 
@@ -183,15 +195,14 @@ def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spar
     in_groups(run, 2)
     refused = {entry.name: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
     assert refused == {gone.name: ("mirror-changed", "the mirror table is gone")}
-    both = [json.dumps({"id": str(i), "v": str(i)}) for i in (1, 2)]
     assert run.gold() == {("shop", "z"): []} | {
-        ("shop", each.table): both for each in tables if each.table != gone.table
+        ("shop", each.table): both_rows() for each in tables if each.table != gone.table
     }
 
 
 def test_a_group_without_the_others_gives_up(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("mirrorlake.lake.gold.apply_group.PATIENCE_S", 1.0)
-    run = LakeRun.up_to_silver(spark, random_history(5, items=6, tables=5).log("mysql"), tmp_path)
+    run = five_tables(spark, tmp_path)
     missing = []
     for group in ("2/2", "1/2"):
         with pytest.raises(RetryableError) as error:

@@ -73,11 +73,13 @@ class Steps:
         assert all(any(rows == state.get(name, []) for state in between) for name, rows in mirrors.items())
 
 
-@pytest.mark.parametrize(("when", "fewest_sites"), [("before", 50), ("after", 10)])
+@pytest.mark.parametrize(("when", "fewest_sites"), [("before", 50), pytest.param("after", 10, marks=pytest.mark.long)])
 def test_every_call_between_reading_and_committing_fails_in_turn(
-    spark, tmp_path, seed, monkeypatch, when, fewest_sites
+    spark, tmp_path, seed, monkeypatch, when, fewest_sites, is_long
 ):
-    steps, sites = Steps(spark, tmp_path, seed), CrashSites(monkeypatch, when)
+    """In the short form about a third of the calls, others with each seed."""
+    every = 1 if is_long else 3
+    steps, sites = Steps(spark, tmp_path, seed), CrashSites(monkeypatch, when, every=every, seed=seed)
     run, done = steps.run, 0
     for cut in steps.cuts:
         until = steps.places.get(cut, "current")
@@ -92,4 +94,4 @@ def test_every_call_between_reading_and_committing_fails_in_turn(
     assert {entry.state for entry in run.register} <= {STREAMING, DROPPED}
     assert silver(run) == expected_silver(steps.history) and run.gold() == expected_gold(steps.history)
     check_epochs(run)
-    assert len(sites.failed) >= fewest_sites
+    assert len(sites.failed) >= fewest_sites // (2 * every if every > 1 else 1)

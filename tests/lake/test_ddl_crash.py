@@ -6,17 +6,19 @@ import pytest
 
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction
 from tests.support.canonical import canonical_row
-from tests.support.crash import SimulatedCrash, crash_after_each_commit
-from tests.support.ddl_log import ITEMS, N_STEPS, PARTITIONS, check_every_ddl_once, ddl, ddl_steps, table
+from tests.support.crash import SimulatedCrash, crash_after_commits
+from tests.support.ddl_log import EVERY_CLASS, PARTITIONS, ddl, ddl_steps, table
 from tests.support.lake_runs import LakeRun
 
 ROUNDS = 20
 
 
-def test_a_kill_behind_every_commit_changes_nothing(spark, tmp_path, monkeypatch):
-    run = LakeRun.up_to_silver(spark, Log("mariadb", ITEMS), tmp_path)
-    assert apply_with_kills(run, monkeypatch) > N_STEPS
-    check_every_ddl_once(run)
+def test_a_kill_behind_every_commit_changes_nothing(spark, tmp_path, monkeypatch, is_long):
+    """In the short form after every second one."""
+    every = 1 if is_long else 2
+    run = LakeRun.up_to_silver(spark, Log("mariadb", EVERY_CLASS.items), tmp_path)
+    assert apply_with_kills(run, monkeypatch, every) > EVERY_CLASS.n_steps // every
+    EVERY_CLASS.check_every_ddl_once(run)
 
 
 @pytest.mark.long
@@ -48,11 +50,11 @@ def exchanges_and_circles() -> tuple[list, dict[str, list[dict]]]:
     return items, {name: sorted(found, key=lambda row: row["id"]) for name, found in rows.items()}
 
 
-def apply_with_kills(run: LakeRun, monkeypatch) -> int:
-    """Gold, killed after each of its commits; how often that was."""
+def apply_with_kills(run: LakeRun, monkeypatch, every: int = 1) -> int:
+    """Gold, killed after each of its commits, or after every third and so on; how often that was."""
     kills = 0
     monkeypatch.setattr("mirrorlake.lake.gold.ddl_epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
-    crash_after_each_commit(monkeypatch, run.folder)
+    crash_after_commits(monkeypatch, run.folder, every=every)
     while True:
         try:
             run.apply()

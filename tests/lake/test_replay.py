@@ -11,7 +11,7 @@ from mirrorlake.cli import app
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.replay import ReplayedTable, replay
 from tests.support.binlog_spec import Log, Transaction, Update
-from tests.support.ddl_log import EXPECTED, ITEMS, insert, table
+from tests.support.ddl_log import EVERY_CLASS, ddl, insert, table
 from tests.support.lake_runs import QUIET, LakeRun
 
 A, P = table("a", "id", "n"), table("p", "id", "v")
@@ -20,28 +20,27 @@ MORE = (
     Transaction([Update(A, [({"id": 2, "n": 200}, {"id": 2, "n": 201})])]),
     insert(P, (1, 1)),
 )
-NAMES = sorted(".".join(name) for name in EXPECTED)
-
-
-@pytest.fixture(scope="module")
-def ingested(spark, tmp_path_factory) -> LakeRun:
-    return LakeRun.up_to_silver(spark, Log("mariadb", ITEMS + MORE), tmp_path_factory.mktemp("replay"))
-
-
-@pytest.fixture
-def run(ingested, tmp_path) -> LakeRun:
-    return ingested.copied(tmp_path / "copy")
+THREE_TABLES = (
+    ddl("create database shop"),
+    ddl("create table a (id int primary key, n int)"),
+    ddl("create table p (id int primary key, v int)"),
+    ddl("create table right_one (id int primary key, v int)"),
+    insert(A, (1, 100)),
+    insert(P, (4, 4)),
+    insert(table("right_one", "id", "v"), (1, 1)),
+)
 
 
 @pytest.mark.long
-def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):
+def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(spark, tmp_path):
+    run = LakeRun.up_to_silver(spark, Log("mariadb", EVERY_CLASS.items + MORE), tmp_path)
     run.apply()
     for number in range(2):  # the replay of a replay, after the first lake is gone
         into = tmp_path / f"into{number}"
         shown = CliRunner().invoke(app, ["replay", "--lake", str(run.folder), "--into", str(into)])
         assert shown.exit_code == 0, shown.output
         told = [line.split() for line in shown.stdout.splitlines() if line.strip().startswith("shop.")]
-        assert told == [[name, "none"] for name in NAMES]
+        assert told == [[name, "none"] for name in sorted(".".join(name) for name in EVERY_CLASS.expected)]
         gold = run.gold()
         shutil.rmtree(run.folder)
         run = LakeRun(run.spark, run.logs, into)
@@ -49,16 +48,16 @@ def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(run, tmp_path):
         assert run.gold() == gold
 
 
-def test_a_replay_names_what_was_wrong(run, tmp_path):
+def test_a_replay_names_what_was_wrong(spark, tmp_path):
     """Silver as a defect could have made it: an update that came to nothing, and a row that was lost."""
+    run = LakeRun.up_to_silver(spark, Log("mariadb", THREE_TABLES + MORE), tmp_path)
     silver = run.lake.names.silver_changes
     run.spark.sql(f"UPDATE {silver} SET after = before WHERE op = 'UPDATE' AND table = 'a'")
     (lost,) = run.spark.sql(f"SELECT max(lsn) FROM {silver} WHERE table = 'p' AND op = 'INSERT'").first()
     run.spark.sql(f"DELETE FROM {silver} WHERE table = 'p' AND lsn = {lost} AND op = 'INSERT'")
-    only = tuple(f"shop.{name}" for name in "abptx")
-    run.apply(tables=only)
-    found = replay(run.options(source=None, tables=only), str(tmp_path / "into"), QUIET, run.spark)
+    run.apply()
+    found = replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)
     wrong = {"shop.a": "3 rows; columns that differ: n", "shop.p": "1 rows, now 2; columns that differ: id, v"}
-    assert found == [ReplayedTable(name, wrong.get(name, "")) for name in NAMES if name in only]
+    assert found == [ReplayedTable(name, wrong.get(name, "")) for name in ("shop.a", "shop.p", "shop.right_one")]
     with pytest.raises(UsageError, match="is there already"):
         replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)

@@ -10,8 +10,8 @@ from tests.support.lake_runs import LakeRun
 
 KINDS = ("types-", "ddl-", "columns-", "refuse-row-image", "refuse-resync")
 NOT_ITS_SQL = "types-compressed"
-SHORT = 4
-"""The short form has every fourth case."""
+SHORT = 8
+"""The short form has every eighth case."""
 
 
 @pytest.mark.xdist_group("cases118")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -134,11 +135,13 @@ def crash_at_random(monkeypatch: MonkeyPatch, names: Iterable[str], random: Rand
     )
 
 
-def carry_out_under_kills(monkeypatch: MonkeyPatch, folder: Path, hops: Iterable[Callable[[], Any]]) -> int:
-    """Each hop, killed after each commit and begun again; how often."""
+def carry_out_under_kills(
+    monkeypatch: MonkeyPatch, folder: Path, hops: Iterable[Callable[[], Any]], *, every: int = 1
+) -> int:
+    """Each hop, killed after each commit, or after every third and so on, and begun again; how often."""
     kills = 0
     with monkeypatch.context() as patch:
-        crash_after_each_commit(patch, folder)
+        crash_after_commits(patch, folder, every=every)
         for hop in hops:
             while True:
                 try:
@@ -149,14 +152,15 @@ def carry_out_under_kills(monkeypatch: MonkeyPatch, folder: Path, hops: Iterable
     return kills
 
 
-def crash_after_each_commit(monkeypatch: MonkeyPatch, folder: Path) -> None:
-    """Every commit that is made is the last thing its process does."""
+def crash_after_commits(monkeypatch: MonkeyPatch, folder: Path, *, every: int = 1) -> None:
+    """Every commit that is made, or every third and so on, is the last thing its process does."""
+    made = count(1)
 
     def crashing(commit):
         def call(*args, **kwargs):
             before = n_commits(folder)
             result = commit(*args, **kwargs)
-            if n_commits(folder) > before:
+            if n_commits(folder) > before and next(made) % every == 0:
                 raise SimulatedCrash
             return result
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from zlib import crc32
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -52,9 +53,10 @@ class UnheardOf(Exception):
 
 
 class CrashSites:
-    """failed: the sites that have failed, in order."""
+    """failed: the sites that have failed, in order. every: of how many sites one fails, others with each seed."""
 
-    def __init__(self, monkeypatch: MonkeyPatch, when: When):
+    def __init__(self, monkeypatch: MonkeyPatch, when: When, *, every: int = 1, seed: int = 0):
+        self._every, self._seed = every, seed
         self.failed: dict[Site, None] = {}
         self._when, self._armed, self._lock = when, False, threading.Lock()
         own = [resolve(name) for name in OWN] if when == "before" else []
@@ -72,6 +74,9 @@ class CrashSites:
             self._armed = False
         return len(self.failed) > before
 
+    def _is_chosen(self, site: Site) -> bool:
+        return crc32(f"{self._seed} {site}".encode()) % self._every == 0
+
     def _failing(self, name: str, function: Callable) -> Callable:
         def when_due() -> When | None:
             return self._when if self._armed and self._is_due() else None
@@ -81,7 +86,7 @@ class CrashSites:
     def _is_due(self) -> bool:
         site = _site()
         with self._lock:
-            if not self._armed or site is None or site in self.failed:
+            if not self._armed or site is None or site in self.failed or not self._is_chosen(site):
                 return False
             if self._when == "after" and not site[0].startswith("lake/delta/progress.py"):
                 return False
