@@ -63,10 +63,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_generate_tests(metafunc):
-    """``history_number`` counts to the module's HISTORIES, five times as far with --long, or to --histories N."""
+    """``history_number`` counts to the module's HISTORIES, ten times as far with --long, or to --histories N."""
     if "history_number" in metafunc.fixturenames:
         options = metafunc.config.option
-        count = options.histories or metafunc.module.HISTORIES * (5 if options.long else 1)
+        count = options.histories or metafunc.module.HISTORIES * (10 if options.long else 1)
         metafunc.parametrize("history_number", range(count))
 
 

@@ -119,7 +119,7 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
     hops = [run.ingest, run.assemble, run.apply]
     assert carry_out_under_kills(monkeypatch, run.folder, hops, every=every) > 6 // every
     assert gold(run) == AS_IN_SOURCE
-    if is_long:
+    if is_long and ahead == "silver":
         found = replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)
         assert [each.difference for each in found if each.difference] == []
         assert gold(LakeRun(run.spark, run.logs, tmp_path / "into")) == AS_IN_SOURCE

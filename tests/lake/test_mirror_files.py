@@ -13,7 +13,7 @@ from tests.support.lake_runs import LakeRun, count_as_large
 COLUMNS = (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True))
 KEYED = TableSchema("shop", "keyed", COLUMNS, ("id",))
 KEYLESS = TableSchema("shop", "keyless", COLUMNS, ())
-N_ROWS, N_EPOCHS = 30, 5
+N_ROWS, N_EPOCHS = 30, 6
 
 
 def row(number: int, value: int = 0) -> dict:

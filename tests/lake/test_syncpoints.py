@@ -44,7 +44,7 @@ def history_with_ddl(seed: int) -> History:
     generator = Generator(seed, ("shop",))
     generator.create_tables(2)
     for ddl in (generator._add_column, generator._drop_column, generator._drop, generator._create):
-        n_items = len(generator.items) + 2
+        n_items = len(generator.items) + 3
         while len(generator.items) < n_items:  # a transaction that would change no row is none
             generator._transaction()
         ddl()

@@ -35,12 +35,15 @@ def ddl(text: str) -> Ddl:
 
 
 PARTITIONS = "partition by range (id) (partition low values less than (10), partition high values less than (20))"
-ITEMS = (
+_FIRST_TABLES = (
     ddl("create database shop"),
     ddl("create table a (id int primary key, v int)"),
     ddl("create table b (id int primary key, v int)"),
     ddl(f"create table p (id int primary key, v int) {PARTITIONS}"),
     ddl("create table x (id int primary key, v int)"),
+)
+ITEMS = (
+    *_FIRST_TABLES,
     ddl("create table k (v int)"),
     ddl(f"create table c (id int primary key, v int) {PARTITIONS}"),
     ddl("create table f (id int primary key)"),
@@ -78,11 +81,7 @@ ITEMS = (
     Transaction([Delete(K_WIDER, [{"v": 1, "w": 5}])]),
 )
 FEW_ITEMS = (
-    ddl("create database shop"),
-    ddl("create table a (id int primary key, v int)"),
-    ddl("create table b (id int primary key, v int)"),
-    ddl(f"create table p (id int primary key, v int) {PARTITIONS}"),
-    ddl("create table x (id int primary key, v int)"),
+    *_FIRST_TABLES,
     insert(table("a", "id", "v"), (1, 1), (2, 2)),
     insert(table("p", "id", "v"), (4, 4), (14, 14)),
     insert(table("x", "id", "v"), (5, 5), (6, 6)),
