@@ -30,6 +30,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--crashes", type=int, default=None, help="how many crashes tests/server/test_torture.py makes on each server"
     )
+    parser.addoption(
+        "--row-metadata", choices=("full", "default"), help="of every test in tests/server; otherwise by the seed"
+    )
     parser.addoption("--long", action="store_true", help="the long form: more kills, more histories")
 
 

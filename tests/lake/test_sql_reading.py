@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from contextlib import suppress
 from dataclasses import replace
@@ -163,6 +164,30 @@ def test_what_only_reads_is_run(lake):
     with Catalog(lake) as catalog:
         n_rows = [catalog.query(statement.replace("{lake}", lake.names.root)).num_rows for statement in READ]
     assert min(n_rows) > 0
+
+
+def test_a_link_in_the_lake_leads_nowhere(lake, tmp_path):
+    lake.spark.range(1).write.format("delta").save(str(tmp_path / "other"))
+    linked = replace(lake, names=LakeNames(str(tmp_path / "lake")))
+    shutil.copytree(lake.names.root, linked.names.root)
+    link = Path(linked.names.root, "gold", "link")
+    link.symlink_to(tmp_path / "other")
+    with Catalog(linked) as catalog, pytest.raises(UsageError, match=NO_FILE):
+        catalog.query(f"SELECT * FROM delta.`{link}`")
+
+
+FAILING = {
+    "SELECT 'a' COLLATE `../../x`": "Spark failed with COLLATION_INVALID_NAME",
+    "SELECT xpath('<a>', 'a')": "Spark failed with SAXParseException",
+    f"SELECT {'(' * 20_000}1{')' * 20_000}": "Spark failed with StackOverflowError",
+}
+
+
+@pytest.mark.parametrize("statement", FAILING, ids=range(len(FAILING)))
+def test_what_fails_in_java_is_a_fault_of_the_statement(lake, statement):
+    with Catalog(lake) as catalog, pytest.raises(UsageError) as refused:
+        catalog.query(statement)
+    assert (refused.value.code, refused.value.message) == ("sql", FAILING[statement])
 
 
 def test_no_variable_is_put_into_a_query(lake, monkeypatch):

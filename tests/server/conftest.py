@@ -8,6 +8,7 @@ most tests are about.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +25,21 @@ from tests.support.servers import (
 )
 
 NOT_TESTED = "NOT TESTED against"
+LEAST_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG", "mariadb118": "NO_LOG"}
+"""binlog_row_metadata as servers have it by default."""
+
+
+def pytest_generate_tests(metafunc):
+    """A test whose servers are there before it runs with FULL row metadata or with the servers' default, by the seed;
+    in the long form with both."""
+    if "server" in metafunc.fixturenames or not LEAST_METADATA.keys().isdisjoint(metafunc.fixturenames):
+        wanted = metafunc.config.option.row_metadata
+        if any(metafunc.definition.iter_markers("full_metadata")):
+            wanted = "full"
+        elif wanted is None and not metafunc.config.option.long:
+            named = f"{metafunc.config.option.seed} {metafunc.definition.nodeid}"
+            wanted = ("full", "default")[zlib.crc32(named.encode()) % 2]
+        metafunc.parametrize("row_metadata", [wanted] if wanted else ["full", "default"], indirect=True)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -53,6 +69,23 @@ def mysql56() -> Iterator[Server]:
 def mariadb118() -> Iterator[Server]:
     """MariaDB 11.8, for what only newer logs have."""
     yield from _session_server("mariadb118")
+
+
+@pytest.fixture(autouse=True)
+def row_metadata(request) -> Iterator[None]:
+    """What the test's servers write about columns in their table maps."""
+    if getattr(request, "param", "full") == "full":
+        yield
+        return
+    names = LEAST_METADATA.keys() & set(request.fixturenames)
+    if "server" in request.fixturenames:
+        names.add(request.node.callspec.params["server"])
+    servers = {name: request.getfixturevalue(name) for name in names}
+    for name, server in servers.items():
+        server.execute(f"SET GLOBAL binlog_row_metadata = '{LEAST_METADATA[name]}'")
+    yield
+    for server in servers.values():
+        server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
 
 
 @pytest.fixture(params=FLAVORS)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pyarrow as pa
+import pytest
 
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
@@ -129,6 +130,7 @@ def shown(code: bytes, charset: str, utf8: bytes) -> str | bytes:
 TEXTS = ("ab  ", "    ", "", " a b ", "x" * 20)
 
 
+@pytest.mark.full_metadata
 def test_text_and_labels_of_every_charset_come_through_the_log(server, tmp_path):
     server.reset()
     server.execute("CREATE DATABASE cs")

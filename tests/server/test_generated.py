@@ -68,7 +68,16 @@ DATE_ROWS = [
        "('0099-03-04', '0001-01-01 01:02:03', '1999-12-31', '1971-01-01')",
     "(NULL, '2023-01-01 11:59:59.5', NULL, NULL)",
 ]  # fmt: skip
+JSON = """
+VARCHAR(3) JSON_VALUE(j, '$.a'), VARCHAR(40) JSON_UNQUOTE(JSON_EXTRACT(j, '$.a')), INT JSON_VALUE(j, '$."n n"'),
+TEXT JSON_EXTRACT(j, '$.a'), VARCHAR(40) CONCAT(JSON_VALUE(j, '$.b.c'), i), TINYINT JSON_VALUE(j, '$.a') IS NULL
+"""
+JSON_ROWS = [
+    "(NULL, 0)", """('{"a": "longer", "n n": "-2.5", "b": {"c": true}}', 1)""", "('{}', 2)",
+    """('{"a": "é", "n n": 2147483648, "b": {"c": ""}}', 3)""", """('{"A": 1, "a": null, "b": "c"}', 4)""",
+]  # fmt: skip
 TABLES = {
+    "json": ("j JSON, i INT", JSON, JSON_ROWS),
     "numbers": (
         "i INT, u32 INT UNSIGNED, u BIGINT UNSIGNED, b BIGINT, d DECIMAL(9,2), z SMALLINT", NUMBERS, NUMBER_ROWS,
     ),

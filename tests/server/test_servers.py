@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 
+
+@pytest.mark.full_metadata
 def test_server_logs_rows_with_full_metadata_and_image(server):
     settings = server.query("SELECT @@binlog_format, @@binlog_row_metadata, @@binlog_row_image")
     assert settings == [("ROW", "FULL", "FULL")]

@@ -11,9 +11,13 @@ import logging
 import re
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mirrorlake import errors
 from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError
+
+if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError
 
 SPARK_ENDED = (
     "Answer from Java side is empty",
@@ -76,6 +80,15 @@ def first_line(error: BaseException) -> str:
     text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line [0-9]+, pos [0-9]+\))?(; line [0-9]+ pos [0-9]+)?;?\s*$", "", text)
     is_analysis = any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)
     return text if is_analysis else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
+
+
+def why_java_failed(error: Py4JJavaError) -> str:
+    """Spark's condition, or the innermost exception's name: its text may hold a row's value."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    condition = re.match(r"\[([A-Z_.]+)\]", cause.getMessage() or "")
+    return f"Spark failed with {condition[1] if condition else cause.getClass().getSimpleName()}"
 
 
 def keep_spark_quiet() -> None:

@@ -16,14 +16,15 @@ import os
 import re
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantType
 
 from mirrorlake.core.sql_text import Sql, literal, quote
-from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.jobs.failures import first_line
+from mirrorlake.errors import InternalError, RefusedError, UsageError
+from mirrorlake.jobs.failures import as_ours, first_line, why_java_failed
 from mirrorlake.jobs.reading import check_reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
@@ -83,6 +84,10 @@ class Catalog:
             return _printable(self._resolve(statement)).toArrow()
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
+        except Py4JJavaError as error:  # an error that PySpark does not translate
+            if not isinstance(as_ours(error), InternalError):
+                raise
+            raise UsageError("sql", why_java_failed(error)) from error
 
     def _resolve(self, statement: Sql) -> DataFrame:
         """Analyse a statement, registering the names that it asks for."""
@@ -149,8 +154,8 @@ class Catalog:
             return not any(sign in part for part in name for sign in "/:")
         if self._find(name[-2:]) is not None:
             return self._add(name[-2:])
-        path = os.path.normpath(name[-1])
-        return name[0].casefold() == "delta" and len(name) == 2 and path.startswith(f"{self._lake.names.root}/")
+        is_inside = os.path.realpath(name[-1]).startswith(f"{os.path.realpath(self._lake.names.root)}/")
+        return name[0].casefold() == "delta" and len(name) == 2 and is_inside
 
     def _is_cataloged(self, entry: TableEntry) -> bool:
         return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))

@@ -58,10 +58,11 @@ CHANGE_SCHEMA = pa.schema(
 )
 """One row of ``silver_changes``. changes, checksum: on COMMIT, the number of the transaction's row changes and the
 XXH64 of their encoded images: of each (before, then after, in order) with the previous one as its seed, 0 at the start,
-as a signed number. refusal: ``code: reason`` on REFUSED rows; on row changes, their ``conditions``. partial: an UPDATE
-whose ``after`` lacks columns, which keep their values; generated ones do not count. invalid: number of invalid values
-of ``after``: a mirror holds NULL for them. may_cascade: with it, foreign keys may have changed rows of other tables
-that the log does not have."""
+as a signed number. statement: on COMMIT the text COMMIT if the changes are of an engine without transactions. refusal:
+``code: reason`` on REFUSED rows; on row changes, their ``conditions``. partial: an UPDATE whose ``after`` lacks
+columns, which keep their values; generated ones do not count. invalid: number of invalid values of ``after``: a mirror
+holds NULL for them. may_cascade: with it, foreign keys may have changed rows of other tables that the log does not
+have."""
 
 IMAGE_BYTES = 32 << 20
 """Room for the images of a batch, before and after each; the unused part takes no memory."""
@@ -69,6 +70,8 @@ _ROWS_FLAGS_AT = 19 + 6
 """Offset of the flags of a row event: after the header and the table id."""
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
 """Flags of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""
+_COMMIT_TEXT = np.frombuffer(b"\0COMMIT", np.uint8)
+"""The end of a QUERY event that is COMMIT: after the 0 that ends its database's name."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
     rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
@@ -179,7 +182,7 @@ class Assembler:
             "schema_id": pa.array([t.schema_id for t in tables], pa.int64()).take(by_slot),
             "before": self._images(out.before, out.before_ends, slot, (ops == rows.UPDATE) | (ops == rows.DELETE)),
             "after": self._images(out.after, out.after_ends, slot, (ops == rows.UPDATE) | (ops == rows.INSERT)),
-            "statement": self._statements(events, out.notes[:n]),
+            "statement": _with_commits(self._statements(events, out.notes[:n]), events, event, is_commit),
             "changes": pa.array(out.amounts[:n], mask=~is_commit),
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
             "refusal": self._conditions(slot, out.partial[:n]),
@@ -300,6 +303,17 @@ def _marked(n: int, chosen: Iterable[int]) -> pa.BooleanArray:
     marks = np.zeros(n, bool)
     marks[list(chosen)] = True
     return pa.array(marks)
+
+
+def _with_commits(statements: pa.Array, events: BronzeEvents, event: np.ndarray, is_commit: np.ndarray) -> pa.Array:
+    """Add the statement COMMIT where the log has it; a transaction of an engine ends with an XID event."""
+    ends = np.flatnonzero(is_commit & (events.event_type[event] == EventType.QUERY))
+    if not len(ends):
+        return statements
+    last = event[ends]
+    first_byte = events.offset[last] + events.length[last] - events.trailer[last] - len(_COMMIT_TEXT)
+    is_text = (events.buf[first_byte[:, None] + np.arange(len(_COMMIT_TEXT))] == _COMMIT_TEXT).all(axis=1)
+    return pc.if_else(_marked(len(statements), ends[is_text]), "COMMIT", statements)
 
 
 def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:

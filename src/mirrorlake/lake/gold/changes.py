@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.mapped_table import UNDEFINED
 from mirrorlake.core.changes.conditions import GENERATED, read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
+from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 
@@ -146,6 +147,19 @@ class ChangeReader:
                 found.append(row.boundary)
                 seen = 0
         return found
+
+    def outside_transactions(self, lsn_from: int, lsn_to: int) -> set[TableName]:
+        """The tables with row changes that no transaction of an engine has: they end with a COMMIT of the log."""
+        if self._table is None:
+            changes = self._lake.spark.table(self._lake.names.silver_changes)
+            commits = changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND op = 'COMMIT' AND statement IS NOT NULL")
+            mine = self._rows(lsn_from, lsn_to).join(commits.select("tx_lsn"), "tx_lsn", "left_semi")
+            return {(row.database, row.table) for row in mine.select("database", "table").distinct().collect()}
+        is_commit = pc.and_(self._is_inside(lsn_from, lsn_to, ("COMMIT",)), pc.is_valid(self._table["statement"]))
+        groups = self._table["tx_lsn"].filter(is_commit)
+        is_mine = pc.and_(self._is_inside(lsn_from, lsn_to, ROW_OPS), pc.is_in(self._table["tx_lsn"], groups))
+        names = self._table.select(["database", "table"]).filter(is_mine).group_by(["database", "table"]).aggregate([])
+        return {(row["database"], row["table"]) for row in names.to_pylist()}
 
     def in_memory(
         self, name: tuple[str, str], lsn_from: int, lsn_to: int, *, that_cascade: bool = False

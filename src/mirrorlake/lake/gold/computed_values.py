@@ -31,15 +31,15 @@ def computed_value(column: Column, sources: Mapping[str, Column], old: TableSche
         return Conversion(_sum_or_product(column, replace(old, columns=same), mode))
     except NotDerivable as unknown:
         try:
-            return _computed(column, sources, old)
+            return _computed(column, sources, old, mode.flavor)
         except NotDerivable:
             raise unknown from None
 
 
-def _computed(column: Column, sources: Mapping[str, Column], old: TableSchema) -> Conversion:
+def _computed(column: Column, sources: Mapping[str, Column], old: TableSchema, flavor: str) -> Conversion:
     """Compute the value; fail for a source that is NULL and may be an invalid value."""
     seen = replace(old, columns=(*(replace(source, name=name) for name, source in sources.items()), column))
-    found = computed_column(column, seen, lambda name: quote(sources[name].name))
+    found = computed_column(column, seen, lambda name: quote(sources[name].name), flavor)
     doubts = [f"{quote(sources[name].name)} IS NULL" for name in sorted(found.doubtful)]
     reason = "rows that exist get what an expression gives"
     return Conversion(f"CAST({found.sql} AS {spark_type(column.type)})", any_of(*found.fails, *doubts), reason)

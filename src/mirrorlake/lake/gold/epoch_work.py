@@ -18,6 +18,11 @@ from mirrorlake.lake.gold.net_effect import Sizes
 from mirrorlake.lake.gold.placed_rows import PlacedRows
 from mirrorlake.lake.gold.register import TableEntry, TableRegister
 
+_NO_TRANSACTION = (
+    "its definition names no engine, and its changes are logged as those of an engine without transactions, which "
+    "ignores foreign keys"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TableWork:
@@ -49,6 +54,8 @@ class EpochWork:
         orphans = alone(register) if reader.only else orphans
         lost = {orphan.child.name: (orphan.child, orphan.reason) for orphan in orphans}
         changes = {each.name: each for each in summary}
+        for child in self._without_keys(reader, lsn_from, lsn_to, found, changes):
+            lost.setdefault(child.name, (child, _NO_TRANSACTION))
         rows = PlacedRows(self.lake, reader, lsn_from, lsn_to, changes, (), versions, self.sizes)
         along = self._followed(session, rows, found) if found else []
         work = {entry.name: TableWork(each, entry) for each, entry in taken}
@@ -66,6 +73,15 @@ class EpochWork:
         refused = [entry for entry in refused if entry.name not in lost]
         refused += [child.refused(lsn_from + 1, NOT_FOLLOWED, reason) for child, reason in lost.values()]
         return [each for name, each in work.items() if name not in lost], refused
+
+    def _without_keys(
+        self, reader: ChangeReader, lsn_from: int, lsn_to: int, found: list[Reference],
+        changes: Mapping[TableName, TableChanges],
+    ) -> list[TableEntry]:  # fmt: skip
+        """Children whose definition names no engine, and whose changes say that it has no transactions."""
+        unsure = {r.child.name: r.child for r in found if r.child.schema.engine is None and r.child.name in changes}
+        outside = reader.outside_transactions(lsn_from, lsn_to) if unsure else set()
+        return [child for name, child in unsure.items() if name in outside]
 
     def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
         """The references that carry a change; the result for the last range is cached: it is planned, then done."""

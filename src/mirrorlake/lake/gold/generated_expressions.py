@@ -5,7 +5,8 @@
     membership    sum [NOT] IN (list), sum [NOT] BETWEEN sum AND sum
     sum           term, then + or - and a term, any number of times
     term          factor, then * % MOD DIV and a factor, any number of times
-    factor        - factor, ! factor, (disjunction), CASE, a literal, a column, or a function of ``generated_functions``
+    factor        - factor, ! factor, (disjunction), CASE, a literal, a column, column -> path, column ->> path,
+                  or a function of ``generated_functions`` and ``generated_json``
 
 Everything else raises NotDerivable. Comparisons are of numbers: those of text depend on collations.
 """
@@ -22,6 +23,7 @@ from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, MAY_BE_INVALID
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.gold.conversion import NotDerivable, family
 from mirrorlake.lake.gold.generated_functions import FUNCTIONS, in_charset, longest, one_of
+from mirrorlake.lake.gold.generated_json import WITH_PATH_OF, json_extract, json_unquote
 from mirrorlake.lake.gold.generated_numbers import OPERATORS, compared, negative
 from mirrorlake.lake.gold.generated_values import (
     NULL,
@@ -43,12 +45,14 @@ _COMPARISONS = ("<=>", "<>", "!=", "<=", ">=", "=", "<", ">")
 _FOLLOWING = (*_COMPARISONS, "IS", "IN", "BETWEEN", "NOT", "LIKE", "REGEXP", "RLIKE")
 
 
-def computed_column(column: Column, schema: TableSchema, spelled: Callable[[str], Sql] = quote) -> Value:
+def computed_column(
+    column: Column, schema: TableSchema, spelled: Callable[[str], Sql] = quote, flavor: str = "mariadb"
+) -> Value:
     """The value that a generated column stores. spelled: a column's name in Spark SQL.
 
     Raises NotDerivable with the reason.
     """
-    return _Definitions(schema, spelled).value(column)
+    return _Definitions(schema, spelled, flavor).value(column)
 
 
 def _is_turkish(collation: str) -> bool:
@@ -59,8 +63,8 @@ def _is_turkish(collation: str) -> bool:
 class _Definitions:
     """A table's columns as values; each generated one is read once."""
 
-    def __init__(self, schema: TableSchema, spelled: Callable[[str], Sql]):
-        self.schema, self.spelled = schema, spelled
+    def __init__(self, schema: TableSchema, spelled: Callable[[str], Sql], flavor: str):
+        self.schema, self.spelled, self.flavor = schema, spelled, flavor
         self._generated: dict[str, Value | None] = {}
 
     def named(self, name: str) -> Value:
@@ -81,7 +85,7 @@ class _Definitions:
 
     def _computed(self, column: Column) -> Value:
         try:
-            found = stored(_Reader(column.generated or "", self.named).read(), column.type)
+            found = stored(_Reader(column.generated or "", self.named, self.flavor).read(), column.type)
         except ValueError as error:  # LexError and ParseError, too
             raise NotDerivable(str(error)) from None
         except RecursionError:
@@ -104,7 +108,7 @@ class _Definitions:
             return replace(text(name, longest(kind), frozenset({kind.charset})), carried=carried)
         if kind.name in ("date", "datetime"):
             return Value(name, Kind(kind.name), digits=kind.fraction_digits or 0, carried=carried)
-        return Value(name, Kind.OTHER, carried=carried)
+        return Value(name, Kind.JSON if kind.name == "json" else Kind.OTHER, carried=carried)
 
 
 def _short(found: Value) -> Value:
@@ -117,9 +121,10 @@ def _short(found: Value) -> Value:
 class _Reader:
     """column: the value of a column by its name."""
 
-    def __init__(self, expression: str, column: Callable[[str], Value]):
+    def __init__(self, expression: str, column: Callable[[str], Value], flavor: str):
         self._tokens = Tokens(expression, database="", sql_mode=0, flavor="mariadb", server_version=129999)
         self._column, self._level = column, 0
+        self._with_path = WITH_PATH_OF[flavor]
 
     def read(self) -> Value:
         found = self._or()
@@ -242,8 +247,11 @@ class _Reader:
         if tokens.sees("ORACLE_SCHEMA", "."):
             raise NotDerivable("functions as the sql_mode of its statement has them")
         if not tokens.peek(1).is_symbol("("):
-            return self._column(tokens.name())
+            return self._part(self._column(tokens.name()))
         name = tokens.peek().text.upper()
+        if name in self._with_path:
+            tokens.next()
+            return self._of_document(self._with_path[name])
         if name not in FUNCTIONS:
             raise NotDerivable(f"the function {name.lower()}")
         tokens.next()
@@ -252,6 +260,24 @@ class _Reader:
         if tokens.accept("(", ")"):
             return FUNCTIONS[name]()
         return FUNCTIONS[name](*tokens.enclosed(self._or))
+
+    def _of_document(self, function: Callable[[Value, str], Value]) -> Value:
+        self._tokens.expect("(")
+        document = self._or()
+        self._tokens.expect(",")
+        return self._close(function(document, self._path()))
+
+    def _part(self, value: Value) -> Value:
+        """The value, or a part of it: document -> path, document ->> path."""
+        if self._tokens.accept("->>"):
+            return json_unquote(json_extract(value, self._path()))
+        return json_extract(value, self._path()) if self._tokens.accept("->") else value
+
+    def _path(self) -> str:
+        tokens = self._tokens
+        if tokens.peek().kind is Token.WORD and tokens.peek().text.startswith("_"):
+            tokens.next()
+        return tokens.string()
 
     def _substring(self) -> list[Value]:
         """The arguments of SUBSTRING, with commas or as SUBSTRING(text FROM position FOR length)."""

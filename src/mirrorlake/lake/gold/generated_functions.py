@@ -12,6 +12,7 @@ from mirrorlake.core.schema.types import LARGEST_BYTES, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.conversion import NotDerivable
 from mirrorlake.lake.gold.generated_dates import OF_DATES
+from mirrorlake.lake.gold.generated_json import json_unquote
 from mirrorlake.lake.gold.generated_numbers import OPERATORS, absolute, compared, numbers
 from mirrorlake.lake.gold.generated_values import (
     NULL,
@@ -23,6 +24,7 @@ from mirrorlake.lake.gold.generated_values import (
     doubts_of,
     fails_of,
     number,
+    number_of,
     stored,
     text,
 )
@@ -65,7 +67,7 @@ def _of_one_kind(values: list[Value]) -> list[Value]:
         raise NotDerivable("a choice between values of other types")
     if kinds <= {Kind.NUMBER}:
         return _aligned(list(numbers(*values)))
-    if kinds <= {Kind.NUMBER, Kind.TEXT}:
+    if kinds <= {Kind.NUMBER, Kind.TEXT, Kind.JSON}:
         return [as_text(value) for value in values]
     if len(kinds) > 1:
         raise NotDerivable("a choice between values of several types")
@@ -131,9 +133,9 @@ def _in_case(function: Sql) -> Callable[[Value], Value]:
 
 
 def _text(value: Value) -> Value:
-    if value.kind is not Kind.TEXT:
+    if value.kind not in (Kind.TEXT, Kind.JSON):
         raise NotDerivable(f"the text of a {value.kind.value}")
-    return value
+    return as_text(value)
 
 
 def _is_not_ascii(value: Value) -> Sql:
@@ -179,15 +181,21 @@ def _constant(value: Value) -> int:
 
 
 def _trim(function: Sql) -> Callable[[Value], Value]:
-    return lambda value: text(f"{function}({_text(value).sql})", value.length, value.charsets, (value,))
+    def trimmed(value: Value) -> Value:
+        found = _text(value)
+        return text(f"{function}({found.sql})", found.length, found.charsets, (found,))
+
+    return trimmed
 
 
 def _char_length(value: Value) -> Value:
-    return number(f"char_length({_text(value).sql})", 0, max(1, value.length), of=(value,))
+    found = _text(value)
+    return number(f"char_length({found.sql})", 0, max(1, found.length), of=(found,))
 
 
 def _octet_length(value: Value) -> Value:
-    return number(f"octet_length({_utf8(value).sql})", 0, max(1, 4 * value.length), of=(_utf8(value),))
+    found = _utf8(value)
+    return number(f"octet_length({found.sql})", 0, max(1, 4 * found.length), of=(found,))
 
 
 def _utf8(value: Value) -> Value:
@@ -218,22 +226,26 @@ def _crc32(value: Value) -> Value:
     return number(f"crc32(CAST({found.sql} AS BINARY))", 0, 2**32 - 1, unsigned=True, of=(found,))
 
 
+def _integer_of(value: Value) -> Value:
+    return number_of(value, digits=18, scale=0)
+
+
 def _as_signed(value: Value) -> Value:
-    (found,) = numbers(value)
+    (found,) = numbers(_integer_of(value))
     if found.scale or not found.is_bigint:
         raise NotDerivable("a number that is no BIGINT as one")
     return replace(found, unsigned=False)
 
 
 def _as_unsigned(value: Value) -> Value:
-    (found,) = numbers(value)
+    (found,) = numbers(_integer_of(value))
     if found.scale or found.low < 0:
         raise NotDerivable("a number that may be below 0 as an unsigned one")
     return replace(found, unsigned=True)
 
 
 def _as_decimal(value: Value, precision: int = 10, scale: int = 0) -> Value:
-    (found,) = numbers(value)
+    (found,) = numbers(number_of(value))
     kind = ColumnType("decimal", precision=precision, scale=scale)
     made = stored(found, kind)
     low, high = decimal_bounds(kind)
@@ -259,7 +271,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **dict.fromkeys(("CHAR_LENGTH", "CHARACTER_LENGTH"), _char_length),
     **dict.fromkeys(("LENGTH", "OCTET_LENGTH"), _octet_length),
     "MD5": _hash("md5", 32), **dict.fromkeys(("SHA", "SHA1"), _hash("sha1", 40)), "SHA2": _sha2, "CRC32": _crc32,
-    **OF_DATES,
+    **OF_DATES, "JSON_UNQUOTE": json_unquote,
     "CAST SIGNED": _as_signed, "CAST UNSIGNED": _as_unsigned, "CAST DECIMAL": _as_decimal,
 }  # fmt: skip
 """Functions by name; ``CAST DATE`` is CAST(value AS DATE)."""

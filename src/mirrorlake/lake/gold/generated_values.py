@@ -31,6 +31,7 @@ class Kind(Enum):
     TEXT = "text"
     DATE = "date"
     DATETIME = "datetime"
+    JSON = "value in JSON"
     OTHER = "value of another type"
 
 
@@ -83,6 +84,16 @@ class Value:
         return self.condition or f"({self.sql} <> 0)"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonValue(Value):
+    """A value in a JSON document. text: as the server shows it. number: a text that is the same number, also where
+    ``text`` fails. unquoted: the value that JSON_UNQUOTE makes of it."""
+
+    text: Value
+    number: Value
+    unquoted: JsonValue | None = None
+
+
 NULL = Value("NULL", Kind.NULL)
 
 
@@ -129,6 +140,8 @@ def decimal_bounds(kind: ColumnType) -> tuple[int, int]:
 
 def as_text(value: Value) -> Value:
     """The text that the server shows. Raises NotDerivable."""
+    if isinstance(value, JsonValue):
+        return value.text
     if value.kind is Kind.TEXT:
         return value
     if value.kind is Kind.NULL:
@@ -138,12 +151,28 @@ def as_text(value: Value) -> Value:
     raise NotDerivable(f"the text of a {value.kind.value}")
 
 
+def number_of(value: Value, digits: int = MAX_DECIMAL_DIGITS, scale: int = 10) -> Value:
+    """The number that a text shows; fails for a row with another text. Other values are returned unchanged.
+
+    digits, scale: the most that the number may have, in all and after the point.
+    """
+    shown = value.number if isinstance(value, JsonValue) else value
+    if shown.kind is not Kind.TEXT:
+        return value
+    pattern = f"-?[0-9]{{1,{digits - scale}}}" + (f"([.][0-9]{{1,{scale}}})?" if scale else "")
+    sql, largest = f"try_cast({shown.sql} AS DECIMAL({digits},{scale}))", 10**digits - 1
+    made = number(sql, -largest, largest, scale, of=(shown,))
+    return replace(made, fails=(*made.fails, f"{shown.sql} NOT RLIKE '^{pattern}\\\\z'"))
+
+
 def stored(value: Value, kind: ColumnType) -> Value:
     """Store a value in a column of this type: a number that does not fit becomes the nearest that does. Raises
     NotDerivable."""
     group = family(kind)
     if value.kind is Kind.NULL:
         return value
+    if group in ("integer", "decimal"):
+        value = number_of(value)
     if group == "integer" and value.kind is Kind.NUMBER:
         found = _clamped(_rounded(value, 0), *integer_bounds(kind))
         return replace(found, unsigned=kind.unsigned, as_text=True)
