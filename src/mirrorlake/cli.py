@@ -40,10 +40,17 @@ class Guarded(TyperGroup):
         take_password()
         arguments = sys.argv[1:] if args is None else list(args)
         try:
+            _check_encoding(arguments)
             code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
         except Exception as error:
             code = tell(error, "--verbose" in arguments)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_encoding(arguments: list[str]) -> None:
+    for n, argument in enumerate(arguments, 1):
+        if any("\ud800" <= letter <= "\udfff" for letter in argument):  # how Python holds a byte that is no UTF-8
+            raise UsageError("usage", f"argument {n} is not UTF-8")
 
 
 def tell(error: Exception, verbose: bool) -> int:

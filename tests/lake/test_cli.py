@@ -83,6 +83,7 @@ def test_help_and_version_load_neither_spark_nor_numba():
         (["run", "--lake", "x", "--source", "files:x", "--follow", "--until", "f.000001:4"], "--follow goes on until"),
         (["verify", "shop.*", "--tables", "crm.*"], "tables are chosen by PATTERNS or by --tables, not by both"),
         (["sql"], "Missing argument 'SELECT'"),
+        (["sql", "SELECT '\udcff'", "--lake", "x"], "argument 2 is not UTF-8"),
         (["sql", "SELECT 1", "--lake", "x", "--format", "xml"], "'xml' is not one of"),
         (["run", "--config", "/no/such/file"], "cannot read /no/such/file"),
         (["preflight", "--source", "files:x"], "--source must name a server"),

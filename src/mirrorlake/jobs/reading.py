@@ -1,7 +1,7 @@
 """Does a statement only read, and only from the lake? The plan of Spark's own parser decides.
 
-So comments, continued lines and names mean what they mean to Spark. These are not run: anything but a query and the
-SHOW, DESCRIBE or EXPLAIN of one; TRANSFORM, which starts a program; functions that call Java or leave the machine;
+So comments, continued lines and names mean what they mean to Spark. These are not run: anything but a query, EXPLAIN of
+a query, SHOW and DESCRIBE; TRANSFORM, which starts a program; functions that call Java or leave the machine;
 files by their path; IDENTIFIER() of an expression, because no plan says what that names.
 
 Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has any
@@ -19,7 +19,7 @@ from py4j.java_gateway import JavaObject, is_instance_of
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.core.sql_text import Sql, quote, users_sql
 from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.session import is_connect
 
@@ -41,6 +41,7 @@ _NOT_IN_QUERIES = tuple(
     f"org.apache.spark.sql.catalyst.plans.logical.{name}"
     for name in ("Command", "ParsedStatement", "CompoundPlanStatement", "ScriptTransformation")
 )
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST)\s+)?", re.IGNORECASE)
 _FORMATS = "text|csv|json|xml|parquet|orc|avro|protobuf|binaryfile|image|libsvm|delta|jdbc|kafka"
 _IN_TEXT = re.compile(
     rf"\b(?:{'|'.join(sorted(FORBIDDEN_FUNCTIONS))}|identifier)\b|\busing\b(?!\s*\()|`[^`]*[/:.][^`]*`"
@@ -61,7 +62,9 @@ def check_reading(session: SparkSession, statement: Sql, is_known: Callable[[tup
         return _check_text(session, statement)
     plan, is_query = _parsed(session, statement)
     is_explained, is_looking = _kind(plan) == "ExplainCommand", _kind(plan).startswith(_LOOKING)
-    if not (is_query or is_explained or is_looking):
+    if is_explained:
+        is_query = _explains_query(session, statement)
+    if not (is_query or is_looking):
         raise UsageError("sql", ONLY_READS)
     parts = plan.logicalPlan() if is_explained else plan
     for node in _nodes(session, parts):
@@ -87,6 +90,12 @@ def _parsed(session: SparkSession, statement: Sql) -> tuple[JavaObject, bool]:
         return plan, False
     finally:
         sessions.setActiveSession(before.get()) if before.isDefined() else sessions.clearActiveSession()
+
+
+def _explains_query(session: SparkSession, statement: Sql) -> bool:
+    """Is what EXPLAIN explains a query? Spark executes some other statements when it explains them."""
+    found = _EXPLAIN.match(statement)
+    return found is not None and _parsed(session, users_sql(statement[found.end() :]))[1]
 
 
 def _check_names(node: JavaObject, is_known: Callable[[tuple[str, ...]], bool]) -> None:

@@ -3,7 +3,7 @@
 A path names members only. A row is not computed where servers and Spark may read its document differently:
 
 - it is not JSON, it is nested deeper than MariaDB reads, or an object has a name twice;
-- the value is an object or an array, which MariaDB writes anew (JSON_VALUE gives NULL for it);
+- the value is an object or an array, which MariaDB writes in a form of its own (JSON_VALUE gives NULL for it);
 - the value is a number other than BIGINT and its text is needed, because a variant does not keep how it was written.
 
 Measured in ``tests/server/test_generated.py``.
@@ -30,9 +30,9 @@ _ESCAPED_ASCII = r"\\\\u00[2-7]"
 """MariaDB's JSON_EXTRACT does not find a member whose name is written so."""
 
 
-class _Place:
-    """A place in a document. variant: the value there. kind: its type, NULL where there is no value. text: of a string
-    the string itself, else JSON. fails: true for a row that Spark may read differently than the servers."""
+class _Found:
+    """What a path finds in a document. variant: the value. kind: its type, NULL where there is no value. text: of a
+    string the string itself, else JSON. fails: true for a row that Spark may read differently than the servers."""
 
     def __init__(self, document: Value, path: str):
         if document.kind is not Kind.JSON and not (document.kind is Kind.TEXT and document.charsets <= UTF8):
@@ -52,7 +52,7 @@ class _Place:
 
 def json_value(document: Value, path: str) -> JsonValue:
     """MariaDB's JSON_VALUE: the text of a scalar. Raises NotDerivable."""
-    at = _Place(document, path)
+    at = _Found(document, path)
     truth, is_nested = f"IF({at.text} = 'true', '1', '0')", f"{at.kind} RLIKE '^({_NESTED})'"
     sql = f"CASE WHEN {at.kind} = 'BOOLEAN' THEN {truth} WHEN {is_nested} THEN NULL ELSE {at.text} END"
     return _scalar(at, sql, f"{_SCALARS}|{_NESTED}")
@@ -60,7 +60,7 @@ def json_value(document: Value, path: str) -> JsonValue:
 
 def json_extract(document: Value, path: str) -> JsonValue:
     """JSON_EXTRACT of one value, as JSON. Raises NotDerivable."""
-    at = _Place(document, path)
+    at = _Found(document, path)
     bare = f"IF({at.kind} = 'VOID', 'null', {at.text})"
     doubts = (_is_not_whole(document.sql), f"{document.sql} RLIKE '{_ESCAPED_ASCII}'")
     sql = f"IF({at.kind} = 'STRING', concat('\"', {at.text}, '\"'), {bare})"
@@ -76,7 +76,7 @@ def json_unquote(value: Value) -> Value:
     return value.unquoted
 
 
-def _scalar(at: _Place, sql: Sql, kinds: Sql, *fails: Sql) -> JsonValue:
+def _scalar(at: _Found, sql: Sql, kinds: Sql, *fails: Sql) -> JsonValue:
     """A value that is shown without quotes. kinds: those that have a value."""
     found = at.value(sql, _is_other(at, kinds), *fails)
     number = at.value(sql, _is_other(at, f"{kinds}|DECIMAL"), *fails)
@@ -90,7 +90,7 @@ def _shown(found: Value, number: Value, unquoted: JsonValue | None = None) -> Js
     )  # fmt: skip
 
 
-def _is_other(at: _Place, kinds: Sql) -> Sql:
+def _is_other(at: _Found, kinds: Sql) -> Sql:
     return f"{at.kind} NOT RLIKE '^({kinds})'"
 
 
