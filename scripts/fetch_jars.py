@@ -1,7 +1,7 @@
 """Puts Delta's JARs into DIR/delta-jars, where a local session finds them: python fetch_jars.py DIR [--record]
 
-Spark resolves them itself while a session starts, so this also shows that Java, Spark and Delta fit together. What they
-need, and Spark brings in versions of its own, is left out: 80 of 90 MB. JARs whose SHA-256 is not the one in
+Spark resolves them, in a JVM without a session: a session would ask them for classes. What they need, and Spark brings
+in versions of its own, is left out: 80 of 90 MB. JARs whose SHA-256 is not the one in
 delta-jars.sha256 (in the format of sha256sum) are refused; --record, for another version of Delta, writes that file.
 """
 
@@ -17,6 +17,8 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 from delta import configure_spark_with_delta_pip
+from pyspark import SparkConf
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 OWN = ("io.delta_", "io.unitycatalog_")  # Ivy writes the organisation before the name
@@ -32,7 +34,7 @@ def fetch(folder: Path, record: bool = False) -> None:
     builder = builder.config("spark.jars.ivy", str(ivy)).config("spark.driver.host", "127.0.0.1")
     builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     builder = builder.config("spark.driver.extraJavaOptions", trust_options(ivy / "trusted.p12"))
-    configure_spark_with_delta_pip(builder).getOrCreate().stop()
+    _resolve(configure_spark_with_delta_pip(builder))
     for jar in (ivy / "jars").glob("*.jar"):
         if not jar.name.startswith(OWN):
             jar.unlink()
@@ -42,6 +44,15 @@ def fetch(folder: Path, record: bool = False) -> None:
     shutil.rmtree(folder / "delta-jars", ignore_errors=True)
     (ivy / "jars").rename(folder / "delta-jars")
     shutil.rmtree(ivy)
+
+
+def _resolve(builder: SparkSession.Builder) -> None:
+    """Start a JVM with the builder's settings, and end it."""
+    conf = SparkConf(loadDefaults=False).setAll(list(builder._options.items()))
+    gateway = launch_gateway(conf)
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
 
 
 def digests(folder: Path) -> str:

@@ -56,14 +56,16 @@ def _check_encoding(arguments: list[str]) -> None:
 def tell(error: Exception, verbose: bool) -> int:
     """Print what happened and what to do about it; the exit code."""
     if verbose:
-        say("".join(traceback.format_exception(error)), sys.stderr)
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            say(line, sys.stderr)
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
         error = UsageError("usage", one_line(error.format_message()))
     if not isinstance(error, MirrorlakeError):
         from mirrorlake.jobs.failures import as_ours
 
         error = as_ours(error)
-    say(f"{one_line(str(error))}\n{error.hint}", sys.stderr)
+    say(one_line(str(error)), sys.stderr)
+    say(error.hint, sys.stderr)
     return error.exit_code
 
 

@@ -29,9 +29,14 @@ def one_line(what: object) -> str:
     return " ".join(str(what).split())
 
 
-def say(text: str, stream: TextIO) -> None:
-    """Print lines of ours that hold text of others, which was cut before."""
-    print(shown(text, None), file=stream)
+def as_line(text: str) -> str:
+    """A line of ours that holds text of others, which was cut before; line ends in it are escaped, too."""
+    return _STEERING.sub(lambda found: _escaped(found[0]), text)
+
+
+def say(line: str, stream: TextIO) -> None:
+    """Print ``as_line(line)``."""
+    print(as_line(line), file=stream)
 
 
 def json_text(found: Any) -> str:

@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.reading import FORBIDDEN_FUNCTIONS, ONLY_READS
+from mirrorlake.jobs.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text
 from mirrorlake.jobs.sql import Catalog, run_sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
@@ -169,6 +169,24 @@ def test_whatever_does_not_only_read_the_lake_is_refused(lake, tmp_path):
     others = {s: m for s, m in refusals.items() if not m.startswith(REFUSED[s])}
     assert others == {}
     assert list(tmp_path.iterdir()) == []
+
+
+NO_QUERIES = (
+    "RESET", "RESET a", "SET", "SET a", "SET a = 1", "a b", "COMMIT", "CLEAR CACHE", "REFRESH a", "SHOW TABLES",
+    "USE a", "EXPLAIN SELECT 1", "EXECUTE IMMEDIATE 'SELECT 1'", "DROP TABLE a", "EXTENDED a", "SELECT 1; SELECT 2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", NO_QUERIES)
+def test_over_connect_only_queries_are_run(spark, statement):
+    """No plan is seen there, but the parser is the same."""
+    with pytest.raises(UsageError, match="over Spark Connect only queries are run"):
+        _check_text(spark, statement)
+
+
+@pytest.mark.parametrize("query", ["SELECT 1", "VALUES (1)", "TABLE a", "WITH a AS (SELECT 1) (SELECT * FROM a)"])
+def test_over_connect_a_query_is_run(spark, query):
+    _check_text(spark, query)
 
 
 def test_what_only_reads_is_run(lake):

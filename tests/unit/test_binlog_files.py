@@ -13,6 +13,7 @@ from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.position import BinlogPosition, parse_gtid_set, unpack_lsn
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
+from mirrorlake.mysql.log_file import LogFile
 from tests.support import binlog_events as events
 from tests.support.binlog_spec import Ddl, Log, Query, RawEvent, Restart, Rotate, Transaction
 from tests.support.binlog_writer import encode_logs, write_logs
@@ -323,6 +324,11 @@ def test_what_is_named_like_another_log_and_is_no_file_is_left_alone(tmp_path, k
     )
     write_logs(tmp_path, log("mysql"))
     assert len(read_all(tmp_path)) == 3
+
+
+def test_a_file_that_cannot_be_read_is_missing_log_and_no_fault_of_the_lake(tmp_path):
+    (tmp_path / "binlog.000001").symlink_to("/proc/self/mem")  # a regular file, whose first page is unreadable
+    assert refusal_of(lambda: LogFile.open(tmp_path / "binlog.000001")).code == "log-missing"
 
 
 def make_other_than_file(path: Path, kind: str) -> None:

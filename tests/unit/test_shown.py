@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import unicodedata
 
 import pyarrow as pa
@@ -13,8 +14,9 @@ import pytest
 from mirrorlake.cli import tell
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.output import show_list, show_table, write_rows
-from mirrorlake.jobs.view import LineView, open_view
-from mirrorlake.shown import MOST, json_text, shown
+from mirrorlake.jobs.view import LineView, open_view, refusal_lines
+from mirrorlake.lake.gold.register import TableEntry
+from mirrorlake.shown import MOST, as_line, json_text, say, shown
 
 STEERING = [chr(n) for n in range(0x20) if chr(n) not in "\n\t"] + [chr(n) for n in range(0x7F, 0xA0)]
 STEERING += [*"\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069", "\ud800", "\udfff"]
@@ -43,6 +45,18 @@ def test_a_long_text_is_cut_and_other_text_stays():
     assert shown("x" * (MOST + 1)) == "x" * MOST + "..." and shown("x" * MOST) == "x" * MOST
     assert shown("\x1b" * 9, 2) == r"\x1b\x1b..." and shown("x" * 9999, None) == "x" * 9999
     assert shown("Grüße, 日本 👩‍👩‍👧 \\x1b\n\tx") == "Grüße, 日本 👩‍👩‍👧 \\x1b\n\tx"
+
+
+def test_no_name_begins_a_line_of_its_own(capsys):
+    table = "shop.a\ndone: nothing new\tx"
+    say(f"streaming {table}: 3 rows", sys.stdout)
+    assert capsys.readouterr().out == "streaming shop.a\\x0adone: nothing new\\x09x: 3 rows\n"
+    stream = io.StringIO()
+    with open_view(stream) as view:
+        view.say(f"invalid   {table}: 1 became NULL")
+    assert len(stream.getvalue().splitlines()) == 1
+    lines = refusal_lines(TableEntry(4, "shop", "a\ndone", "refused").refused(4, "needs-resync", "b\nc"))
+    assert [len(as_line(line).splitlines()) for line in lines] == [1, 1]
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -104,9 +104,9 @@ def cache_of(function: Any, kind: type[KernelCache]) -> KernelCache | None:
     source = function.__code__.co_filename
     if not Path(source).is_relative_to(Path(__file__).parent):
         return None
-    base = Path(CACHE_FOLDER)
+    base = Path(CACHE_FOLDER).resolve()  # a link could lead elsewhere after the check
     folder = base / UserProvidedCacheLocator.get_suitable_cache_subpath(source)
-    _CONFIG.CACHE_DIR, others = CACHE_FOLDER, _CONFIG.CACHE_DIR
+    _CONFIG.CACHE_DIR, others = str(base), _CONFIG.CACHE_DIR
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
         for each in (base, folder):

@@ -15,6 +15,7 @@ from mirrorlake.jobs.view import refusal_lines
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.register import REFUSED, STREAMING, TableRegister
+from mirrorlake.shown import say
 
 FOLLOWED = ("shop", "orders")
 QUERY = """SELECT c.country, count(*) AS orders, sum(o.total) AS revenue, max(o.placed_at) AS latest
@@ -50,7 +51,8 @@ def report_counts(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
     show_table(("mirror", "rows", "rows on the server"), rows, out)
     for entry in entries:
         if entry.state == REFUSED:
-            print(refusal_lines(entry), file=out)
+            for line in refusal_lines(entry):
+                say(line, out)
 
 
 def _history(lake: Lake, out: TextIO) -> None:

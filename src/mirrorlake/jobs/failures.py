@@ -17,7 +17,7 @@ from mirrorlake import errors
 from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError
 
 if TYPE_CHECKING:
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JError
 
 SPARK_ENDED = (
     "Answer from Java side is empty",
@@ -82,9 +82,11 @@ def first_line(error: BaseException) -> str:
     return text if is_analysis else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
 
 
-def why_java_failed(error: Py4JJavaError) -> str:
+def why_java_failed(error: Py4JError) -> str:
     """Spark's condition, or the innermost exception's name: its text may hold a row's value."""
-    cause = error.java_exception
+    cause = getattr(error, "java_exception", None)
+    if cause is None:
+        return "Spark failed"
     while cause.getCause() is not None:
         cause = cause.getCause()
     condition = re.match(r"\[([A-Z_.]+)\]", cause.getMessage() or "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.secret import read_secret
+from mirrorlake.shown import say
 
 if TYPE_CHECKING:
     from mirrorlake.config import Options  # slow to import
@@ -41,7 +42,7 @@ def password(options: Options) -> str:
 @cache
 def warn(text: str) -> None:
     """Print a warning on stderr, once."""
-    print(f"warning: {text}", file=sys.stderr)
+    say(f"warning: {text}", sys.stderr)
 
 
 def _of_file(path: Path) -> str:

@@ -4,8 +4,8 @@ So comments, continued lines and names mean what they mean to Spark. These are n
 a query, SHOW and DESCRIBE; TRANSFORM, which starts a program; functions that call Java or leave the machine;
 files by their path; IDENTIFIER() of an expression, because no plan says what that names.
 
-Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has any
-such word.
+Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has a comment
+or any such word.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ _NOT_IN_QUERIES = tuple(
     for name in ("Command", "ParsedStatement", "CompoundPlanStatement", "ScriptTransformation")
 )
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST)\s+)?", re.IGNORECASE)
-_FORMATS = "text|csv|json|xml|parquet|orc|avro|protobuf|binaryfile|image|libsvm|delta|jdbc|kafka"
+_FORMATS = (
+    "text|csv|json|xml|parquet|orc|avro|protobuf|binaryfile|image|libsvm|delta|jdbc|kafka|statestore|state-metadata"
+)
 _IN_TEXT = re.compile(
     rf"\b(?:{'|'.join(sorted(FORBIDDEN_FUNCTIONS))}|identifier)\b|\busing\b(?!\s*\()|`[^`]*[/:.][^`]*`"
-    rf"|\b(?:{_FORMATS})`?\s*\.",
+    rf"|\b(?:{_FORMATS})`?\s*\.|/\*|--",
     re.IGNORECASE,
 )
 
@@ -127,12 +129,12 @@ def _function_name(node: JavaObject) -> str:
 
 
 def _check_text(session: SparkSession, statement: Sql) -> bool:
-    """Check without a parser: DESCRIBE QUERY accepts only a query, whatever comments do to the first word."""
+    """Check without a parser: DESCRIBE QUERY accepts only a query in parentheses."""
     found = _IN_TEXT.search(statement)
     if found:
         raise UsageError("sql", f"over Spark Connect no statement is run in which {found[0]} stands")
     try:
-        session.sql(f"DESCRIBE QUERY {statement}")
+        session.sql(f"DESCRIBE QUERY ({statement})")
     except ParseException:
         raise UsageError("sql", "over Spark Connect only queries are run") from None
     except AnalysisException:  # a name that is not registered yet

@@ -16,7 +16,7 @@ import os
 import re
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -84,7 +84,7 @@ class Catalog:
             return _printable(self._resolve(statement)).toArrow()
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
-        except Py4JJavaError as error:  # an error that PySpark does not translate
+        except Py4JError as error:  # PySpark does not translate all
             if not isinstance(as_ours(error), InternalError):
                 raise
             raise UsageError("sql", why_java_failed(error)) from error

@@ -24,7 +24,8 @@ def show_status(status: Status, stream: TextIO) -> None:
         say(f"the open epoch waits for the mirrors of {', '.join(status.to_do)}", stream)
     for entry in status.refused:
         what = f"{entry.database}.{entry.table}: {entry.code}: {shown(entry.reason)}"
-        say(f"refused {what}\n        {REFUSALS[entry.code]}", stream)
+        say(f"refused {what}", stream)
+        say(f"        {REFUSALS[entry.code]}", stream)
 
 
 def _cells(hop: HopStatus) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.gold.register import TableEntry
 from mirrorlake.lake.gold.syncpoints import Syncpoint
 from mirrorlake.lake.silver.assemble import AssembledBatch
-from mirrorlake.shown import shown
+from mirrorlake.shown import as_line, shown
 
 HOPS = ("ingest", "assemble", "apply")
 LAST_EVENT_BYTES = 64
@@ -59,7 +59,8 @@ class View(Watcher):
         epoch = done.epoch
         self._commit("apply", epoch.lsn_from, epoch.lsn_to, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
-            self.say(refusal_lines(entry))
+            for line in refusal_lines(entry):
+                self.say(line)
         for lsn, table in done.ignored:
             self.say(f"ignored   {table}: the DDL at {show_lsn(lsn)} leaves the mirror as it is")
         for table, n in done.invalid:
@@ -78,8 +79,8 @@ class View(Watcher):
     def retrying(self, error: RetryableError, wait_s: float) -> None:
         self.say(f"again in {wait_s:.0f} s: {error}")
 
-    def say(self, text: str) -> None:
-        self._console.print(shown(text, None), markup=False)
+    def say(self, line: str) -> None:
+        self._console.print(as_line(line), markup=False)
 
     def summary(self) -> str:
         """Text about everything committed since the view began."""
@@ -156,10 +157,10 @@ class BarView(View):
         return extent.total if extent.total - reached < LAST_EVENT_BYTES else reached
 
 
-def refusal_lines(entry: TableEntry) -> str:
+def refusal_lines(entry: TableEntry) -> tuple[str, str]:
     """Say why a table is no longer mirrored, and what to do."""
     table, reason = f"{entry.database}.{entry.table}", shown(entry.reason)
-    return f"refused   {table}: {entry.code}: {reason}\n          {REFUSALS[entry.code]}"
+    return f"refused   {table}: {entry.code}: {reason}", f"          {REFUSALS[entry.code]}"
 
 
 def _range(lsn_from: int, lsn_to: int) -> str:

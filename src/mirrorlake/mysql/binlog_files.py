@@ -22,7 +22,7 @@ from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file
+from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file, reading
 
 BLOCK_BYTES = 8 << 20
 """Bytes read at once; a longer event makes its block longer."""
@@ -121,7 +121,8 @@ class FileSource:
         wanted = self._block_bytes
         with open_file(log_file.path) as handle:
             while start < limit:
-                buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))
+                with reading(log_file.path):
+                    buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))
                 events, stop = index_events(buf, 0, n_bytes, BinlogPosition(log_file.path.name, start))
                 if not len(events) and n_bytes == wanted:
                     wanted = int.from_bytes(buf[9:13].tobytes(), "little") if n_bytes >= HEADER_BYTES else HEADER_BYTES

@@ -7,6 +7,8 @@ import os
 import re
 import stat
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +36,7 @@ class LogFile:
     @classmethod
     def open(cls, path: Path) -> LogFile:
         """Raises RefusedError ``log-missing``, ``log-event`` (no file, no binlog, encrypted), ``log-truncated``."""
-        with open_file(path) as handle:
+        with open_file(path) as handle, reading(path):
             head, size = os.pread(handle.fileno(), _HEAD_BYTES, 0), os.fstat(handle.fileno()).st_size
         _check_magic(head, path.name)
         first, where = FIRST_EVENT_OFFSET, f"{path.name}:{FIRST_EVENT_OFFSET}"
@@ -72,7 +74,7 @@ class LogFile:
         length = HEADER_BYTES + 8 + len(next_name.encode()) + (4 if self.has_checksum else 0)
         if self.size < FIRST_EVENT_OFFSET + length:
             return False
-        with open_file(self.path) as handle:
+        with open_file(self.path) as handle, reading(self.path):
             event = os.pread(handle.fileno(), length, self.size - length)
         if len(event) < length:
             return False
@@ -85,16 +87,23 @@ def open_file(path: Path) -> io.FileIO:
 
     Raises RefusedError ``log-missing``; ``log-event`` for anything but a regular file.
     """
-    try:
+    with reading(path):
         is_file = stat.S_ISREG(path.stat().st_mode)
         if is_file:
             handle = io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
             if stat.S_ISREG(os.fstat(handle.fileno()).st_mode):  # else another file has taken its name
                 return handle
             handle.close()
+    raise RefusedError("log-event", f"{path.name} is named like a binlog file, but it is no file")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raise RefusedError ``log-missing`` for an error of the system."""
+    try:
+        yield
     except OSError as error:
         raise RefusedError("log-missing", f"cannot read {path.name}: {error.strerror}") from None
-    raise RefusedError("log-event", f"{path.name} is named like a binlog file, but it is no file")
 
 
 def find_log_files(folder: Path) -> dict[int, Path]:
@@ -130,7 +139,7 @@ def _by_number(folder: Path, names: list[re.Match[str]]) -> dict[int, Path]:
 def _is_log(path: Path) -> bool:
     """Does it begin like a binlog file? False if it is no regular file, or cannot be read."""
     try:
-        with open_file(path) as handle:
+        with open_file(path) as handle, reading(path):
             return os.pread(handle.fileno(), len(BINLOG_MAGIC), 0) in (BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC)
     except RefusedError:
         return False

@@ -207,6 +207,8 @@ def _open_socket(login: ServerLogin, receive_buffer_bytes: int) -> socket.socket
     """Connect. The receive buffer must be set before: it determines the TCP window's scale."""
     try:
         addresses = socket.getaddrinfo(login.host, login.port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise UsageError("usage", f"{login.host} is not the name of a host") from None
     except OSError as error:
         raise RetryableError("server-unreachable", f"{login}: {one_line(error)}") from None
     for family, kind, protocol, _, address in addresses:

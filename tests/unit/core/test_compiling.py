@@ -184,6 +184,17 @@ def test_what_others_may_write_is_no_cache(tmp_path, monkeypatch, writable):
     assert not marker.exists()
 
 
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_a_link_to_the_cache_is_followed_once(tmp_path, monkeypatch):
+    """Whoever may write where the link is could change it after the check."""
+    folder, link = tmp_path / "cache", tmp_path / "link"
+    folder.mkdir(mode=0o700)
+    link.symlink_to(folder)
+    monkeypatch.setattr(kernel_cache, "CACHE_FOLDER", str(link))
+    cache = kernel_cache.cache_of(KERNELS[YEAR].__wrapped__, kernel_cache.KernelCache)
+    assert cache is not None and Path(cache.cache_path).is_relative_to(folder)
+
+
 @pytest.mark.skipif(JIT_DISABLED or os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("of_stranger", [".", "..", "file"])
 def test_what_belongs_to_another_user_is_no_cache(tmp_path, monkeypatch, of_stranger):

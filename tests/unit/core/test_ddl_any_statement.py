@@ -202,6 +202,8 @@ LONG = {
     "comments": lambda n: "alter table t " + "/* x */" * n + " add c int",
     "versioned comments": lambda n: "alter table t " + "/*!50000 x " * n,
     "clauses": lambda n: "alter table t " + ", ".join(f"alter b set default {i}" for i in range(n // 20)),
+    "added columns": lambda n: "alter table t " + ", ".join(f"add c{i} timestamp" for i in range(n // 10)),
+    "options": lambda n: "alter table t " + "comment 'a' " * (n // 20),
     "columns": lambda n: f"create table n ({columns(n // 10)})",
     "keys": lambda n: "create table n (a int, " + ", ".join(f"key k{i} (a)" for i in range(n // 20)) + ")",
     "partitions": lambda n: "alter table t partition by range (id) ("
@@ -224,6 +226,12 @@ def test_time_grows_with_the_statements_length_and_no_faster(kind):
             run(sql, definitions)
             best_s[i] = min(best_s[i], time.process_time() - started)
     assert best_s[1] < 3 * best_s[0] + 0.02
+
+
+def test_more_options_than_any_statement_has():
+    assert refused("alter table t " + "comment 'a' " * 9_000) == {
+        "d.t": ("ddl-unsupported", "an ALTER TABLE with more than 8192 options")
+    }
 
 
 def test_a_statement_of_more_tokens_than_are_read(monkeypatch):

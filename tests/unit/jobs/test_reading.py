@@ -12,9 +12,8 @@ from mirrorlake.jobs.reading import _IN_TEXT
     [
         "SELECT Reflect('a')",
         "SELECT `try_reflect`('a')",
-        "SELECT java_method/**/('a')",
+        "SELECT java_method ('a')",
         "SELECT TRANSFORM(a) USING 'touch x'",
-        "SELECT TRANSFORM(a) USING/**/'touch x'",
         "SELECT IDENTIFIER('a' || 'b')()",
         "SELECT * FROM text.README",
         "SELECT * FROM text . README",
@@ -23,6 +22,8 @@ from mirrorlake.jobs.reading import _IN_TEXT
         "SELECT * FROM delta.`/x`",
         "SELECT * FROM `a.b.TextFileFormat`.x",
         "SELECT * FROM read_files('x')",
+        "SELECT * FROM text/**/.README",
+        "SELECT * FROM text -- a\n .README",
     ],
 )
 def test_a_word_that_could_reach_beyond_the_lake_is_found_in_the_text(statement):

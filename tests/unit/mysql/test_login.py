@@ -10,7 +10,7 @@ from mirrorlake.config import load_options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.open import server_login
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.session import Session
+from mirrorlake.mysql.session import Session, _open_socket
 from tests.support.rogue_server import spare_keys
 
 
@@ -19,6 +19,12 @@ def test_a_url_gives_user_host_and_port():
     assert (login.user, login.host, login.port) == ("repl@x", "db.example", 3307)
     assert ServerLogin.parse("mysql://repl@db.example").port == 3306
     assert ServerLogin.parse("mysql://repl@[::1]:3307/").host == "::1"
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, ".a"])
+def test_what_no_host_is_called_is_a_usage_error(host):
+    with pytest.raises(UsageError, match=r"is not the name of a host"):
+        _open_socket(ServerLogin.parse(f"mysql://u@{host}:3306"), 0)
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,11 @@ def _read_clause(tokens: Tokens) -> list[Clause]:
     options = TableOptions()
     if not read_table_option(tokens, options):
         raise tokens.unexpected()
+    n_options = 1
     while read_table_option(tokens, options):  # a character set and its collation are one clause
-        pass
+        n_options += 1
+        if n_options > _MAX_CLAUSES:
+            raise ParseError(f"an ALTER TABLE with more than {_MAX_CLAUSES} options")
     return list(_option_clauses(options))
 
 

@@ -104,10 +104,12 @@ def _column_steps(
     sources = _sources(old, clauses)
     if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses) and not _loses_null(old, new):
         return ()
+    added = {folded(clause.column.name): clause.column for clause in clauses if isinstance(clause, ddl.AddColumn)}
     steps: list[Step] = []
     for column in new.columns:
-        source = sources.get(folded(column.name))
-        steps.append(Keep(column.name, source) if source else _add(column, clauses, moment))
+        name = folded(column.name)
+        source = sources.get(name)
+        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), moment))
     mode = moment.server_mode(dialect.flavor)
     if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
         mode = replace(mode, copies_rows=_copies_rows(old, new, clauses, sources))
@@ -150,9 +152,10 @@ def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Colum
     return {folded(name): column for name, column in kept if name is not None}
 
 
-def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
+def _add(column: Column, spec: ddl.ColumnSpec | None, moment: Moment) -> Add:
+    """spec: how the statement writes the column."""
     default = column.default
-    if moment.explicit_timestamps is None and _may_have_a_default_of_its_own(column, clauses):
+    if moment.explicit_timestamps is None and _may_have_a_default_of_its_own(spec):
         return Add(column.name, needs_empty="rows that exist get what explicit_defaults_for_timestamp says")
     if column.row_period or column.generated is not None:
         return Add(column.name, needs_empty="rows that exist get what an expression gives")
@@ -172,7 +175,5 @@ def _add(column: Column, clauses: Sequence[ddl.Clause], moment: Moment) -> Add:
     return Add(column.name, default)
 
 
-def _may_have_a_default_of_its_own(column: Column, clauses: Sequence[ddl.Clause]) -> bool:
-    specs = (clause.column for clause in clauses if isinstance(clause, ddl.AddColumn))
-    spec = next((spec for spec in specs if folded(spec.name) == folded(column.name)), None)
+def _may_have_a_default_of_its_own(spec: ddl.ColumnSpec | None) -> bool:
     return spec is not None and spec.type.name == "timestamp" and spec.nullable is not True and spec.default is None

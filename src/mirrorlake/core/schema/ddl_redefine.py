@@ -137,12 +137,15 @@ def _place_all(
 ) -> None:
     """Put new columns, and changed ones with a given position, in the order written. changed: by identity of
     clause."""
+    names = {folded(column.name) for column in columns}
     for clause in clauses:
         if isinstance(clause, AddColumn):
             if clause.if_not_exists and schema.position(clause.column.name) is not None:
                 continue
-            if _index(columns, clause.column.name) is not None:
+            name = folded(clause.column.name)
+            if name in names:
                 raise Contradiction(f"ADD COLUMN {clause.column.name}: there is such a column already")
+            names.add(name)
             _place(columns, _define(clause.column, schema, dialect), clause.after)
         elif isinstance(clause, ChangeColumn) and clause.after is not None and id(clause) in changed:
             column = changed[id(clause)]
@@ -161,7 +164,8 @@ def _place(columns: list[Column], column: Column, after: str | None) -> None:
 
 
 def _index(columns: Sequence[Column], name: str) -> int | None:
-    return next((i for i, column in enumerate(columns) if folded(column.name) == folded(name)), None)
+    wanted = folded(name)
+    return next((i for i, column in enumerate(columns) if folded(column.name) == wanted), None)
 
 
 def _versioned(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
