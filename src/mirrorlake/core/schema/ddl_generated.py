@@ -1,8 +1,8 @@
-"""Update the expression of a generated column after other columns were renamed, as MariaDB does."""
+"""The columns that the expression of a generated column names, and their new names after a RENAME, as in MariaDB."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from mirrorlake.core.schema.ddl_lexer import Kind, LexError, Token
@@ -23,21 +23,31 @@ def with_renamed(column: Column, names: Mapping[str, str | None]) -> Column:
     return replace(column, generated=_renamed(column.generated, changed))
 
 
+def names_any(text: str, names: Collection[str]) -> str | None:
+    """The first of these columns, case folded, that an expression names; also if it cannot be read."""
+    try:
+        return next((name for name, _ in _named(text) if name in names), None)
+    except LexError:
+        return next(iter(sorted(names)), None)
+
+
 def _renamed(text: str, names: Mapping[str, str]) -> str:
     """Rename all at once: two columns may swap their names."""
-    tokens = Tokens(text, database="", sql_mode=0, flavor="mariadb", server_version=_NEWEST)
     pieces, at = [], 0
     try:
-        while not tokens.at_end:
-            token, is_function = tokens.next(), tokens.peek().is_symbol("(")
-            new = names.get(_name(token))
-            if new is not None and not (is_function and token.kind is Kind.WORD):
-                pieces += [text[at : token.start], quote(new)]
+        for name, token in _named(text):
+            if name in names:
+                pieces += [text[at : token.start], quote(names[name])]
                 at = token.end
     except LexError:
         return text
     return "".join([*pieces, text[at:]])
 
 
-def _name(token: Token) -> str:
-    return folded(token.text) if token.kind in (Kind.WORD, Kind.QUOTED) else ""
+def _named(text: str) -> Iterator[tuple[str, Token]]:
+    """Each word that may be a column, case folded: not a function, and not in a text. Raises LexError."""
+    tokens = Tokens(text, database="", sql_mode=0, flavor="mariadb", server_version=_NEWEST)
+    while not tokens.at_end:
+        token, is_function = tokens.next(), tokens.peek().is_symbol("(")
+        if token.kind is Kind.QUOTED or token.kind is Kind.WORD and not is_function:
+            yield folded(token.text), token

@@ -5,10 +5,10 @@ If no value changes, the mirror is altered in place; else it is overwritten in o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from mirrorlake.core.schema.ddl_generated import names_any
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -82,13 +82,9 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
         for name in _changed_names(after, step, mode)
     }
     for column in new.columns:
-        source = next((name for name in sorted(changed) if _names(column.generated or "", name)), None)
+        source = names_any(column.generated or "", changed)
         if source:
             yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
-
-
-def _names(expression: str, column: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", folded(expression)) is not None
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
