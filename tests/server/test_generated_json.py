@@ -136,7 +136,8 @@ def test_rows_that_exist_get_the_values_of_a_new_column(server, spark, lake_dir)
         cursor.execute("USE json_added")
         for table, other in (("t", '{"n": "7"}'), ("u", '{"n": {}, "a": {}}')):
             cursor.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, j JSON)")
-            cursor.execute(f'INSERT INTO {table} VALUES (1, \'{{"n": 5, "a": "é"}}\'), (2, '{{}}'), (3, %s)', [other])
+            documents = '{"n": 5, "a": "é"}', "{}", other
+            cursor.execute(f"INSERT INTO {table} VALUES (1, %s), (2, %s), (3, %s)", documents)
             cursor.execute(f"ALTER TABLE {table} ADD a TEXT AS (JSON_UNQUOTE(JSON_EXTRACT(j, '$.a')))")
         cursor.execute(f"ALTER TABLE t ADD n INT AS ({ADDED[server.flavor]}) STORED")
         cursor.execute("INSERT INTO t (id, j) VALUES (4, '{\"n\": 8}')")
