@@ -100,7 +100,7 @@ def filled(server: Server, flavor: str, kind: str, documents: tuple[str, ...]) -
     return rows
 
 
-@pytest.mark.parametrize("name", ["mariadb", "mariadb118", "mysql"])
+@pytest.mark.parametrize("name", [pytest.param("mariadb", marks=pytest.mark.long), "mariadb118", "mysql"])
 def test_values_are_those_of_the_server_or_are_not_computed(request, name, spark):
     server = request.getfixturevalue(name)
     flavor = "mysql" if name == "mysql" else "mariadb"
