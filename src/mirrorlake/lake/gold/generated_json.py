@@ -6,7 +6,7 @@ A path names members only. A row is not computed where servers and Spark may rea
 - the value is an object or an array, which MariaDB writes in a form of its own (JSON_VALUE gives NULL for it);
 - the value is a number other than BIGINT and its text is needed, because a variant does not keep how it was written.
 
-Measured in ``tests/server/test_generated.py``.
+Measured in ``tests/server/test_generated_json.py``.
 """
 
 from __future__ import annotations
