@@ -30,9 +30,7 @@ def fetch(folder: Path, record: bool = False) -> None:
     """The JARs appear all at once, at the very end: neither a broken download nor a refused one leaves any of them."""
     ivy = folder / "ivy"
     ivy.mkdir(exist_ok=True)
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.jars.ivy", str(ivy)).config("spark.driver.host", "127.0.0.1")
-    builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+    builder = SparkSession.builder.config("spark.jars.ivy", str(ivy))
     builder = builder.config("spark.driver.extraJavaOptions", trust_options(ivy / "trusted.p12"))
     _resolve(configure_spark_with_delta_pip(builder))
     for jar in (ivy / "jars").glob("*.jar"):

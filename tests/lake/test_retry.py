@@ -97,6 +97,18 @@ def test_a_refusal_in_a_spark_task_keeps_its_code():
     assert (type(ours), str(ours)) == (RefusedError, "log-event: too short (at binlog.000001:4)")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("of Zoë", "PySparkException"),
+        ("An error\n: java.lang.IllegalStateException: of Zoë\n\tat a.B.c(B.java:1)", "IllegalStateException"),
+        ("An error\n: a.A: of\nCaused by: a.B: [HER_NAME] Zoë\n\tat a.C.d(C.java:1)", "HER_NAME"),
+    ],
+)
+def test_an_unknown_error_of_spark_is_named_by_its_condition_or_its_innermost_cause(text, name):
+    assert str(as_ours(PySparkException(text))) == f"internal: Spark failed with {name}"
+
+
 def test_an_unknown_error_is_named_without_its_text():
     with pytest.raises(InternalError) as raised:
         keep_running(script(KeyError("Zoë's secret")), Told())

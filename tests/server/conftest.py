@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.servers import (
     FLAVORS,
+    LEAST_METADATA,
     Server,
     ServerUnavailable,
     install,
@@ -25,18 +26,15 @@ from tests.support.servers import (
 )
 
 NOT_TESTED = "NOT TESTED against"
-LEAST_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG", "mariadb118": "NO_LOG"}
-"""binlog_row_metadata as servers have it by default."""
 
 
 def pytest_generate_tests(metafunc):
     """A test whose servers are there before it runs with FULL row metadata or with the servers' default, by the seed;
     in the long form with both."""
     if "server" in metafunc.fixturenames or not LEAST_METADATA.keys().isdisjoint(metafunc.fixturenames):
-        wanted = metafunc.config.option.row_metadata
-        if any(metafunc.definition.iter_markers("full_metadata")):
-            wanted = "full"
-        elif wanted is None and not metafunc.config.option.long:
+        marker = metafunc.definition.get_closest_marker("row_metadata")
+        wanted = marker.args[0] if marker else metafunc.config.option.row_metadata
+        if wanted is None and not metafunc.config.option.long:
             named = f"{metafunc.config.option.seed} {metafunc.definition.nodeid}"
             wanted = ("full", "default")[zlib.crc32(named.encode()) % 2]
         metafunc.parametrize("row_metadata", [wanted] if wanted else ["full", "default"], indirect=True)

@@ -43,7 +43,7 @@ def every_type_history(rows: int) -> History:
 HISTORIES = {"every type": every_type_history(20)} | {f"seed {seed}": random_history(seed) for seed in range(8)}
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 @pytest.mark.parametrize("name", HISTORIES)
 def test_the_server_writes_the_same_maps_and_rows_and_ends_with_the_same_tables(server, name):
     history = HISTORIES[name]

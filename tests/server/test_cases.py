@@ -14,6 +14,7 @@ SHORT = 8
 """The short form has every eighth case."""
 
 
+@pytest.mark.row_metadata("default")
 @pytest.mark.xdist_group("cases118")
 def test_cases_on_mariadb_118_are_what_select_shows(mariadb118, spark, tmp_path, is_long):
     names = [name for name in case_names("mariadb") if (name.startswith(KINDS) or is_long) and name != NOT_ITS_SQL]
@@ -22,11 +23,7 @@ def test_cases_on_mariadb_118_are_what_select_shows(mariadb118, spark, tmp_path,
         if is_long
         else sorted({*names[::SHORT], "columns-generated", "refuse-row-image-replace", "refuse-resync"})
     )
-    mariadb118.execute("SET GLOBAL binlog_row_metadata = 'NO_LOG'")
-    try:
-        expected = play(mariadb118, names, tmp_path / "log")
-    finally:
-        mariadb118.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
+    expected = play(mariadb118, names, tmp_path / "log")
     run = LakeRun(spark, tmp_path / "log", tmp_path / "lake")
     run.ingest()
     run.assemble()

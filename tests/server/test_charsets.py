@@ -130,7 +130,7 @@ def shown(code: bytes, charset: str, utf8: bytes) -> str | bytes:
 TEXTS = ("ab  ", "    ", "", " a b ", "x" * 20)
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 def test_text_and_labels_of_every_charset_come_through_the_log(server, tmp_path):
     server.reset()
     server.execute("CREATE DATABASE cs")

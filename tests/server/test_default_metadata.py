@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from mirrorlake.config import Options
@@ -15,7 +13,7 @@ from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.gold.register import TableRegister
 from tests.support.servers import Server
 
-METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}
+pytestmark = pytest.mark.row_metadata("default")
 OLDER = """
 CREATE DATABASE old_latin CHARACTER SET latin1
 CREATE DATABASE old_utf8 CHARACTER SET utf8mb4
@@ -56,51 +54,44 @@ INSERT INTO old_latin.made_alike VALUES (1, 'Ж')
 """
 
 
-@pytest.fixture
-def plain_server(server) -> Iterator[Server]:
-    """With the metadata that servers log by default."""
-    server.reset()
-    server.execute(f"SET GLOBAL binlog_row_metadata = '{METADATA[server.flavor]}'")
-    yield server
-    server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
-
-
 def played(server: Server, script: str) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in script.strip().split("\n"):
             cursor.execute(statement)
 
 
-def test_tables_that_are_newer_than_a_snapshot_are_followed(plain_server, spark, lake_dir):
-    played(plain_server, OLDER)
-    options = Options(source=plain_server.url, lake=str(lake_dir))
+def test_tables_that_are_newer_than_a_snapshot_are_followed(server, spark, lake_dir):
+    server.reset()
+    played(server, OLDER)
+    options = Options(source=server.url, lake=str(lake_dir))
     snapshot(options, lambda table: None, spark=spark)
-    played(plain_server, NEWER)
+    played(server, NEWER)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert [(f"{table.database}.{table.table}", table.state, table.rows) for table in found] == [
         ("newer.g", EQUAL, 1), ("old quoted; x.d", EQUAL, 1), ("old_latin.a", EQUAL, 1),
         ("old_latin.b", EQUAL, 3), ("old_latin.c", EQUAL, 1), ("old_latin.src", EQUAL, 2), ("old_utf8.f", EQUAL, 1),
     ]  # fmt: skip
-    played(plain_server, "CREATE DATABASE later CHARACTER SET latin1\nDROP TABLE old_latin.src")
+    played(server, "CREATE DATABASE later CHARACTER SET latin1\nDROP TABLE old_latin.src")
     snapshot(options, lambda table: None, spark=spark)  # while silver has gone past what it notes
-    played(plain_server, "CREATE TABLE later.h (id INT PRIMARY KEY, nm CHAR(9))\nINSERT INTO later.h VALUES (1, 'é')")
+    played(server, "CREATE TABLE later.h (id INT PRIMARY KEY, nm CHAR(9))\nINSERT INTO later.h VALUES (1, 'é')")
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert {table.state for table in found} == {EQUAL}
     assert len(found) == 7
 
 
-def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(plain_server, spark, lake_dir):
+def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(server, spark, lake_dir):
     """Where character sets are not known, a table that is made from a SELECT is refused, and not empty. MariaDB logs a
     CREATE TABLE IF NOT EXISTS only where it makes the table; MySQL says whether it did."""
-    played(plain_server, OLDER)
-    plain_server.execute("FLUSH BINARY LOGS")
-    start = f"{plain_server.log_files()[-1].name}:4"
-    played(plain_server, INSTALLER)
-    options = Options(source=plain_server.url, lake=str(lake_dir), start=start)
+    server.reset()
+    played(server, OLDER)
+    server.execute("FLUSH BINARY LOGS")
+    start = f"{server.log_files()[-1].name}:4"
+    played(server, INSTALLER)
+    options = Options(source=server.url, lake=str(lake_dir), start=start)
     hops.run(options, Watcher(), spark)
     lake = open_lake(options, spark)
     found = {entry.name: (entry.state, entry.code) for entry in TableRegister.read(lake)}
-    older = {("old_latin", "src"): ("refused", "ddl-ambiguous")} if plain_server.flavor == "mysql" else {}
+    older = {("old_latin", "src"): ("refused", "ddl-ambiguous")} if server.flavor == "mysql" else {}
     assert found == older | {
         ("old_latin", "ct"): ("refused", "row-metadata"), ("old_latin", "made"): ("streaming", None),
         ("old_latin", "made_alike"): ("streaming", None),
@@ -138,11 +129,12 @@ INSERT INTO hidden.k VALUES (2, '😀', '😀😀')
 """
 
 
-def test_settings_of_mariadb_that_no_log_has(plain_server, spark, lake_dir):
-    if plain_server.flavor != "mariadb":
+def test_settings_of_mariadb_that_no_log_has(server, spark, lake_dir):
+    if server.flavor != "mariadb":
         pytest.skip("MySQL has neither of them")
-    played(plain_server, SETTINGS)
-    options = Options(source=plain_server.url, lake=str(lake_dir))
+    server.reset()
+    played(server, SETTINGS)
+    options = Options(source=server.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert [(table.table, table.state, table.rows, table.difference) for table in found] == [

@@ -182,7 +182,7 @@ def definitions_equal(folded: Definitions, rebuilt: Definitions, accounts) -> bo
     return all(folded.get(*name) == rebuilt.get(*name) for name in names) and folded.schema_ids == rebuilt.schema_ids
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 def test_definitions_from_ddl_equal_those_in_the_table_maps(server):
     server.reset()
     cases = read_cases(server.flavor)
@@ -197,7 +197,7 @@ def test_definitions_from_ddl_equal_those_in_the_table_maps(server):
     assert len(refused) < len(cases) / 10
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 def test_definitions_are_followed_through_every_alter(server):
     server.reset()
     cases = read_alters(server.flavor)

@@ -229,7 +229,7 @@ def test_reading_goes_on_when_the_server_comes_back(server, proxy, is_clean):
     assert follower.files() == on_disk(server)
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 def test_a_clock_that_jumps_does_not_change_the_order(server, proxy):
     server.execute("CREATE DATABASE clock")
     server.execute("CREATE TABLE clock.t (n INT)")

@@ -66,13 +66,13 @@ _SHOWN = ["ordinal", "op", "database", "table", "schema_id", "before", "after", 
 
 
 @pytest.fixture(params=FORMS)
-def with_full_metadata(request) -> Iterator[Server]:
+def log_server(request) -> Iterator[Server]:
+    """Each server in turn; its settings are as before after the test."""
     server = request.getfixturevalue(request.param)
     before = dict(server.query("SHOW GLOBAL VARIABLES WHERE Variable_name REGEXP 'binlog|log_bin'"))
-    server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
     server.execute("SET GLOBAL binlog_format = 'ROW'")
     yield server
-    for variable in ("binlog_row_metadata", "binlog_format", *FORMS[server.flavor]):
+    for variable in ("binlog_format", *FORMS[server.flavor]):
         server.execute(f"SET GLOBAL {variable} = {_literal(before[variable])}")
 
 
@@ -111,8 +111,8 @@ def silver(source: FileSource) -> pa.Table:
     return pa.Table.from_batches(Assembler(source.flavor).assemble(bronze(source).to_batches()))
 
 
-def test_the_form_of_the_log_does_not_show_in_silver(with_full_metadata, tmp_path):
-    server, found = with_full_metadata, {}
+def test_the_form_of_the_log_does_not_show_in_silver(log_server, tmp_path):
+    server, found = log_server, {}
     forms = FORMS[server.flavor]
     for k, values in enumerate(product(*forms.values())):
         paths = logged(server, dict(zip(forms, values, strict=True)), STATEMENTS)
@@ -127,8 +127,8 @@ def test_the_form_of_the_log_does_not_show_in_silver(with_full_metadata, tmp_pat
 
 
 @pytest.mark.parametrize("tag", ["", ":a_tag"])
-def test_events_positions_and_gtids_are_those_of_the_servers_tool(with_full_metadata, tmp_path, read_with_tool, tag):
-    server = with_full_metadata
+def test_events_positions_and_gtids_are_those_of_the_servers_tool(log_server, tmp_path, read_with_tool, tag):
+    server = log_server
     if tag and server.flavor != "mysql":
         pytest.skip("MariaDB's GTIDs have no tags")
     form = {variable: values[-1] for variable, values in FORMS[server.flavor].items()}
@@ -156,8 +156,8 @@ def next_group(events: pa.Table, gtid: str) -> BinlogPosition:
     return BinlogPosition(opening[after]["log_file"], opening[after]["log_pos"])
 
 
-def test_a_live_stream_brings_the_bytes_of_the_files(with_full_metadata, tmp_path):
-    server = with_full_metadata
+def test_a_live_stream_brings_the_bytes_of_the_files(log_server, tmp_path):
+    server = log_server
     paths = logged(server, {variable: values[-1] for variable, values in FORMS[server.flavor].items()}, STATEMENTS)
     files, live = bring(tmp_path / "logs", paths), LiveSource(ServerLogin.parse(server.url))
     try:

@@ -16,7 +16,7 @@ from mirrorlake.jobs.tables import list_tables
 from mirrorlake.jobs.trace import trace_row
 from mirrorlake.jobs.verify import EQUAL, verify
 from mirrorlake.jobs.watcher import Watcher
-from tests.support.servers import FLAVORS, Server, running_server
+from tests.support.servers import FLAVORS, LEAST_METADATA, Server, running_server
 
 OLDER = (
     "CREATE DATABASE Old",
@@ -59,14 +59,13 @@ LOGGED = (
     "TRUNCATE TABLE ÉCOLE",
 )
 ROWS = {"children": 1, "customers": 4, "gone": 1, "other one": 1, "parents": 1, "part": 1, "stock": 2, "école": 0}
-_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}  # what servers log by default
 
 
 @pytest.fixture(scope="module", params=FLAVORS)
 def lower(request) -> Iterator[Server]:
     request.getfixturevalue(request.param)  # can it be had?
     with running_server(
-        request.param, "--lower-case-table-names=1", f"--binlog-row-metadata={_METADATA[request.param]}"
+        request.param, "--lower-case-table-names=1", f"--binlog-row-metadata={LEAST_METADATA[request.param]}"
     ) as server:
         yield server
 

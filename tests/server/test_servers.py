@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.full_metadata
+@pytest.mark.row_metadata("full")
 def test_server_logs_rows_with_full_metadata_and_image(server):
     settings = server.query("SELECT @@binlog_format, @@binlog_row_metadata, @@binlog_row_image")
     assert settings == [("ROW", "FULL", "FULL")]

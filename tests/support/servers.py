@@ -31,6 +31,8 @@ from mirrorlake.core.sql_text import quote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
+LEAST_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG", "mariadb118": "NO_LOG"}
+"""binlog_row_metadata as servers have it by default."""
 
 _PACKAGES = ("mariadb", "percona_toolkit")
 _SCRIPTS = {

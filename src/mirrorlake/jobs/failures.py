@@ -11,13 +11,9 @@ import logging
 import re
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mirrorlake import errors
 from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError
-
-if TYPE_CHECKING:
-    from py4j.protocol import Py4JError
 
 SPARK_ENDED = (
     "Answer from Java side is empty",
@@ -43,6 +39,7 @@ CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHAN
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 _IN_WORKER = re.compile(r"^mirrorlake\.errors\.(\w+): ([a-z-]+): (.+)$", re.MULTILINE)
+_JAVA_CAUSE = re.compile(r"^(?:Caused by)?:? ?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: \[([A-Z_.]+)\])?", re.MULTILINE)
 _PACKAGE = Path(errors.__file__).parent
 
 
@@ -71,7 +68,7 @@ def as_ours(error: BaseException) -> MirrorlakeError:
             sign = error.strerror
         if sign:
             return kind(code, f"the lake's storage: {sign}")
-    return InternalError("internal", f"{_what(error)}{_where(error)}")
+    return InternalError("internal", f"{what_failed(error)}{_where(error)}")
 
 
 def first_line(error: BaseException) -> str:
@@ -82,15 +79,16 @@ def first_line(error: BaseException) -> str:
     return text if is_analysis else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
 
 
-def why_java_failed(error: Py4JError) -> str:
-    """Spark's condition, or the innermost exception's name: its text may hold a row's value."""
-    cause = getattr(error, "java_exception", None)
-    if cause is None:
-        return "Spark failed"
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    condition = re.match(r"\[([A-Z_.]+)\]", cause.getMessage() or "")
-    return f"Spark failed with {condition[1] if condition else cause.getClass().getSimpleName()}"
+def what_failed(error: BaseException) -> str:
+    """Spark's condition or the innermost exception of Java, else the type: the error's text may hold a row's value."""
+    if not _is_spark(error):
+        return type(error).__name__
+    condition = getattr(error, "getCondition", lambda: None)()
+    causes = _JAVA_CAUSE.findall(str(error))
+    if not condition and causes:
+        name, condition = causes[-1]
+        condition = condition or name.rpartition(".")[2]
+    return f"Spark failed with {condition or type(error).__name__}"
 
 
 def keep_spark_quiet() -> None:
@@ -109,14 +107,6 @@ def _file_in(text: str) -> str:
     """The first file or table folder that Spark names."""
     found = re.search(r"(?:file:)?(/[^\s'`]*/[^\s'`]+)", text)
     return f" at {found[1]}" if found else ""
-
-
-def _what(error: BaseException) -> str:
-    condition = getattr(error, "getCondition", lambda: None)() if _is_spark(error) else None
-    if condition:
-        return f"Spark failed with {condition}"
-    java = re.search(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", str(error)) if _is_spark(error) else None
-    return f"{type(error).__name__}: {java[1]}" if java else type(error).__name__
 
 
 def _where(error: BaseException) -> str:

@@ -24,7 +24,7 @@ from pyspark.sql.types import VariantType
 
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import InternalError, RefusedError, UsageError
-from mirrorlake.jobs.failures import as_ours, first_line, why_java_failed
+from mirrorlake.jobs.failures import as_ours, first_line, what_failed
 from mirrorlake.jobs.reading import check_reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
@@ -87,7 +87,7 @@ class Catalog:
         except Py4JError as error:  # PySpark does not translate all
             if not isinstance(as_ours(error), InternalError):
                 raise
-            raise UsageError("sql", why_java_failed(error)) from error
+            raise UsageError("sql", what_failed(error)) from error
 
     def _resolve(self, statement: Sql) -> DataFrame:
         """Analyse a statement, registering the names that it asks for."""

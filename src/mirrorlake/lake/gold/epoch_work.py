@@ -35,12 +35,13 @@ class TableWork:
 
 @dataclass(slots=True)
 class EpochWork:
-    """Finds the work of an epoch."""
+    """Finds the work of an epoch. What it read of the last range is cached: an epoch is planned, then done."""
 
     lake: Lake
     decisions: Decisions
     sizes: Sizes
     _along: dict[tuple[int, int], list[Reference]] = field(default_factory=dict)
+    _outside: dict[tuple[int, int], set[TableName]] = field(default_factory=dict)
 
     def find(
         self, session: SparkSession, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister,
@@ -80,11 +81,13 @@ class EpochWork:
     ) -> list[TableEntry]:  # fmt: skip
         """Children whose definition names no engine, and whose changes say that it has no transactions."""
         unsure = {r.child.name: r.child for r in found if r.child.schema.engine is None and r.child.name in changes}
-        outside = reader.outside_transactions(lsn_from, lsn_to) if unsure else set()
-        return [child for name, child in unsure.items() if name in outside]
+        span = lsn_from, lsn_to
+        if unsure and span not in self._outside:
+            self._outside = {span: reader.outside_transactions(*span)}
+        return [child for name, child in unsure.items() if name in self._outside[span]]
 
     def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
-        """The references that carry a change; the result for the last range is cached: it is planned, then done."""
+        """The references that carry a change."""
         span = rows.lsn_from, rows.lsn_to
         if span not in self._along:
             first = [r for r in found if (c := rows.changes.get(r.parent.name)) and r.may_follow(c)]
