@@ -38,7 +38,7 @@ setup(
         "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
         "pyarrow>=18,<27",
         "numpy>=1.26,<3",
-        "numba>=0.62.1,<0.69",  # core/kernel_pieces.py uses its inner parts; tried with 0.62.1 and 0.68
+        "numba>=0.62.1,<0.69",  # core/kernels/pieces.py uses its inner parts; tried with 0.62.1 and 0.68
         "PyMySQL[rsa]>=1.2.4,<1.3",  # what speaks with servers uses its inner calls; before 1.1.1: CVE-2024-36039
         "PyNaCl>=1.5,<2",  # for PyMySQL's client_ed25519
         "cryptography>=42,<51",

@@ -20,9 +20,9 @@ import pyarrow as pa
 from pymysql.cursors import SSCursor
 
 from mirrorlake.config import Options
-from mirrorlake.jobs import hops
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.snapshot import snapshot
-from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches

@@ -21,7 +21,7 @@ import pymysql
 from bench.server_definitions import Facts, our_facts, read_facts
 from bench.server_tests import ddl_statements, test_files
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.table_map import TableMap, parse_table_map
+from mirrorlake.core.binlog.rows.table_map import TableMap, parse_table_map
 from mirrorlake.core.schema.tables import TableSchema, same_definition, why_not_mirrored
 from mirrorlake.errors import RefusedError
 from tests.support.definition_fold import DefinitionFold

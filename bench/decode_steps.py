@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.decoders.to_arrow import images_of, read_events
-from mirrorlake.core.binlog import log_reader, rows
-from mirrorlake.core.binlog.table_slots import TableSlots
+from mirrorlake.core.binlog import log_reader
+from mirrorlake.core.binlog.rows import decode
+from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes import assembler
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.mysql.binlog_files import FileSource
@@ -36,7 +37,7 @@ STEPS = (
     ("compressed events, fragments", assembler, "open_events"),
     ("events as arrays", assembler, "BronzeEvents"),
     ("table maps", TableSlots, "resolve"),
-    ("row images (kernel)", rows, "decode_events"),
+    ("row images (kernel)", decode, "decode_events"),
     ("batches of changes", Assembler, "_record_batch"),
 )
 REST = "the rest"

@@ -105,11 +105,11 @@ def _apply(assembled: tuple[list, dict]) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from mirrorlake.core.changes.copies import net_copies
     from mirrorlake.core.changes.images import CHANGE_COLUMNS, net_effect
     from mirrorlake.core.changes.partial_images import partial_net_effect
+    from mirrorlake.core.changes.row_counts import net_copies
     from mirrorlake.lake.delta.types import spark_type
-    from mirrorlake.lake.gold.net_effect import arrow_type
+    from mirrorlake.lake.gold.merge.net_effect import arrow_type
 
     batches, schemas = assembled
     changes = pa.Table.from_batches(batches)
@@ -126,7 +126,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
 
 
 def _other_kinds() -> None:
-    from mirrorlake.core.compiling import address_of
+    from mirrorlake.core.kernels.compiling import address_of
     from mirrorlake.core.values.column_kinds import KERNELS
 
     for kernel in KERNELS.values():
@@ -134,8 +134,8 @@ def _other_kinds() -> None:
 
 
 def _partial_json() -> None:
-    from mirrorlake.core.binlog.partial_update import plain_after_image
-    from mirrorlake.core.compiling import address_of
+    from mirrorlake.core.binlog.rows.partial_json import plain_after_image
+    from mirrorlake.core.kernels.compiling import address_of
 
     address_of(plain_after_image)
 

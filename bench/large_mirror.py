@@ -26,10 +26,10 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import open_session, private_session
-from mirrorlake.lake.gold.merge import merge_rows
-from mirrorlake.lake.gold.mirror_files import WRITE_ANEW
-from mirrorlake.lake.gold.net_effect import NetEffect, asked_types
-from mirrorlake.lake.gold.table import create_mirror_statement, mirror_types
+from mirrorlake.lake.gold.control.table import create_mirror_statement, mirror_types
+from mirrorlake.lake.gold.merge.merge import merge_rows
+from mirrorlake.lake.gold.merge.mirror_files import WRITE_ANEW
+from mirrorlake.lake.gold.merge.net_effect import NetEffect, asked_types
 
 SCHEMA = TableSchema(
     "shop", "orders",

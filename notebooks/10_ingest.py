@@ -22,7 +22,7 @@ dbutils.widgets.text("until", "current", "current, FILE:POS, GTID set or time")
 # COMMAND ----------
 
 from mirrorlake.config import load_options
-from mirrorlake.jobs.report import report_ingest
+from mirrorlake.jobs.notebook.report import report_ingest
 
 names = (
     "source", "lake", "password_secret", "tls", "tls_ca", "tls_cert", "tls_key", "server_public_key", "until",

@@ -14,7 +14,7 @@ dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema"
 # COMMAND ----------
 
 from mirrorlake.config import load_options
-from mirrorlake.jobs.report import report_assemble
+from mirrorlake.jobs.notebook.report import report_assemble
 
 options = load_options(None, {"lake": dbutils.widgets.get("lake")})
 report = report_assemble(options, spark)

@@ -16,7 +16,7 @@ dbutils.widgets.text("tables", "*", "patterns of database.table")
 # COMMAND ----------
 
 from mirrorlake.config import load_options
-from mirrorlake.jobs.report import report_apply
+from mirrorlake.jobs.notebook.report import report_apply
 
 options = load_options(None, {name: dbutils.widgets.get(name) for name in ("lake", "tables")})
 report = report_apply(options, spark)

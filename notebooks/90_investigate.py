@@ -12,7 +12,7 @@ dbutils.widgets.text("key", "", "SQL condition, e.g. id = 7; empty: the row that
 # COMMAND ----------
 
 from mirrorlake.config import load_options
-from mirrorlake.jobs.investigate import investigate
+from mirrorlake.jobs.notebook.investigate import investigate
 
 options = load_options(None, {"lake": dbutils.widgets.get("lake")})
 found = investigate(options, spark, table=dbutils.widgets.get("table"), key=dbutils.widgets.get("key"))

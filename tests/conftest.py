@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirrorlake.jobs import password
+from mirrorlake.jobs.run import password
 
 TIERS = {"lake": "lake", "server": "server"}  # folder below tests/ -> marker
 HERE = Path(__file__).parent

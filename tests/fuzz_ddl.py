@@ -12,11 +12,11 @@ import time
 from collections import Counter
 from random import Random
 
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
-from mirrorlake.lake.gold.evolve import ACTIONS, outcomes
-from mirrorlake.lake.gold.register import TableRegister
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.register import TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, outcomes
 from tests.support.mutated_ddl import mutated, server_statements, statements
 
 KNOWN = (

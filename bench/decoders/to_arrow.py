@@ -19,7 +19,7 @@ from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.values.variant_columns import Asked, decode_images
-from mirrorlake.lake.gold.net_effect import asked_types
+from mirrorlake.lake.gold.merge.net_effect import asked_types
 from mirrorlake.mysql.binlog_files import FileSource
 
 Types = dict[str, dict[str, Asked]]

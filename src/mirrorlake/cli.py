@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 
 from mirrorlake import __version__
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
-from mirrorlake.jobs.password import take_password
+from mirrorlake.jobs.run.password import take_password
 from mirrorlake.shown import json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
@@ -61,7 +61,7 @@ def tell(error: Exception, verbose: bool) -> int:
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
         error = UsageError("usage", one_line(error.format_message()))
     if not isinstance(error, MirrorlakeError):
-        from mirrorlake.jobs.failures import as_ours
+        from mirrorlake.jobs.run.failures import as_ours
 
         error = as_ours(error)
     say(one_line(str(error)), sys.stderr)
@@ -181,8 +181,8 @@ def demo(
     verbose: Verbose = False,
 ) -> None:
     """Bundled binlogs of real servers -> bronze, silver, gold, and a report."""
-    from mirrorlake.jobs.demo import run_demo
-    from mirrorlake.jobs.failures import keep_spark_quiet
+    from mirrorlake.jobs.demo.run import run_demo
+    from mirrorlake.jobs.run.failures import keep_spark_quiet
 
     keep_spark_quiet()
     run_demo(lake, flavor, sys.stdout, sys.stderr)
@@ -218,8 +218,8 @@ def move(
     global exit_code_if_stopped
     verb, options = ctx.command.name, _options(ctx)
     exit_code_if_stopped = 0 if options.follow else RetryableError.exit_code
-    from mirrorlake.jobs import hops
-    from mirrorlake.jobs.view import HOPS, open_view
+    from mirrorlake.jobs.run import hops
+    from mirrorlake.jobs.show.view import HOPS, open_view
 
     with open_view(sys.stderr, HOPS if verb == "run" else (verb,)) as view:
         getattr(hops, verb)(options, view)
@@ -245,9 +245,9 @@ def status(
 ) -> None:  # fmt: skip
     """Show progress and lag of every hop; with --source also the lag of bronze."""
     options = _options(ctx)
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.status import read_status
-    from mirrorlake.jobs.status_view import show_status
+    from mirrorlake.jobs.inspect.status import read_status
+    from mirrorlake.jobs.inspect.status_view import show_status
+    from mirrorlake.jobs.run.open import open_lake
 
     found = read_status(open_lake(options, brief=True), options)
     if as_json:
@@ -264,9 +264,9 @@ def tables(
 ) -> None:  # fmt: skip
     """List the mirror tables and the refused tables."""
     options = _options(ctx)
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import show_list
-    from mirrorlake.jobs.tables import list_tables
+    from mirrorlake.jobs.inspect.tables import list_tables
+    from mirrorlake.jobs.run.open import open_lake
+    from mirrorlake.jobs.show.output import show_list
 
     found = list_tables(open_lake(options, brief=True), with_shadows=with_shadows)
     rows = [
@@ -286,10 +286,10 @@ def sql(
     """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
     options = _options(ctx)
     from mirrorlake.core.sql_text import users_sql
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import write_rows
-    from mirrorlake.jobs.sql import run_sql
-    from mirrorlake.lake.gold.syncpoints import find
+    from mirrorlake.jobs.inspect.sql import run_sql
+    from mirrorlake.jobs.run.open import open_lake
+    from mirrorlake.jobs.show.output import write_rows
+    from mirrorlake.lake.gold.syncpoint.syncpoints import find
 
     opened = open_lake(options, brief=True)
     point = find(opened, at) if at else None
@@ -310,8 +310,8 @@ def trace(
     options = _options(ctx)
     if (table is None) == (gtid is None) or (table and not key):
         raise UsageError("usage", "trace takes DB.TABLE and the values of a key, or --gtid")
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.trace import show_trace, trace_gtid, trace_row
+    from mirrorlake.jobs.inspect.trace import show_trace, trace_gtid, trace_row
+    from mirrorlake.jobs.run.open import open_lake
 
     opened = open_lake(options, brief=True)
     found = trace_gtid(opened, gtid) if gtid else trace_row(opened, table or "", key or [])
@@ -333,8 +333,8 @@ def syncpoint(
 ) -> None:  # fmt: skip
     """Record the present state of all mirrors together, for sql --at."""
     options = _options(ctx)
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.syncpoints import make_syncpoint
+    from mirrorlake.jobs.inspect.syncpoints import make_syncpoint
+    from mirrorlake.jobs.run.open import open_lake
 
     made = make_syncpoint(open_lake(options, brief=True), name, at)
     say(f"{made.phase} {made.name}  {made.gtids}", sys.stdout)
@@ -346,9 +346,9 @@ def syncpoints(
 ) -> None:
     """List the syncpoints that can be read, and those that were requested."""
     options = _options(ctx)
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import show_list
-    from mirrorlake.jobs.syncpoints import list_syncpoints
+    from mirrorlake.jobs.inspect.syncpoints import list_syncpoints
+    from mirrorlake.jobs.run.open import open_lake
+    from mirrorlake.jobs.show.output import show_list
 
     found = list_syncpoints(open_lake(options, brief=True))
     columns = ("name", "phase", "lsn", "commit_ts", "gtids")
@@ -361,9 +361,9 @@ def ddl_list(
 ) -> None:
     """List the refused statements, and the overrides given."""
     options = _options(ctx)
-    from mirrorlake.jobs.ddl import list_answers, list_refused
-    from mirrorlake.jobs.open import open_lake
-    from mirrorlake.jobs.output import show_table
+    from mirrorlake.jobs.inspect.ddl import list_answers, list_refused
+    from mirrorlake.jobs.run.open import open_lake
+    from mirrorlake.jobs.show.output import show_table
 
     opened = open_lake(options, brief=True)
     found = {"refused": list_refused(opened), "answers": list_answers(opened)}
@@ -379,8 +379,8 @@ def ddl_list(
 
 def _answer(ctx: typer.Context, table: str, at: int | None, statement: str | None) -> None:
     options = _options(ctx)
-    from mirrorlake.jobs.ddl import give_answer
-    from mirrorlake.jobs.open import open_lake
+    from mirrorlake.jobs.inspect.ddl import give_answer
+    from mirrorlake.jobs.run.open import open_lake
 
     refused = give_answer(open_lake(options, brief=True), table, at, statement)
     what = f"answered {table} at {refused['position']} (lsn {refused['lsn']}); the next run continues the table"
@@ -417,8 +417,8 @@ def replay(
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
     options = _options(ctx)
     from mirrorlake.jobs import replay as job
-    from mirrorlake.jobs.output import show_table
-    from mirrorlake.jobs.view import open_view
+    from mirrorlake.jobs.show.output import show_table
+    from mirrorlake.jobs.show.view import open_view
 
     with open_view(sys.stderr, ("assemble", "apply")) as view:
         found = job.replay(options, into, view)
@@ -431,7 +431,7 @@ def _copy(ctx: typer.Context, again: bool) -> int:
     from dataclasses import asdict
 
     from mirrorlake.jobs import snapshot as job
-    from mirrorlake.jobs.output import show_list
+    from mirrorlake.jobs.show.output import show_list
 
     found: list[job.CopiedTable] = []
 
@@ -488,8 +488,8 @@ def verify(
     from dataclasses import asdict
 
     from mirrorlake.jobs import verify as job
-    from mirrorlake.jobs.output import show_list
-    from mirrorlake.jobs.view import open_view
+    from mirrorlake.jobs.show.output import show_list
+    from mirrorlake.jobs.show.view import open_view
 
     with open_view(sys.stderr) as view:
         point, found = job.verify(options, view, moves=moves, wait_s=wait, n_keys=keys)
@@ -514,7 +514,7 @@ def maintain(
     """OPTIMIZE and VACUUM every table, and delete what is past its retention."""
     options = _options(ctx)
     from mirrorlake.jobs import maintenance as job
-    from mirrorlake.jobs.output import show_list
+    from mirrorlake.jobs.show.output import show_list
 
     found = job.maintain(options, retention_days=retention_days)
     columns = list(found.columns)
@@ -530,7 +530,7 @@ def preflight(
 ) -> int:  # fmt: skip
     """Check what the server must have, and name the fix for each failed check."""
     options = _options(ctx, lake="none")
-    from mirrorlake.jobs.preflight import preflight, show_checks
+    from mirrorlake.jobs.run.preflight import preflight, show_checks
 
     return show_checks(preflight(options), as_json, sys.stdout)
 
@@ -572,7 +572,7 @@ def _stop(number: int, _) -> None:
 def _options(ctx: typer.Context, **fixed: str):
     """Options of the command line; those not given are taken from the configuration file."""
     from mirrorlake.config import Options, load_options
-    from mirrorlake.jobs.failures import keep_spark_quiet
+    from mirrorlake.jobs.run.failures import keep_spark_quiet
 
     keep_spark_quiet()
     given = {name: value for name, value in ctx.params.items() if name in Options.model_fields and value is not False}

@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def demo(spark, tmp_path_factory) -> Demo:
-    from mirrorlake.jobs.demo import run_demo
+    from mirrorlake.jobs.demo.run import run_demo
 
     report, progress = io.StringIO(), io.StringIO()
     folder = tmp_path_factory.mktemp("demo") / "demo-lake"

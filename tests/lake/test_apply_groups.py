@@ -16,13 +16,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.errors import RefusedError, RetryableError, UsageError
-from mirrorlake.jobs.replicate import run_apply
-from mirrorlake.jobs.status import read_status
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.inspect.status import read_status
+from mirrorlake.jobs.run.replicate import run_apply
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.apply_group import ApplyGroup
-from mirrorlake.lake.gold.register import REFUSED
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.register import REFUSED
+from mirrorlake.lake.gold.control.rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.crash import COMMITS, SimulatedCrash, replace_everywhere
 from tests.support.ddl_log import EVERY_CLASS, FEW, ddl, insert, table

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
-from mirrorlake.jobs.replicate import run_all
+from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED
+from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.register import REFUSED
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.register import REFUSED
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.merge.net_effect import Sizes
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Delete, Log, Transaction
 from tests.support.binlog_writer import write_logs

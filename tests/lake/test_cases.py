@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from mirrorlake.errors import REFUSALS
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING
+from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING
 from tests.record_cases import CASES, LOGS, case_database, case_names, holds_text, refused_tables
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS

@@ -7,18 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
-from mirrorlake.jobs.old_copies import removable_copies
+from mirrorlake.jobs.old_snapshots import removable_copies
 from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.snapshot import defined
-from mirrorlake.lake.bronze.copies import new_copy_id, write_copy
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
+from mirrorlake.lake.bronze.snapshots import new_copy_id, write_copy
 from mirrorlake.lake.bronze.table import end_lsn
-from mirrorlake.lake.delta.copied_cells import cell_types
 from mirrorlake.lake.delta.maintenance import REMOVED, remove_copy
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.silver.answers import give, read_answers
+from mirrorlake.lake.delta.snapshot_cells import cell_types
+from mirrorlake.lake.silver.overrides import give, read_answers
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.crash import carry_out_under_kills

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.lake.delta.progress import Progress, read_progress
-from mirrorlake.lake.gold.register import DROPPED, STREAMING
+from mirrorlake.lake.gold.control.register import DROPPED, STREAMING
 from tests.lake.test_hops import check_epochs, expected_silver, silver
 from tests.support.binlog_spec import Rotate
 from tests.support.binlog_writer import encode_logs

@@ -128,7 +128,7 @@ def test_a_table_without_a_key_goes_on_from_where_it_is_however_the_rest_is_cut(
     assert command(run, "skip", "shop.k").exit_code == 0
     run.assemble()
     with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
-        patch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", 4)
+        patch.setattr("mirrorlake.lake.gold.merge.changes.CHUNK_BITS", 4)
         crash_at(patch, "mirrorlake.lake.gold.row_epoch.write_copies", "after", commits)
         run.apply(epoch_changes=1)
     run.apply()

@@ -53,7 +53,7 @@ def exchanges_and_circles() -> tuple[list, dict[str, list[dict]]]:
 def apply_with_kills(run: LakeRun, monkeypatch, every: int = 1) -> int:
     """Gold, killed after each of its commits, or after every third and so on; how often that was."""
     kills = 0
-    monkeypatch.setattr("mirrorlake.lake.gold.ddl_epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
+    monkeypatch.setattr("mirrorlake.lake.gold.ddl.epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
     crash_after_commits(monkeypatch, run.folder, every=every)
     while True:
         try:

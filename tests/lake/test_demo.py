@@ -11,9 +11,9 @@ import pytest
 import mirrorlake
 from mirrorlake.config import Options
 from mirrorlake.errors import REFUSALS, UsageError
-from mirrorlake.jobs.demo import MARK, run_demo
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.tables import list_tables
+from mirrorlake.jobs.demo.run import MARK, run_demo
+from mirrorlake.jobs.inspect.tables import list_tables
+from mirrorlake.jobs.run.open import open_lake
 from tests.support.canonical import TableDigest, mirror_rows
 
 DATA = Path(mirrorlake.__file__).parent / "demo_data"

@@ -11,11 +11,11 @@ from random import Random
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.jobs.replicate import run_all
+from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.register import REFUSED
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.register import REFUSED
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.merge.net_effect import Sizes
 from mirrorlake.lake.silver.events import collect
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Ddl, Insert, Log, Query, Transaction
@@ -56,7 +56,7 @@ class Case:
         """About five chunks of log, for silver and for gold: a file's offsets start again, so there may be more."""
         bits = max(8, (self.bytes // 5).bit_length() - 1)
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", bits)
-        monkeypatch.setattr("mirrorlake.lake.gold.changes.CHUNK_BITS", bits)
+        monkeypatch.setattr("mirrorlake.lake.gold.merge.changes.CHUNK_BITS", bits)
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.LONG_BYTES", self.random.choice((0, 1 << 30)))
 
     def somewhere(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.report import Report
+from mirrorlake.jobs.notebook.report import Report
+from mirrorlake.jobs.run import hops
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row

@@ -8,14 +8,14 @@ import pytest
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.log_extent import place_of
-from mirrorlake.jobs.replicate import apply_hop
-from mirrorlake.jobs.report import Report, report_apply
+from mirrorlake.jobs.notebook.report import Report, report_apply
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.log_extent import place_of
+from mirrorlake.jobs.run.replicate import apply_hop
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.merge.net_effect import Sizes
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row

@@ -6,7 +6,7 @@ import pytest
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.register import REFUSED, STREAMING
+from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row

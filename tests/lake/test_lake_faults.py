@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from mirrorlake.errors import MirrorlakeError, RefusedError
-from mirrorlake.jobs.failures import as_ours
+from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.maintenance import maintain
-from mirrorlake.jobs.replicate import run_all
-from mirrorlake.jobs.status import read_status
+from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.gold.register import REFUSED, STREAMING
+from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.lake.test_hops import check
 from tests.support.binlog_spec import Transaction

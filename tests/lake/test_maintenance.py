@@ -11,10 +11,10 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.maintenance import BUSY, COMPACTED, UNCHANGED, compact, remove_mirror, remove_staged
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import append_from, read_progress
-from mirrorlake.lake.gold import retired
-from mirrorlake.lake.gold import table as gold
-from mirrorlake.lake.gold.register import TableEntry
-from mirrorlake.lake.gold.retired import _ends
+from mirrorlake.lake.gold.control import retired
+from mirrorlake.lake.gold.control import table as gold
+from mirrorlake.lake.gold.control.register import TableEntry
+from mirrorlake.lake.gold.control.retired import _ends
 
 SOURCE = "files:mysql:1:binlog"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.register import REFUSED
+from mirrorlake.lake.gold.control.register import REFUSED
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Rotate, Transaction, Update
 from tests.support.binlog_writer import encode_logs
 from tests.support.canonical import canonical_row

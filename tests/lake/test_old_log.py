@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from mirrorlake.cli import app
 from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.ddl import give_answer, list_refused
+from mirrorlake.jobs.inspect.ddl import give_answer, list_refused
+from mirrorlake.jobs.inspect.syncpoints import make_syncpoint
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.replay import replay
-from mirrorlake.jobs.syncpoints import make_syncpoint
 from mirrorlake.lake.delta.maintenance import REMOVED, delete_before
 from tests.support.binlog_spec import Insert, Log, Query, RawEvent, Rotate, Transaction
 from tests.support.binlog_writer import write_logs

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, ParseException
 
 from mirrorlake.core.sql_text import quote
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs.watcher import PreparesNext, Watcher
+from mirrorlake.jobs.run.watcher import PreparesNext, Watcher
 from mirrorlake.lake.delta import progress as progress_module
 from mirrorlake.lake.delta.commit_files import log_folder, read_entries
 from mirrorlake.lake.delta.creation import create_table
@@ -29,7 +29,7 @@ from mirrorlake.lake.delta.progress import (
 from mirrorlake.lake.delta.session import OWN, private_session, settings_for_few_rows
 from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
 from mirrorlake.lake.gold.apply import AppliedEpoch
-from mirrorlake.lake.gold.epoch import Epoch, EpochTable
+from mirrorlake.lake.gold.control.epochs import Epoch, EpochTable
 
 PAYLOAD = {"source": "mysql:1", "hop": "ingest"}
 APP = "mirror/mysql:1/0/t1"

@@ -9,10 +9,10 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException, PythonException
 
 from mirrorlake.errors import InternalError, RefusedError, RetryableError
-from mirrorlake.jobs import retry
-from mirrorlake.jobs.failures import as_ours
-from mirrorlake.jobs.retry import keep_running
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.run import retry
+from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.jobs.run.retry import keep_running
+from mirrorlake.jobs.run.watcher import Watcher
 
 LOST = RetryableError("server-lost", "the connection broke")
 
@@ -112,4 +112,5 @@ def test_an_unknown_error_of_spark_is_named_by_its_condition_or_its_innermost_ca
 def test_an_unknown_error_is_named_without_its_text():
     with pytest.raises(InternalError) as raised:
         keep_running(script(KeyError("Zoë's secret")), Told())
-    assert str(raised.value).startswith("internal: KeyError in jobs/retry.py:") and "secret" not in str(raised.value)
+    assert str(raised.value).startswith("internal: KeyError in jobs/run/retry.py:")
+    assert "secret" not in str(raised.value)

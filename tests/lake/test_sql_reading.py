@@ -12,11 +12,11 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text
-from mirrorlake.jobs.sql import Catalog, run_sql
+from mirrorlake.jobs.inspect.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text
+from mirrorlake.jobs.inspect.sql import Catalog, run_sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
-from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.control.register import TableRegister
 
 NO_FILE = "this lake has no table"
 FUNCTION = "the function"

@@ -13,16 +13,16 @@ from mirrorlake.cli import app
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.inspect.sql import Catalog
+from mirrorlake.jobs.inspect.syncpoints import list_syncpoints, make_syncpoint
 from mirrorlake.jobs.maintenance import maintain
-from mirrorlake.jobs.replicate import run_all
-from mirrorlake.jobs.sql import Catalog
-from mirrorlake.jobs.syncpoints import list_syncpoints, make_syncpoint
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.run.replicate import run_all
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestProgress
-from mirrorlake.lake.gold import syncpoints
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.log_gtids import end_before, end_of, gtids_at
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.gold.syncpoint.positions import end_before, end_of, gtids_at
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.lake.test_cli import complaint
 from tests.lake.test_hops import check, check_epochs
@@ -151,7 +151,7 @@ def test_an_epoch_ends_where_a_syncpoint_was_asked_for_and_a_crash_changes_nothi
     while True:
         with monkeypatch.context() as patched:
             is_first = when == "after" or not crashes  # of this process; what the last one left comes first
-            crash_at(patched, "mirrorlake.lake.gold.syncpoints._append", when, 1 if is_first else 2)
+            crash_at(patched, "mirrorlake.lake.gold.syncpoint.syncpoints._append", when, 1 if is_first else 2)
             try:
                 run.apply()
                 break

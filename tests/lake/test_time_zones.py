@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from mirrorlake.core.schema.session_moments import utc_of
-from mirrorlake.lake.gold.time_zones import from_utc, to_utc
+from mirrorlake.core.ddl.parse.session_moments import utc_of
+from mirrorlake.lake.gold.convert.time_zones import from_utc, to_utc
 
 CHANGES = (
     ("America/Chicago", "2024-03-10"),

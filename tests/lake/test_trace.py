@@ -14,8 +14,8 @@ from mirrorlake.config import Options
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import REFUSALS
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.trace import trace_gtid, trace_row
+from mirrorlake.jobs.inspect.trace import trace_gtid, trace_row
+from mirrorlake.jobs.run.open import open_lake
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.lake_runs import LakeRun
 

@@ -82,7 +82,7 @@ def test_a_mirror_whose_creation_was_cut_off_is_created_or_refused_and_never_tak
 
     monkeypatch.setattr("mirrorlake.lake.delta.creation.UNBORN_AFTER_S", 0.0)
     with monkeypatch.context() as patched, pytest.raises(SimulatedCrash):
-        patched.setattr("mirrorlake.lake.gold.mirror_steps.run_ddl", cut_off)
+        patched.setattr("mirrorlake.lake.gold.ddl.steps.run_ddl", cut_off)
         run.apply()
     if left_over == "strange.json":
         with pytest.raises(RefusedError, match="CREATE TABLE made no commit") as refused:

@@ -11,12 +11,12 @@ from rich.console import Console
 from mirrorlake.core.binlog.log_reader import ResumePoint
 from mirrorlake.core.position import BinlogPosition, pack_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
-from mirrorlake.jobs.log_extent import LogExtent
-from mirrorlake.jobs.view import HOPS, BarView, LineView
+from mirrorlake.jobs.run.log_extent import LogExtent
+from mirrorlake.jobs.show.view import HOPS, BarView, LineView
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
-from mirrorlake.lake.gold.epoch import ROWS, Epoch
-from mirrorlake.lake.gold.register import REFUSED, TableEntry
+from mirrorlake.lake.gold.control.epochs import ROWS, Epoch
+from mirrorlake.lake.gold.control.register import REFUSED, TableEntry
 
 SIZES = {1: 1000, 2: 500, 3: 300}
 REFUSAL = TableEntry(1, "shop", "hours", REFUSED, code="column-type", reason="column opens has type time")

@@ -9,7 +9,7 @@ import pytest
 
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.apply import ApplyHop
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.rules import TableRules
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import encode_logs
 from tests.support.crash import SimulatedCrash, crash_at

@@ -9,11 +9,11 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.core.gtid import parse_gtid_set
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.sql import Catalog
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold import syncpoints
+from mirrorlake.jobs.inspect.sql import Catalog
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.gold.syncpoint import syncpoints
 from tests.support.bank import TOTAL, Bank
 from tests.support.live import Running, is_alive_for
 from tests.support.servers import FLAVORS

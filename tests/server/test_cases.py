@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.lake.gold.register import REFUSED, STREAMING
+from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from tests.record_cases import case_database, case_names, holds_text, play, refused_tables
 from tests.support.lake_runs import LakeRun
 

@@ -9,7 +9,7 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError, RetryableError
-from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.run.open import open_lake
 from tests.support.connect_server import connect_server
 from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
 from tests.support.servers import FLAVORS

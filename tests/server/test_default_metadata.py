@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.config import Options
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.snapshot import snapshot
 from mirrorlake.jobs.verify import EQUAL, verify
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.control.register import TableRegister
 from tests.support.servers import Server
 
 pytestmark = pytest.mark.row_metadata("default")

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.mapped_table import MappedTable, describe
-from mirrorlake.core.binlog.table_map import parse_table_map
+from mirrorlake.core.binlog.rows.mapped_table import MappedTable, describe
+from mirrorlake.core.binlog.rows.table_map import parse_table_map
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.charsets import charset_of_collation_id
-from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.tables import TableSchema, same_definition
 from mirrorlake.core.schema.types import ColumnType

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 
 from mirrorlake.config import Options
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.sql import run_sql
-from mirrorlake.jobs.tables import list_tables
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold.register import REFUSED
+from mirrorlake.jobs.inspect.sql import run_sql
+from mirrorlake.jobs.inspect.tables import list_tables
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.gold.control.register import REFUSED
 from tests.support.lake_runs import LakeRun
 
 CHILD = "(id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parents (id) ON DELETE CASCADE)"

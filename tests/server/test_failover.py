@@ -15,11 +15,11 @@ from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.gtid import parse_gtid_set, parse_gtid_state
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.status import read_status
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold import syncpoints
+from mirrorlake.jobs.inspect.status import read_status
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.login import ServerLogin
 from tests.support.canonical import TableDigest, source_rows, source_tables

@@ -16,7 +16,7 @@ from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError, RetryableError
-from mirrorlake.jobs.same_log import check_same_log
+from mirrorlake.jobs.run.same_log import check_same_log
 from mirrorlake.mysql import dump_stream
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.login import ServerLogin

@@ -11,11 +11,11 @@ import pytest
 from mirrorlake.config import Options
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.control.register import TableRegister
 from tests.support.canonical import mirror_rows, source_rows
 from tests.support.proxy import Proxy
 

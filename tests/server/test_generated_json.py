@@ -10,11 +10,11 @@ from mirrorlake.config import Options
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.sql_text import server_literal
-from mirrorlake.jobs import hops
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, verify
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold.conversion import NotDerivable
-from mirrorlake.lake.gold.generated_expressions import computed_column
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.generated.expressions import computed_column
 from tests.support.servers import Server
 
 VALUES = (

@@ -16,10 +16,10 @@ from mirrorlake.cli import app
 from mirrorlake.config import Options
 from mirrorlake.core.sql_text import quote
 from mirrorlake.jobs import snapshot
-from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, verify
-from mirrorlake.jobs.watcher import Watcher
-from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 
 CALL = "'||reflect('java.lang.System','getenv','PATH')||'"
 NAMES = (

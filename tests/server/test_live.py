@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mirrorlake.config import Options
-from mirrorlake.jobs.open import open_lake
+from mirrorlake.jobs.run.open import open_lake
 from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
 from tests.support.servers import FLAVORS
 from tests.support.workload import Workload

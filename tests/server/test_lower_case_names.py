@@ -9,13 +9,14 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs import hops, snapshot
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.preflight import preflight
-from mirrorlake.jobs.tables import list_tables
-from mirrorlake.jobs.trace import trace_row
+from mirrorlake.jobs import snapshot
+from mirrorlake.jobs.inspect.tables import list_tables
+from mirrorlake.jobs.inspect.trace import trace_row
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.preflight import preflight
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, verify
-from mirrorlake.jobs.watcher import Watcher
 from tests.support.servers import FLAVORS, LEAST_METADATA, Server, running_server
 
 OLDER = (

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mirrorlake.jobs.tables import list_tables
+from mirrorlake.jobs.inspect.tables import list_tables
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
 

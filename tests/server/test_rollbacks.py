@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pymysql
 
-from mirrorlake.lake.gold.register import STREAMING
+from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import Server

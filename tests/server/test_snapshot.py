@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from mirrorlake.cli import app
 from mirrorlake.config import Options
-from mirrorlake.jobs import hops, snapshot
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.trace import trace_row
+from mirrorlake.jobs import snapshot
+from mirrorlake.jobs.inspect.trace import trace_row
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, NOT_IN_LAKE, VerifiedTable, verify
-from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches

@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.session import private_session
-from mirrorlake.lake.gold import syncpoints
+from mirrorlake.lake.gold.syncpoint import syncpoints
 from tests.support.live import check_lake_is_source, check_mirrors_are_source
 from tests.support.random_crash import RandomCrashes
 from tests.support.servers import FLAVORS

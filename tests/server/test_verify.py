@@ -6,7 +6,8 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
-from mirrorlake.jobs import hops
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.snapshot import CopiedTable, snapshot
 from mirrorlake.jobs.verify import (
     CHANGED,
@@ -23,7 +24,6 @@ from mirrorlake.jobs.verify import (
     VerifiedTable,
     verify,
 )
-from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.mysql.consistent_read import ConsistentRead
 
 

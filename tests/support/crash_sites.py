@@ -42,8 +42,9 @@ OUTSIDE: list[tuple[Any, str]] = [
 OWN = (
     "lake.bronze.ingest._BatchWriter.commit", "lake.silver.definitions.DefinitionLog.extend",
     "lake.silver.assemble.AssembleHop._commit", "core.changes.assembler.Assembler.assemble",
-    "lake.gold.epoch.EpochLog.plan", "lake.gold.epoch.EpochLog.finish", "lake.gold.epoch.EpochLog.flush",
-    "lake.gold.register.TableRegister.commit",
+    "lake.gold.control.epochs.EpochLog.plan", "lake.gold.control.epochs.EpochLog.finish",
+    "lake.gold.control.epochs.EpochLog.flush",
+    "lake.gold.control.register.TableRegister.commit",
 )  # fmt: skip
 """Steps of ours, besides."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel
+from mirrorlake.core.kernels.memory import kernel
 
 EDGES = np.array([0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF])
 TYPES = np.array([2, 16, 19, 23, 24, 25, 29, 30, 31, 32, 33, 34, 38, 39, 42, 160, 162], np.int64)

@@ -14,18 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.binlog import rows
 from mirrorlake.core.binlog.framing import SLACK_BYTES, EventIndex, _scan_events
-from mirrorlake.core.binlog.partial_update import plain_after_image
-from mirrorlake.core.binlog.row_layout import RowLayouts
-from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays, decode_events
-from mirrorlake.core.binlog.table_slots import TableSlots, _Events, follow
+from mirrorlake.core.binlog.rows import decode
+from mirrorlake.core.binlog.rows.decode import ChangeArrays, EventArrays, decode_events
+from mirrorlake.core.binlog.rows.layout import RowLayouts
+from mirrorlake.core.binlog.rows.partial_json import plain_after_image
+from mirrorlake.core.binlog.rows.table_map_cache import TableSlots, _Events, follow
 from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, read_tagged_gtid
 from mirrorlake.core.binlog.transactions import EVENT_ROLES, TRANSITIONS, _assign, _EventArrays, _GroupArrays
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.compiling import address_of
-from mirrorlake.core.memory import addresses, kernel, poke_u64
+from mirrorlake.core.kernels.compiling import address_of
+from mirrorlake.core.kernels.memory import addresses, kernel, poke_u64
 from tests.support.damage_kernels import EDGES, MOST_BYTES, TYPES, below, damage, is_rows_event, seed_random
 from tests.support.guarded import Guarded
 from tests.support.seed_logs import WholeLog, whole_logs
@@ -152,14 +152,14 @@ def _finding(n, out, constants):
     """What is wrong with n rows of output; 0: nothing."""
     for r in range(n):
         op, slot = out.ops[r], out.slots[r]
-        if op > rows.REFUSED:
+        if op > decode.REFUSED:
             return 3
         for side in range(2):
             images, ends = (out.before, out.before_ends) if side == 0 else (out.after, out.after_ends)
             start, end = np.int64(ends[r]), np.int64(ends[r + 1])
             if start > end or end > len(images):
                 return 1
-            has_image = op == rows.UPDATE or op == (rows.DELETE if side == 0 else rows.INSERT)
+            has_image = op == decode.UPDATE or op == (decode.DELETE if side == 0 else decode.INSERT)
             if not has_image and start != end:
                 return 1
             address = images.ctypes.data
@@ -183,20 +183,20 @@ def _follow_all(found, buf, followed):
 def _decode(found, events, layouts, state, out, out_addresses, constants):
     """(outcome, finding) of the rows of a group that can be read."""
     slots, columns, partial = layouts
-    outcome, status = _DECODED, rows.FULL
-    while status == rows.FULL:
-        state[rows.N_ROWS], state[rows.N_BEFORE], state[rows.N_AFTER] = 0, 0, 0
+    outcome, status = _DECODED, decode.FULL
+    while status == decode.FULL:
+        state[decode.N_ROWS], state[decode.N_BEFORE], state[decode.N_AFTER] = 0, 0, 0
         status = decode_events(found, events, slots, columns, partial, state, out_addresses)
-        n = state[rows.N_ROWS]
+        n = state[decode.N_ROWS]
         finding = _finding(n, out, constants)
         if finding:
             return outcome, finding
         for r in range(n):
-            if out.ops[r] == rows.REFUSED:
+            if out.ops[r] == decode.REFUSED:
                 outcome = _ROWS_REFUSED
-        if status == rows.FULL and n == 0:
+        if status == decode.FULL and n == 0:
             return _NO_ROOM, 0
-    return outcome if status == rows.DONE else _LOG_REFUSED, 0
+    return outcome if status == decode.DONE else _LOG_REFUSED, 0
 
 
 @kernel
@@ -266,7 +266,7 @@ class EventFuzzer:
             random=np.zeros(1, np.uint64), damaged=np.empty(_MAX_BYTES, np.uint8), ends=np.empty(_MAX_EVENTS, np.int64),
             framed=Guarded(_MAX_BYTES + SLACK_BYTES).last(_MAX_BYTES + SLACK_BYTES),
             raw=Guarded(_MAX_BYTES).last(_MAX_BYTES), slot=np.empty(n, np.int32), trailer=np.zeros(n, np.int64),
-            state=np.zeros(rows.STATE_SIZE, np.int64),
+            state=np.zeros(decode.STATE_SIZE, np.int64),
         )  # fmt: skip
         self._lsn = np.zeros(n, np.int64)
         self._assigned = _GroupArrays(
@@ -297,10 +297,14 @@ class EventFuzzer:
         offset, event_type, length, flags, timestamp, _, _ = self._index
         group_events = _EventArrays(offset, event_type, length, flags, self._lsn)
         events = EventArrays(work.raw, offset, length, event_type, timestamp, work.trailer, work.slot)
-        state = np.zeros(rows.STATE_SIZE, np.int64)
-        state[rows.NOTE], state[rows.MAX_ROWS], state[rows.IMAGE_ROOM] = rows.NO_NOTE, _N_ROWS - 2, _IMAGE_BYTES - 64
-        state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
-        state[rows.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
+        state = np.zeros(decode.STATE_SIZE, np.int64)
+        state[decode.NOTE], state[decode.MAX_ROWS], state[decode.IMAGE_ROOM] = (
+            decode.NO_NOTE,
+            _N_ROWS - 2,
+            _IMAGE_BYTES - 64,
+        )
+        state[decode.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
+        state[decode.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
         newest = self._table_slots._newest
         return _run(
             seed, first, stop, progress, counts, state, self._groups, work, self._index, addresses(group_events),

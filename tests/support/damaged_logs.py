@@ -17,9 +17,9 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog import rows
 from mirrorlake.core.binlog.framing import SLACK_BYTES, EventBlock, index_events
 from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.binlog.rows import decode
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
@@ -125,7 +125,7 @@ class Arena:
         column = pa.Array.from_buffers(raw.type, len(raw), [None, offsets, pa.py_buffer(target)], offset=raw.offset)
         return batch.set_column(batch.schema.get_field_index("raw"), "raw", column)
 
-    def change_arrays(self, n_rows: int, image_bytes: int) -> rows.ChangeArrays:
+    def change_arrays(self, n_rows: int, image_bytes: int) -> decode.ChangeArrays:
         images = {
             name: guard.last(image_bytes) if image_bytes <= 256 * self.image_bytes else np.empty(image_bytes, np.uint8)
             for name, guard in zip(("before", "after"), self._images, strict=True)
@@ -133,7 +133,7 @@ class Arena:
         return _plain_empty(n_rows, 0)._replace(**images)
 
 
-_plain_empty = rows.ChangeArrays.empty
+_plain_empty = decode.ChangeArrays.empty
 
 
 def damaged(random: Random, logs: list[SeedLog], event: int | None = None) -> DamagedLog:
@@ -213,7 +213,7 @@ def _framed(random: Random, events: list[Event], start_pos: int) -> tuple[bytes,
 
 def outcomes(arena: Arena, log: DamagedLog) -> Iterator[str]:
     """Decode; the code of the refusal, or the op of every row. Any other exception is a defect."""
-    rows.ChangeArrays.empty = arena.change_arrays
+    decode.ChangeArrays.empty = arena.change_arrays
     try:
         buf = arena.block(log.data)
         events, _ = index_events(buf, 0, len(log.data))
@@ -230,7 +230,7 @@ def outcomes(arena: Arena, log: DamagedLog) -> Iterator[str]:
     except RefusedError as error:
         yield error.code
     finally:
-        rows.ChangeArrays.empty = _plain_empty
+        decode.ChangeArrays.empty = _plain_empty
 
 
 def _check_images(batch: pa.RecordBatch) -> None:

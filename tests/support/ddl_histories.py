@@ -15,7 +15,7 @@ from random import Random
 import pymysql
 from pytest import MonkeyPatch
 
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING
+from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING
 from tests.support.canonical import source_rows
 from tests.support.crash import SimulatedCrash, crash_at_random
 from tests.support.lake_runs import LakeRun

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta.notes import read_notes
-from mirrorlake.lake.gold.ddl_class import DdlClass
+from mirrorlake.lake.gold.ddl.classes import DdlClass
 from tests.support.binlog_spec import Ddl, Delete, Insert, Transaction, Update
 from tests.support.lake_runs import LakeRun
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mirrorlake.core.binlog.events import Query
-from mirrorlake.core.schema import ddl_statements as ddl
+from mirrorlake.core.ddl.effect.definition import Dialect, define_like, define_table
+from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
+from mirrorlake.core.ddl.parse import statements as ddl
+from mirrorlake.core.ddl.parse.lexer import LexError
+from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.tokens import ParseError, TableName, Tokens
 from mirrorlake.core.schema.charsets import charset_of_collation_id
-from mirrorlake.core.schema.ddl_definition import Dialect, define_like, define_table
-from mirrorlake.core.schema.ddl_lexer import LexError
-from mirrorlake.core.schema.ddl_parser import parse_statement
-from mirrorlake.core.schema.ddl_redefine import Contradiction, redefine
-from mirrorlake.core.schema.ddl_tokens import ParseError, TableName, Tokens
 from mirrorlake.core.schema.tables import TableSchema
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_notes
-from mirrorlake.lake.gold.register import TableRegister
+from mirrorlake.lake.gold.control.register import TableRegister
 
 
 def check_every_step_once(lake: Lake) -> None:

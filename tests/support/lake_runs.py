@@ -19,15 +19,15 @@ from pytest import MonkeyPatch
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.jobs.open import create_lake, create_tables, open_source
-from mirrorlake.jobs.replicate import IngestJob, run_apply
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.run.open import create_lake, create_tables, open_source
+from mirrorlake.jobs.run.replicate import IngestJob, run_apply
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, LakeNames
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.session import private_session
-from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Log
@@ -136,8 +136,8 @@ def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -
 
 def count_as_large(monkeypatch: MonkeyPatch, max_small_files: int = 2) -> None:
     """Every mirror gets deletion vectors, and its files are put together often."""
-    monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.LARGE_BYTES", 0)
-    monkeypatch.setattr("mirrorlake.lake.gold.mirror_files.MAX_SMALL_FILES", max_small_files)
+    monkeypatch.setattr("mirrorlake.lake.gold.merge.mirror_files.LARGE_BYTES", 0)
+    monkeypatch.setattr("mirrorlake.lake.gold.merge.mirror_files.MAX_SMALL_FILES", max_small_files)
 
 
 def n_commits(folder: Path) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mirrorlake.lake.gold.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from tests.support.canonical import TableDigest, mirror_rows, source_rows, source_tables
 from tests.support.every_step import check_every_step_once
 from tests.support.logged_changes import count_logged_changes

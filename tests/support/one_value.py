@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mirrorlake.core.memory import addresses
+from mirrorlake.core.kernels.memory import addresses
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.values.column_kinds import Tables
 from mirrorlake.core.values.column_value import Columns, column_layout, put_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u16, peek_u32
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u16, peek_u32
 
 NOT_WHOLE = -1
 PRIMITIVE_BYTES = np.full(64, NOT_WHOLE, np.int8)

@@ -10,14 +10,15 @@ from typing import NamedTuple, get_args
 import pytest
 
 from mirrorlake.config import Options
-from mirrorlake.core.binlog.mapped_table import MappedTable, describe
-from mirrorlake.core.binlog.row_layout import RowLayouts
-from mirrorlake.core.binlog.stored_default import NotKnown, stored_default
-from mirrorlake.core.binlog.table_map import TableMap
-from mirrorlake.core.binlog.table_map_fields import TableMapFields
-from mirrorlake.core.schema.ddl_statements import Clause
-from mirrorlake.core.schema.ddl_tokens import Tokens
-from mirrorlake.core.schema.ddl_types import read_type, resolve_type
+from mirrorlake.core.binlog.rows.layout import RowLayouts
+from mirrorlake.core.binlog.rows.mapped_table import MappedTable, describe
+from mirrorlake.core.binlog.rows.stored_default import NotKnown, stored_default
+from mirrorlake.core.binlog.rows.table_map import TableMap
+from mirrorlake.core.binlog.rows.table_map_metadata import TableMapFields
+from mirrorlake.core.ddl.effect.types import resolve_type
+from mirrorlake.core.ddl.parse.statements import Clause
+from mirrorlake.core.ddl.parse.tokens import Tokens
+from mirrorlake.core.ddl.parse.types import read_type
 from mirrorlake.core.schema.keys import CASCADE, ForeignKey
 from mirrorlake.core.schema.row_steps import ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
@@ -26,15 +27,15 @@ from mirrorlake.core.values import column_value, kinds
 from mirrorlake.core.values.column_kinds import KERNELS
 from mirrorlake.core.values.column_value import KIND
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.compare.row_text import row_text
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.column_values import value_of
-from mirrorlake.lake.gold.conversion import NotDerivable
-from mirrorlake.lake.gold.conversions import conversion
-from mirrorlake.lake.gold.foreign_keys import references
-from mirrorlake.lake.gold.net_effect import arrow_type
-from mirrorlake.lake.gold.register import STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.row_text import row_text
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.cascade.foreign_keys import references
+from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.convert.column_values import value_of
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.convert.conversions import conversion
+from mirrorlake.lake.gold.merge.net_effect import arrow_type
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/mirrorlake"
@@ -169,16 +170,18 @@ class Mapping(NamedTuple):
 OPAQUE = ("geometry", "vector", "uuid", "inet6", "inet4")
 NOT_COMPARED = ("float", "double", "time", "json", "geometry", "vector", "enum", "set", *TEXTS, *BLOBS)
 MAPPINGS = {
-    "core/schema/ddl_types.py": Mapping(is_in_ddl),
-    "core/binlog/table_map.py": Mapping(is_in_table_maps),
-    "core/binlog/row_layout.py": Mapping(has_a_kind),
-    "core/binlog/stored_default.py": Mapping(has_a_stored_default, ("json", "geometry", "vector", "time", "timestamp")),
+    "core/ddl/parse/types.py": Mapping(is_in_ddl),
+    "core/binlog/rows/table_map.py": Mapping(is_in_table_maps),
+    "core/binlog/rows/layout.py": Mapping(has_a_kind),
+    "core/binlog/rows/stored_default.py": Mapping(
+        has_a_stored_default, ("json", "geometry", "vector", "time", "timestamp")
+    ),
     "lake/delta/types.py": Mapping(has_a_spark_type),
-    "lake/gold/net_effect.py": Mapping(is_an_arrow_column),
-    "lake/gold/column_values.py": Mapping(has_a_zero, OPAQUE),
-    "lake/gold/conversions.py": Mapping(is_converted, OPAQUE),
-    "lake/gold/foreign_keys.py": Mapping(is_compared_by_a_foreign_key, NOT_COMPARED),
-    "lake/gold/row_text.py": Mapping(has_a_text_to_compare, ("time", "decimal", "uuid", "inet6", "inet4")),
+    "lake/gold/merge/net_effect.py": Mapping(is_an_arrow_column),
+    "lake/gold/convert/column_values.py": Mapping(has_a_zero, OPAQUE),
+    "lake/gold/convert/conversions.py": Mapping(is_converted, OPAQUE),
+    "lake/gold/cascade/foreign_keys.py": Mapping(is_compared_by_a_foreign_key, NOT_COMPARED),
+    "lake/compare/row_text.py": Mapping(has_a_text_to_compare, ("time", "decimal", "uuid", "inet6", "inet4")),
 }
 
 
@@ -221,10 +224,7 @@ def test_the_page_names_each_mapping_of_types():
 
 
 def test_every_clause_has_an_effect_in_a_file_that_the_page_names():
-    readers = ("ddl_statements.py", "ddl_alter.py", "ddl_partition_clauses.py")
-    effects = [
-        PACKAGE / name for name in named("A DDL clause") if name.startswith("core/") and not name.endswith(readers)
-    ]
+    effects = [PACKAGE / name for name in named("A DDL clause") if name.startswith("core/ddl/effect/")]
     words = set(re.findall(r"\w+", "\n".join(file.read_text() for file in effects)))
     assert [clause.__name__ for clause in get_args(Clause) if clause.__name__ not in words] == []
 

@@ -12,6 +12,12 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 ROOT = "mirrorlake"
 VALUES = ("errors", "config", "shown")
 
+OF_CORE = ("core.constants", "core.digits", "core.gtid", "core.position", "core.sql_text")
+CONTROL = ("core", "lake.delta", "lake.gold.control")
+CONVERT = (*CONTROL, "lake.gold.convert")
+MERGE = (*CONVERT, "lake.gold.partition", "lake.gold.generated", "lake.gold.merge", "lake.silver.table")
+RUN = ("core", "mysql", "lake", "jobs.run")
+
 # Package or module -> what else of ours its modules may import, beside the package itself and VALUES.
 # A name means itself and everything in it; the longest entry that fits a module is its rule.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -20,13 +26,35 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "shown": (),
     "config": ("core.schema.lower_case_names", "core.schema.shadow_tables"),
     "core": (),
+    "core.kernels": (),
+    "core.schema": OF_CORE,
+    "core.ddl.parse": (*OF_CORE, "core.schema"),
+    "core.ddl.effect": (*OF_CORE, "core.schema", "core.ddl.parse"),
+    "core.values": (*OF_CORE, "core.kernels", "core.schema"),
+    "core.binlog": (*OF_CORE, "core.kernels", "core.schema"),
+    "core.binlog.rows": (*OF_CORE, "core.kernels", "core.schema", "core.values", "core.binlog"),
+    "core.changes": ("core",),
     "mysql": ("core",),
     "lake": ("core",),
     "lake.delta": ("core",),
     "lake.bronze": ("core", "lake.delta"),
     "lake.silver": ("core", "lake.delta", "lake.bronze.table"),
     "lake.gold": ("core", "lake.delta", "lake.silver.table"),
+    "lake.gold.control": CONTROL,
+    "lake.gold.convert": CONTROL,
+    "lake.gold.partition": CONVERT,
+    "lake.gold.generated": (*CONVERT, "lake.gold.partition"),
+    "lake.gold.merge": MERGE,
+    "lake.gold.cascade": MERGE,
+    "lake.gold.ddl": MERGE,
+    "lake.gold.syncpoint": (*CONTROL, "lake.silver.table"),
+    "lake.compare": CONTROL,
     "jobs": ("core", "mysql", "lake"),
+    "jobs.run": RUN,
+    "jobs.show": RUN,
+    "jobs.inspect": (*RUN, "jobs.show"),
+    "jobs.notebook": (*RUN, "jobs.show", "jobs.inspect"),
+    "jobs.demo": (*RUN, "jobs.show", "jobs.inspect"),
     "cli": ("core", "mysql", "lake", "jobs"),
     "__main__": ("cli",),
 }

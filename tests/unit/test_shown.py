@@ -13,9 +13,9 @@ import pytest
 
 from mirrorlake.cli import tell
 from mirrorlake.errors import RefusedError, RetryableError
-from mirrorlake.jobs.output import show_list, show_table, write_rows
-from mirrorlake.jobs.view import LineView, open_view, refusal_lines
-from mirrorlake.lake.gold.register import TableEntry
+from mirrorlake.jobs.show.output import show_list, show_table, write_rows
+from mirrorlake.jobs.show.view import LineView, open_view, refusal_lines
+from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.shown import MOST, as_line, json_text, say, shown
 
 STEERING = [chr(n) for n in range(0x20) if chr(n) not in "\n\t"] + [chr(n) for n in range(0x7F, 0xA0)]

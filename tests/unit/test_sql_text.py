@@ -118,17 +118,17 @@ def test_no_statement_of_the_source_code_has_raw_text_in_it():
 
 
 FORGOTTEN = {
-    "lake.gold.layout": ("quote(before.name)", "before.name"),
-    "lake.gold.label_conversions": ("literal(change(label))", "change(label)"),
-    "lake.gold.column_values": ("literal(text.rstrip", "(text.rstrip"),
-    "lake.gold.partition_rows": ("literal(found[1])", "found[1]"),
-    "lake.gold.mirror_steps": ("AS {quote(name)}", "AS {name}"),
-    "lake.gold.table": ("{quote(name)} {kind}", "{name} {kind}"),
-    "lake.gold.merge": ("map(quote, written)", "written"),
-    "lake.gold.syncpoints": ("literal(point.name)", "point.name"),
+    "lake.gold.ddl.columns": ("quote(before.name)", "before.name"),
+    "lake.gold.convert.labels": ("literal(change(label))", "change(label)"),
+    "lake.gold.convert.column_values": ("literal(text.rstrip", "(text.rstrip"),
+    "lake.gold.partition.rows": ("literal(found[1])", "found[1]"),
+    "lake.gold.ddl.steps": ("AS {quote(name)}", "AS {name}"),
+    "lake.gold.control.table": ("{quote(name)} {kind}", "{name} {kind}"),
+    "lake.gold.merge.merge": ("map(quote, written)", "written"),
+    "lake.gold.syncpoint.syncpoints": ("literal(point.name)", "point.name"),
     "lake.delta.names": ("literal(table[0])", "table[0]"),
-    "lake.bronze.copies": (".format(quote(column.name))", ".format(column.name)"),
-    "jobs.trace": ("{quote(self.name)}", "{self.name}"),
+    "lake.bronze.snapshots": (".format(quote(column.name))", ".format(column.name)"),
+    "jobs.inspect.trace": ("{quote(self.name)}", "{self.name}"),
     "mysql.source_tables": ("{quote(*name)}", "{name[1]}"),
     "mysql.binlog_dump": ("{server_literal(end.log_file)}", "'{end.log_file}'"),
 }

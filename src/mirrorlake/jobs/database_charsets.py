@@ -6,12 +6,12 @@ database's. A CREATE DATABASE in the log says it; one that is older than the log
 
 from __future__ import annotations
 
-from mirrorlake.core.schema.ddl_answer import set_charset
+from mirrorlake.core.ddl.effect.override import set_charset
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.bronze.ingest import IngestProgress
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.silver.answers import give, read_answers
 from mirrorlake.lake.silver.definitions import recorded
+from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.connection import ServerConnection, log_end
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import database_charsets

@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.old_copies import removable_copies
 from mirrorlake.jobs.old_log import first_kept
-from mirrorlake.jobs.open import open_lake
-from mirrorlake.lake.bronze import copies, ingest
+from mirrorlake.jobs.old_snapshots import removable_copies
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.lake.bronze import ingest, snapshots
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.maintenance import (
@@ -24,7 +24,8 @@ from mirrorlake.lake.delta.maintenance import (
     remove_staged,
 )
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
-from mirrorlake.lake.gold import retired, syncpoints
+from mirrorlake.lake.gold.control import retired
+from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.silver import assemble
 
 REPLAY_DAYS = 30
@@ -60,7 +61,7 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
     outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
     for copy_id in removable_copies(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
         outcomes[f"bronze_copy_{copy_id}"] = remove_copy(lake.spark, names, copy_id)
-    for hop in (ingest.HOP, assemble.HOP, copies.HOP):
+    for hop in (ingest.HOP, assemble.HOP, snapshots.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])

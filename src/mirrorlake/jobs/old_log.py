@@ -15,10 +15,10 @@ from mirrorlake.core.position import FIRST_EVENT_OFFSET
 from mirrorlake.lake.bronze.newest import newest_tx_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.gold.epoch import EpochLog
-from mirrorlake.lake.gold.log_gtids import noted_lsn
-from mirrorlake.lake.silver.answers import read_answers
+from mirrorlake.lake.gold.control.epochs import EpochLog
+from mirrorlake.lake.gold.syncpoint.positions import noted_lsn
 from mirrorlake.lake.silver.assemble import PREPARED
+from mirrorlake.lake.silver.overrides import read_answers
 
 
 def first_kept(lake: Lake, days: int) -> int | None:

@@ -18,20 +18,20 @@ from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.open import create_tables, open_lake
-from mirrorlake.jobs.replicate import apply_hop, run_assemble
-from mirrorlake.jobs.syncpoints import make_syncpoint
-from mirrorlake.jobs.watcher import Watcher
+from mirrorlake.jobs.inspect.syncpoints import make_syncpoint
+from mirrorlake.jobs.run.open import create_tables, open_lake
+from mirrorlake.jobs.run.replicate import apply_hop, run_assemble
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import keep_name_case
 from mirrorlake.lake.bronze.newest import first_lsn
-from mirrorlake.lake.delta.copy import copy_table
+from mirrorlake.lake.compare.table_digest import digest
+from mirrorlake.lake.delta.clone import copy_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY, LakeNames, table_exists
-from mirrorlake.lake.gold import syncpoints
-from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.syncpoints import Syncpoint
-from mirrorlake.lake.gold.table_digest import digest
-from mirrorlake.lake.silver.answers import read_answers
+from mirrorlake.lake.gold.control.register import DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.lake.silver.overrides import read_answers
 
 
 @dataclass(frozen=True, slots=True)

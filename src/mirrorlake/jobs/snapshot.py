@@ -19,24 +19,24 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
-from mirrorlake.core.schema.ddl_answer import Answer
-from mirrorlake.core.schema.ddl_apply import interpret_shown
+from mirrorlake.core.ddl.effect.interpret import interpret_shown
+from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
-from mirrorlake.jobs.open import as_compared, create_lake, open_source, server_login
-from mirrorlake.jobs.preflight import check_source
-from mirrorlake.lake.bronze.copies import new_copy_id, select_cells, write_copy
+from mirrorlake.jobs.run.open import as_compared, create_lake, open_source, server_login
+from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
-from mirrorlake.lake.delta.copied_cells import cell_types
+from mirrorlake.lake.bronze.snapshots import new_copy_id, select_cells, write_copy
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.gold.epoch import EpochLog
-from mirrorlake.lake.gold.register import STREAMING, TableRegister
-from mirrorlake.lake.silver.answers import give, read_answers
+from mirrorlake.lake.delta.snapshot_cells import cell_types
+from mirrorlake.lake.gold.control.epochs import EpochLog
+from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.lake.silver.definitions import recorded
+from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin

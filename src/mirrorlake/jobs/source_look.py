@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirrorlake.config import Options
-from mirrorlake.core.schema.ddl_apply import interpret_shown
+from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4

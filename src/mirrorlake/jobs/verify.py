@@ -21,16 +21,12 @@ from mirrorlake.config import Options
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
-from mirrorlake.jobs import hops
-from mirrorlake.jobs.open import as_compared, open_lake, server_login
+from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.open import as_compared, open_lake, server_login
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences
-from mirrorlake.jobs.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import server_of
-from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.gold import syncpoints
-from mirrorlake.lake.gold.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.row_text import (
+from mirrorlake.lake.compare.row_text import (
     Spelled,
     hash_of,
     key_shown,
@@ -38,7 +34,11 @@ from mirrorlake.lake.gold.row_text import (
     register_functions,
     row_text,
 )
-from mirrorlake.lake.gold.syncpoints import Syncpoint
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.gold.control.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import Ask, Name, list_tables

@@ -19,7 +19,7 @@ import numpy as np
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events
 from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
 from mirrorlake.core.gtid import GtidSet
-from mirrorlake.core.memory import reusable_bytes
+from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file, reading

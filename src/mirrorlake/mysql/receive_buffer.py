@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mirrorlake.core.binlog.framing import SLACK_BYTES
-from mirrorlake.core.memory import reusable_bytes
+from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.errors import RetryableError
 
 BUFFER_BYTES = 8 << 20

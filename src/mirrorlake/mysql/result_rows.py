@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import copy_at, kernel, peek_u8, peek_u16, peek_u32, peek_u64
+from mirrorlake.core.kernels.memory import copy_at, kernel, peek_u8, peek_u16, peek_u32, peek_u64
 
 MORE_DATA, MANY_ROWS, LARGE_PACKET, LAST_PACKET, MALFORMED = range(5)
 """Reasons for the end of ``ResultRows.read``. LAST_PACKET: the end or an error."""

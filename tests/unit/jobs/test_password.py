@@ -8,7 +8,7 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.password import password, take_password, warn
+from mirrorlake.jobs.run.password import password, take_password, warn
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mirrorlake.core.schema.ddl_apply import interpret_shown
+from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.core.schema.tables import TableSchema

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.column_values import value_of
-from mirrorlake.lake.gold.conversion import NotDerivable
+from mirrorlake.lake.gold.convert.column_values import value_of
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
 
 VALUES = {
     "int default 007": "7", "int default -0": "0", "int default '+5'": "5", "int default 0x41": "65",

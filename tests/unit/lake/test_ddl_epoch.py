@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.lake.gold.barriers import Barrier
-from mirrorlake.lake.gold.ddl_epoch import independent
+from mirrorlake.lake.gold.ddl.barriers import Barrier
+from mirrorlake.lake.gold.ddl.epoch import independent
 
 
 def barrier(lsn: int, names: str) -> Barrier:

@@ -9,10 +9,10 @@ import pytest
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.changes import TableChanges
+from mirrorlake.lake.gold.control.register import DROPPED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.register import DROPPED, STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.merge.changes import TableChanges
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
 OTHER = TableSchema("d", "t", (Column("id", ColumnType("date"), False),), ("id",))

@@ -6,8 +6,8 @@ import pytest
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.conversion import NotDerivable
-from mirrorlake.lake.gold.generated_expressions import computed_column
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.generated.expressions import computed_column
 
 SCHEMA = TableSchema("d", "t", (Column("b", ColumnType("int")),), ("b",))
 

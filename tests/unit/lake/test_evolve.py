@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.as_text import text_conversion
-from mirrorlake.lake.gold.conversion import Conversion
-from mirrorlake.lake.gold.conversions import conversion
-from mirrorlake.lake.gold.date_text import meant, shown
-from mirrorlake.lake.gold.ddl_class import DdlClass
-from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
-from mirrorlake.lake.gold.mirror_steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
-from mirrorlake.lake.gold.register import DDL_IGNORED, STREAMING, TableRegister
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.convert.as_text import text_conversion
+from mirrorlake.lake.gold.convert.conversion import Conversion
+from mirrorlake.lake.gold.convert.conversions import conversion
+from mirrorlake.lake.gold.convert.date_text import meant, shown
+from mirrorlake.lake.gold.ddl.classes import DdlClass
+from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
+from mirrorlake.lake.gold.ddl.steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
 
 STRICT = 1 << 21
 MAY_HAVE_MORE = "the mirror may have rows that the source has not"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.lake.gold.changes import TableChanges
-from mirrorlake.lake.gold.foreign_keys import Comparison, Reference, above, alone, reached, references
-from mirrorlake.lake.gold.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference, above, alone, reached, references
+from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.merge.changes import TableChanges
 
 SHOP = (
     "create table a (id int primary key, u int unique)",

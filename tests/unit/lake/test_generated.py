@@ -10,16 +10,16 @@ from dataclasses import replace
 import pytest
 
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.lake.gold.changes import TableChanges
+from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
+from mirrorlake.lake.gold.ddl.steps import Overwrite
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.evolve import ACTIONS, Outcome, outcomes
-from mirrorlake.lake.gold.generated_columns import computed_sql, not_computed
-from mirrorlake.lake.gold.mirror_steps import Overwrite
-from mirrorlake.lake.gold.register import STREAMING, TableEntry, TableRegister
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.merge.changes import TableChanges
+from mirrorlake.lake.gold.merge.generated_columns import computed_sql, not_computed
 
 COLUMNS = (
     "id int primary key, i int, u int unsigned, b bigint, z int zerofill, d decimal(10,2), f double, w varchar(10),"

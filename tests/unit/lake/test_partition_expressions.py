@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.schema.ddl_constants import constant
+from mirrorlake.core.ddl.parse.constants import constant
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.conversion import NotDerivable
-from mirrorlake.lake.gold.partition_expressions import spark_expression
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.partition.expressions import spark_expression
 
 SCHEMA = TableSchema("d", "t", (Column("id", ColumnType("int")), Column("v", ColumnType("int"))), ("id",))
 DEEP = 5000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException, SparkRuntimeException
 
-from mirrorlake.lake.gold.table_failures import condition_of_table
+from mirrorlake.lake.gold.control.failures import condition_of_table
 
 TASK_FAILED = """An error occurred while calling o1.sql.
 : org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake. SQLSTATE: 58030

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mirrorlake.core.binlog.framing import MAX_EVENT_BYTES, index_events
-from mirrorlake.core.memory import reusable_bytes
+from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.dump_stream import DumpStream

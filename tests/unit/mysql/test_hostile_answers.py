@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.jobs.failures import as_ours
+from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.mysql import binlog_dump, session
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.connection import ServerConnection
@@ -200,7 +200,7 @@ ROWS_OF_A_TABLE = 'list(query_batches(Session(login), "SELECT 1", pa.schema([("x
 CHILD = """
 import sys
 import pyarrow as pa
-from mirrorlake.jobs.failures import as_ours
+from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches

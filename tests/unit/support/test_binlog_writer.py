@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from mirrorlake.core.binlog.mapped_table import describe
-from mirrorlake.core.binlog.table_map import parse_table_map
+from mirrorlake.core.binlog.rows.mapped_table import describe
+from mirrorlake.core.binlog.rows.table_map import parse_table_map
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_events import frame

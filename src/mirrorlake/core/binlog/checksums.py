@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, without_in_use_flag
-from mirrorlake.core.memory import item_i64, item_u32, kernel, peek_u8, peek_u32, peek_u64
+from mirrorlake.core.kernels.memory import item_i64, item_u32, kernel, peek_u8, peek_u32, peek_u64
 from mirrorlake.errors import RefusedError
 
 _POLYNOMIAL = 0xEDB88320

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.binlog.transactions import Groups
-from mirrorlake.core.memory import gather_bytes, reusable_bytes
+from mirrorlake.core.kernels.memory import gather_bytes, reusable_bytes
 
 EVENT_SCHEMA = pa.schema(
     [

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mirrorlake.core.constants import EventFlag, EventType
-from mirrorlake.core.memory import kernel, load_u8, load_u16, load_u32
+from mirrorlake.core.kernels.memory import kernel, load_u8, load_u16, load_u32
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 

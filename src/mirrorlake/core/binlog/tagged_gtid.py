@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, poke_u8, poke_u64
+from mirrorlake.core.kernels.memory import kernel, peek_u8, poke_u8, poke_u64
 
 MAX_TAG_BYTES = 32
 

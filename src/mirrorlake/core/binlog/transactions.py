@@ -33,10 +33,10 @@ import numpy as np
 from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
-from mirrorlake.core.compiling import address_of, call_at
 from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
-from mirrorlake.core.memory import (
+from mirrorlake.core.kernels.compiling import address_of, call_at
+from mirrorlake.core.kernels.memory import (
     addresses,
     copy_at,
     gather_bytes,

@@ -12,22 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.binlog import row_image, rows
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.partial_update import plain_after_image
 from mirrorlake.core.binlog.query_text import as_text
-from mirrorlake.core.binlog.row_layout import RowLayouts
-from mirrorlake.core.binlog.rows import ChangeArrays, EventArrays
-from mirrorlake.core.binlog.table_slots import TableSlots
+from mirrorlake.core.binlog.rows import decode, row_image
+from mirrorlake.core.binlog.rows.decode import ChangeArrays, EventArrays
+from mirrorlake.core.binlog.rows.layout import RowLayouts
+from mirrorlake.core.binlog.rows.partial_json import plain_after_image
+from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.conditions import conditions_of
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone, UndoneMask
-from mirrorlake.core.compiling import address_of
 from mirrorlake.core.constants import EventType
-from mirrorlake.core.memory import addresses
-from mirrorlake.core.schema.ddl_apply import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.kernels.compiling import address_of
+from mirrorlake.core.kernels.memory import addresses
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import Timeline
@@ -74,12 +74,12 @@ _COMMIT_TEXT = np.frombuffer(b"\0COMMIT", np.uint8)
 """The end of a QUERY event that is COMMIT: after the 0 that ends its database's name."""
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
-    rows.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
-    rows.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
-    rows.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old value",
-    rows.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
+    decode.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
+    decode.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
+    decode.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, not the old value",
+    decode.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
     "BEFORE UPDATE trigger may have made of it",
-    rows.REFUSED_UNCLEAR: "row-event: a ROLLBACK TO names a savepoint that its transaction does not have, or two by "
+    decode.REFUSED_UNCLEAR: "row-event: a ROLLBACK TO names a savepoint that its transaction does not have, or two by "
     "their accents, so which of its row changes hold is not known",
 }
 _INCOMPLETE = {
@@ -111,8 +111,8 @@ class Assembler:
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
         self._created: tuple[int, int, set[tuple[str, str]]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
-        self._state = np.zeros(rows.STATE_SIZE, np.int64)
-        self._state[rows.NOTE] = rows.NO_NOTE
+        self._state = np.zeros(decode.STATE_SIZE, np.int64)
+        self._state[decode.NOTE] = decode.NO_NOTE
         self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
         self._rows_per_batch, self._image_bytes = rows_per_batch, image_bytes
 
@@ -128,23 +128,23 @@ class Assembler:
     def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
         arrays = self._event_arrays(events)
         state, n_rows, image_bytes = self._state, self._rows_per_batch, self._image_bytes
-        state[rows.NEXT] = 0
-        status = rows.FULL
-        while status == rows.FULL:
+        state[decode.NEXT] = 0
+        status = decode.FULL
+        while status == decode.FULL:
             out = ChangeArrays.empty(n_rows, image_bytes)
-            state[[rows.N_ROWS, rows.N_BEFORE, rows.N_AFTER]] = 0
+            state[[decode.N_ROWS, decode.N_BEFORE, decode.N_AFTER]] = 0
             status = self._decode(arrays, out)
-            if status == rows.MALFORMED_EVENT:
-                position = events.position(int(state[rows.NEXT]))
+            if status == decode.MALFORMED_EVENT:
+                position = events.position(int(state[decode.NEXT]))
                 raise RefusedError("log-event", "an event is shorter than its fields", position=position)
-            n = int(state[rows.N_ROWS])
+            n = int(state[decode.N_ROWS])
             if n:
                 yield self._record_batch(events, out, n)
-            elif status == rows.FULL:  # one event needs more room
+            elif status == decode.FULL:  # one event needs more room
                 n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
-        if state[rows.NOTE] >= 0:
-            self._note = events.texts(state[rows.NOTE : rows.NOTE + 1])
-            state[rows.NOTE] = rows.EARLIER_NOTE
+        if state[decode.NOTE] >= 0:
+            self._note = events.texts(state[decode.NOTE : decode.NOTE + 1])
+            state[decode.NOTE] = decode.EARLIER_NOTE
 
     def _event_arrays(self, events: BronzeEvents) -> EventArrays:
         slot = self._slots.resolve(
@@ -156,12 +156,12 @@ class Assembler:
     def _decode(self, events: EventArrays, out: ChangeArrays) -> int:
         state = self._state
         if (events.event_type == EventType.PARTIAL_UPDATE_ROWS).any():
-            state[rows.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
+            state[decode.PLAIN_AFTER_IMAGE] = address_of(plain_after_image)
         if (events.event_type == EventType.GTID_TAGGED).any():
-            state[rows.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
-        state[rows.MAX_ROWS] = len(out.ops) - 2
-        state[rows.IMAGE_ROOM] = len(out.before) - 64
-        return rows.decode_events(
+            state[decode.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
+        state[decode.MAX_ROWS] = len(out.ops) - 2
+        state[decode.IMAGE_ROOM] = len(out.before) - 64
+        return decode.decode_events(
             len(events.offset), addresses(events), *map(addresses, self._layouts.arrays), state, addresses(out)
         )
 
@@ -169,7 +169,7 @@ class Assembler:
         event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]
         tables = self._layouts.tables
         by_slot = pa.array(np.where(slot < 0, 0, slot), mask=slot < 0)
-        is_commit = ops == rows.COMMIT
+        is_commit = ops == decode.COMMIT
         columns = {
             "lsn": pa.array(events.lsn[event]),
             "tx_lsn": pa.array(events.tx_lsn[event]),
@@ -180,8 +180,8 @@ class Assembler:
             "database": pa.array([t.map.database for t in tables], pa.string()).take(by_slot),
             "table": pa.array([t.map.table for t in tables], pa.string()).take(by_slot),
             "schema_id": pa.array([t.schema_id for t in tables], pa.int64()).take(by_slot),
-            "before": self._images(out.before, out.before_ends, slot, (ops == rows.UPDATE) | (ops == rows.DELETE)),
-            "after": self._images(out.after, out.after_ends, slot, (ops == rows.UPDATE) | (ops == rows.INSERT)),
+            "before": self._images(out.before, out.before_ends, slot, (ops == decode.UPDATE) | (ops == decode.DELETE)),
+            "after": self._images(out.after, out.after_ends, slot, (ops == decode.UPDATE) | (ops == decode.INSERT)),
             "statement": _with_commits(self._statements(events, out.notes[:n]), events, event, is_commit),
             "changes": pa.array(out.amounts[:n], mask=~is_commit),
             "checksum": pa.array(out.checksums[:n], mask=~is_commit),
@@ -190,7 +190,7 @@ class Assembler:
             "invalid": pa.array(out.invalid[:n]),
             "may_cascade": pa.array(_may_cascade(events, event, ops)),
         }
-        special = np.flatnonzero((ops == rows.STATEMENT) | (ops == rows.REFUSED))
+        special = np.flatnonzero((ops == decode.STATEMENT) | (ops == decode.REFUSED))
         if not len(special):
             return pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         return self._with_statements(columns, events, out, special)
@@ -208,11 +208,11 @@ class Assembler:
 
     def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
         """The logged text of each statement, at its first row."""
-        is_noted = notes != rows.NO_NOTE
+        is_noted = notes != decode.NO_NOTE
         if not is_noted.any():
             return pa.nulls(len(notes), pa.string())
         found = events.texts(notes[notes >= 0])
-        if (notes == rows.EARLIER_NOTE).any():
+        if (notes == decode.EARLIER_NOTE).any():
             found = pa.concat_arrays([self._note, found])  # it can only be the first
         _, ends, text = as_text(found).buffers()
         n_before = np.concatenate([[0], np.cumsum(is_noted)])
@@ -235,7 +235,7 @@ class Assembler:
         """Fill in the few rows that are read one at a time: statements and refusals."""
         n = len(columns["lsn"])
         found = {
-            int(r): self._statement(events, out, r) if out.ops[r] == rows.STATEMENT else self._refusal(events, out, r)
+            int(r): self._statement(events, out, r) if out.ops[r] == decode.STATEMENT else self._refusal(events, out, r)
             for r in special
         }
         for name in ("op", "database", "table", "statement", "refusal"):
@@ -256,9 +256,9 @@ class Assembler:
         table = self._layouts.tables[slot] if slot >= 0 else None
         name = (table.map.database, table.map.table) if table else None
         lsn = self._refused_at(int(events.tx_lsn[out.row_event[r]]), name)
-        if table and cause == rows.REFUSED_TABLE:
+        if table and cause == decode.REFUSED_TABLE:
             return {"lsn": lsn, "refusal": ": ".join(table.refusal)}
-        if table and cause & 0xFF == rows.REFUSED_ROW_IMAGE:
+        if table and cause & 0xFF == decode.REFUSED_ROW_IMAGE:
             column = table.schema.columns[cause >> 16].name
             return {"lsn": lsn, "refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
         return {"lsn": lsn, "refusal": _REFUSALS[cause]}
@@ -318,6 +318,6 @@ def _with_commits(statements: pa.Array, events: BronzeEvents, event: np.ndarray,
 
 def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np.ndarray:
     """May the row have cascaded? False for rows that are no row change."""
-    is_change = (rows.INSERT <= ops) & (ops <= rows.DELETE)
+    is_change = (decode.INSERT <= ops) & (ops <= decode.DELETE)
     flags = events.buf[np.where(is_change, events.offset[event] + _ROWS_FLAGS_AT, 0)]
     return is_change & (flags & (_NO_FOREIGN_KEY_CHECKS_F | _USE_SQL_FOREIGN_KEY_F) == 0)

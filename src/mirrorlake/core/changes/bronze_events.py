@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES
-from mirrorlake.core.memory import gather_bytes
+from mirrorlake.core.kernels.memory import gather_bytes
 from mirrorlake.errors import RefusedError
 
 _ROWS_QUERY = 29

@@ -6,7 +6,7 @@ whether a mirror meets them: that depends on the mirror's columns and on what th
 
 from __future__ import annotations
 
-from mirrorlake.core.binlog.row_image import LACKS_GENERATED, MAYBE_REPLACE
+from mirrorlake.core.binlog.rows.row_image import LACKS_GENERATED, MAYBE_REPLACE
 from mirrorlake.core.schema.tables import TableSchema
 
 GENERATED, MAYBE_REPLACED = "generated-column", "row-image"

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.events import Query, parse_format_description, parse_query
-from mirrorlake.core.binlog.row_layout import RowLayouts
-from mirrorlake.core.binlog.table_slots import TABLE_MAP, TableSlots
+from mirrorlake.core.binlog.rows.layout import RowLayouts
+from mirrorlake.core.binlog.rows.table_map_cache import TABLE_MAP, TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
-from mirrorlake.core.schema.ddl_answer import Answer, placed, put_in_place
-from mirrorlake.core.schema.ddl_apply import interpret
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.changes.images import MARKS
-from mirrorlake.core.memory import kernel
+from mirrorlake.core.kernels.memory import kernel
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import parse_query
-from mirrorlake.core.binlog.rows import UNCLEAR
+from mirrorlake.core.binlog.rows.decode import UNCLEAR
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventType, one_of

@@ -1,1 +1,1 @@
-"""Definitions of tables: types, keys, partitions, character sets, and how DDL changes them."""
+"""Definitions of tables: types, keys, partitions, character sets."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, kernel, poke_u8
+from mirrorlake.core.kernels.memory import copy_at, kernel, poke_u8
 from mirrorlake.core.values.kinds import NO_ROOM
 from mirrorlake.core.values.variant import put_binary_header
 

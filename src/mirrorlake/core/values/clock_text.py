@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, poke_u8
+from mirrorlake.core.kernels.memory import kernel, poke_u8
 from mirrorlake.core.values.digits import write_byte, write_padded
 from mirrorlake.core.values.numeric import load_big_endian, peek_u24
 

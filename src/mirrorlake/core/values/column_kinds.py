@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
+from mirrorlake.core.kernels.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values import kinds
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.clock_text import put_old_fine_time, put_old_time, put_time

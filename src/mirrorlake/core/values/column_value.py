@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirrorlake.core.compiling import address_of, call_at
-from mirrorlake.core.memory import item_i64, kernel, peek_u8
+from mirrorlake.core.kernels.compiling import address_of, call_at
+from mirrorlake.core.kernels.memory import item_i64, kernel, peek_u8
 from mirrorlake.core.values.column_kinds import KERNELS, STORED_BYTES
 from mirrorlake.core.values.kinds import COMPRESSED_TEXT, DATE, MALFORMED, OLD_TIMESTAMP, UTF8_TEXT
 from mirrorlake.core.values.variant import BINARY

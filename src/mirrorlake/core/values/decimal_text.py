@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import item_i64, kernel, peek_u8
+from mirrorlake.core.kernels.memory import item_i64, kernel, peek_u8
 from mirrorlake.core.values.digits import write_byte, write_padded, write_unsigned
 from mirrorlake.core.values.numeric import load_digit_group
 from mirrorlake.core.values.variant import close_string

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u64, poke_u8
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u64, poke_u8
 from mirrorlake.core.values.digits import count_digits, write_byte, write_signed, write_unsigned
 
 _FIRST_POWER, _LAST_POWER = -292, 324

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, poke_u8
+from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, poke_u8
 from mirrorlake.core.values.variant import put_string_header
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u64
+from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u64
 
 MOST_BYTES_PER_BYTE = 1032
 """A match gives at most 258 bytes for 2 bits."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u16, peek_u32
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values.kinds import MALFORMED
 
 LARGE, LARGE_OBJECT, LARGE_ARRAY = 1, 1, 3

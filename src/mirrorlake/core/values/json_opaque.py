@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u64
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u64
 from mirrorlake.core.values.clock_text import is_packed_time, write_clock, write_date, write_packed_time
 from mirrorlake.core.values.decimal_text import DECIMAL_BOUND_BYTES, MAX_PRECISION, stored_decimal_bytes, write_decimal
 from mirrorlake.core.values.digits import write_byte, write_letters, write_unsigned

@@ -13,7 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, kernel, peek_u8, peek_u16, peek_u32, peek_u64, poke_u8, poke_u16, poke_u32
+from mirrorlake.core.kernels.memory import (
+    copy_at,
+    kernel,
+    peek_u8,
+    peek_u16,
+    peek_u32,
+    peek_u64,
+    poke_u8,
+    poke_u16,
+    poke_u32,
+)
 from mirrorlake.core.values.json_binary import (
     KEY_ENTRY_BYTES,
     LARGE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u32, poke_u8
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u32, poke_u8
 from mirrorlake.core.values.kinds import MALFORMED
 
 _DOLLAR, _DOT, _OPEN, _CLOSE, _QUOTE, _BACKSLASH, _MINUS = 36, 46, 91, 93, 34, 92, 45

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32, peek_u64, poke_u64
+from mirrorlake.core.kernels.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32, peek_u64, poke_u64
 from mirrorlake.core.values.digits import write_byte, write_letters, write_signed, write_unsigned
 from mirrorlake.core.values.double_text import write_double
 from mirrorlake.core.values.json_binary import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32, peek_u64
+from mirrorlake.core.kernels.memory import item_i64, kernel, peek_u8, peek_u16, peek_u32, peek_u64
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.variant import put_decimal, put_int8, put_int16, put_long, put_word
 

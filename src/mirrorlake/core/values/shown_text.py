@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import copy_at, kernel, load_u8, load_u32, load_u64, poke_u8
+from mirrorlake.core.kernels.memory import copy_at, kernel, load_u8, load_u32, load_u64, poke_u8
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.clock_text import write_clock, write_date
 from mirrorlake.core.values.digits import write_byte

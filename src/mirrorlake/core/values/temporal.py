@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u32, peek_u64
+from mirrorlake.core.kernels.memory import kernel, peek_u32, peek_u64
 from mirrorlake.core.values import variant
 from mirrorlake.core.values.clock_text import write_clock, write_date
 from mirrorlake.core.values.digits import write_byte

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u64
+from mirrorlake.core.kernels.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u64
 from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.kinds import NO_ROOM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8, peek_u64
+from mirrorlake.core.kernels.memory import kernel, peek_u8, peek_u64
 
 _DONE, _WRONG, _ONE, _TWO, _THREE, _E0, _ED, _F0, _F4 = range(0, 54, 6)
 """States within UTF-8: between characters, invalid for good, number of bytes still expected, and after those first

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.memory import kernel, peek_u8
+from mirrorlake.core.kernels.memory import kernel, peek_u8
 from mirrorlake.core.values.digits import write_byte, write_unsigned
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 from mirrorlake.core.values.variant import close_string

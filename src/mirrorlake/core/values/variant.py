@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
+from mirrorlake.core.kernels.memory import kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 
 NULL, INT8, INT16, INT32, INT64, DOUBLE = 0, 3, 4, 5, 6, 7
 DECIMAL4, DECIMAL8, DECIMAL16, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, BINARY, STRING = 8, 9, 10, 11, 12, 13, 14, 15, 16

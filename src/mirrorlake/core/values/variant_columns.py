@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
+from mirrorlake.core.kernels.memory import copy_bytes, kernel, load_u8, load_u16, load_u32, load_u64
 from mirrorlake.core.values.shown_text import Shown, read_shown
 from mirrorlake.core.values.variant import BINARY, decode_metadata
 from mirrorlake.errors import InternalError, RefusedError

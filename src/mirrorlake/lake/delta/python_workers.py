@@ -15,7 +15,7 @@ LIBRARIES_WITHOUT_THREADS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF"
 PRELOADED = (
     "pyspark.worker",
     "mirrorlake.core.changes.assembler",
-    "mirrorlake.core.changes.copies",
+    "mirrorlake.core.changes.row_counts",
     "mirrorlake.core.changes.partial_images",
 )
 

@@ -14,20 +14,20 @@ import pyarrow as pa
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
-from mirrorlake.lake.gold import barriers
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
-from mirrorlake.lake.gold.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.catch_up import catch_up
-from mirrorlake.lake.gold.changes import ChangeReader
-from mirrorlake.lake.gold.ddl_class import DdlClass
-from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_epoch, with_effect
+from mirrorlake.lake.gold.control.epochs import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
+from mirrorlake.lake.gold.control.register import REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl import barriers
+from mirrorlake.lake.gold.ddl.barriers import Barrier, LedgerRow
+from mirrorlake.lake.gold.ddl.classes import DdlClass
+from mirrorlake.lake.gold.ddl.epoch import DdlWork, carry_out_epoch, with_effect
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.epoch import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.register import REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.merge.changes import ChangeReader
+from mirrorlake.lake.gold.merge.net_effect import Sizes
 from mirrorlake.lake.gold.row_epoch import RowEpochs
-from mirrorlake.lake.gold.syncpoint_requests import SyncpointRequests
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.syncpoint.requests import SyncpointRequests
 from mirrorlake.lake.silver.table import ANSWERS
 
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.gold import barriers
-from mirrorlake.lake.gold.changes import ChangeReader
-from mirrorlake.lake.gold.ddl_epoch import DdlWork, carry_out_barriers
-from mirrorlake.lake.gold.epoch import ROWS, Epoch
-from mirrorlake.lake.gold.register import DDL_IGNORED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.epochs import ROWS, Epoch
+from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl import barriers
+from mirrorlake.lake.gold.ddl.epoch import DdlWork, carry_out_barriers
+from mirrorlake.lake.gold.merge.changes import ChangeReader
 from mirrorlake.lake.gold.row_epoch import RowEpochs
-from mirrorlake.lake.gold.table_rules import TableRules
 
 
 def catch_up(

@@ -6,15 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
+from mirrorlake.core.ddl.effect.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.position import show_lsn
-from mirrorlake.core.schema.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.changes import TableChanges
-from mirrorlake.lake.gold.evolve import left_out
-from mirrorlake.lake.gold.generated_columns import why_not_computed
-from mirrorlake.lake.gold.register import (
+from mirrorlake.lake.gold.control.register import (
     DROPPED,
     INVALID_VALUE,
     NEEDS_FIRST_COPY,
@@ -23,7 +20,10 @@ from mirrorlake.lake.gold.register import (
     TableEntry,
     TableRegister,
 )
-from mirrorlake.lake.gold.table_rules import TableRules
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl.outcomes import left_out
+from mirrorlake.lake.gold.merge.changes import TableChanges
+from mirrorlake.lake.gold.merge.generated_columns import why_not_computed
 
 
 @dataclass(slots=True)

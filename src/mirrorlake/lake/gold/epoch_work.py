@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.gold.cascades import leaves_keys
-from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.cascade.cascades import leaves_keys
+from mirrorlake.lake.gold.cascade.foreign_keys import Reference, above, alone, reached, references
+from mirrorlake.lake.gold.cascade.row_versions import PlacedRows
+from mirrorlake.lake.gold.control.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.foreign_keys import Reference, above, alone, reached, references
-from mirrorlake.lake.gold.net_effect import Sizes
-from mirrorlake.lake.gold.placed_rows import PlacedRows
-from mirrorlake.lake.gold.register import TableEntry, TableRegister
+from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.merge.net_effect import Sizes
 
 _NO_TRANSACTION = (
     "its definition names no engine, and its changes are logged as those of an engine without transactions, which "

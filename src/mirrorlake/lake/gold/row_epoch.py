@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.conditions import GENERATED
-from mirrorlake.core.changes.left_keys import LACKS_REFERENCED
+from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.sql_text import Sql
@@ -31,19 +31,12 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, step_done
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
-from mirrorlake.lake.gold.cascade_hits import TOO_DEEP, UNSPELLED, UPDATED
-from mirrorlake.lake.gold.cascades import DEPENDENT, with_cascades
-from mirrorlake.lake.gold.changes import ChangeReader, TableChanges
-from mirrorlake.lake.gold.decisions import Decisions
-from mirrorlake.lake.gold.epoch import Epoch, EpochTable
-from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
-from mirrorlake.lake.gold.generated_columns import NOT_COMPUTED
-from mirrorlake.lake.gold.keyless import DIVERGED, net_copies_of, write_copies
-from mirrorlake.lake.gold.merge import append_rows, merge_rows
-from mirrorlake.lake.gold.mirror_files import prepare_files
-from mirrorlake.lake.gold.net_effect import Sizes, net_effect_of, no_effect
-from mirrorlake.lake.gold.placed_rows import LACKS_COLUMNS
-from mirrorlake.lake.gold.register import (
+from mirrorlake.lake.gold.cascade.cascades import DEPENDENT, with_cascades
+from mirrorlake.lake.gold.cascade.matches import TOO_DEEP, UNSPELLED, UPDATED
+from mirrorlake.lake.gold.cascade.row_versions import LACKS_COLUMNS
+from mirrorlake.lake.gold.control.epochs import Epoch, EpochTable
+from mirrorlake.lake.gold.control.failures import condition_of_table
+from mirrorlake.lake.gold.control.register import (
     DDL_IGNORED,
     INVALID_KEY,
     MIRROR_CHANGED,
@@ -52,9 +45,16 @@ from mirrorlake.lake.gold.register import (
     TableEntry,
     TableRegister,
 )
-from mirrorlake.lake.gold.table import mirror_types
-from mirrorlake.lake.gold.table_failures import condition_of_table
-from mirrorlake.lake.gold.versions import held_lsn
+from mirrorlake.lake.gold.control.table import mirror_types
+from mirrorlake.lake.gold.control.versions import held_lsn
+from mirrorlake.lake.gold.decisions import Decisions
+from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
+from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
+from mirrorlake.lake.gold.merge.generated_columns import NOT_COMPUTED
+from mirrorlake.lake.gold.merge.keyless import DIVERGED, net_copies_of, write_copies
+from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.merge.mirror_files import prepare_files
+from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
 
 MAX_THREADS = 4
 _REASONS = (

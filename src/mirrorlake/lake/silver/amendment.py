@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
-from mirrorlake.core.schema.ddl_answer import Answer, placed
-from mirrorlake.core.schema.ddl_apply import why_not_understood
+from mirrorlake.core.ddl.effect.interpret import why_not_understood
+from mirrorlake.core.ddl.effect.override import Answer, placed
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake

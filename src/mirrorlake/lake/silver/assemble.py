@@ -29,7 +29,7 @@ from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
-from mirrorlake.core.schema.ddl_answer import Answer
+from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.lake import Lake
@@ -37,10 +37,10 @@ from mirrorlake.lake.delta.progress import append_from, claim_source, read_progr
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import Amendment, amend, amend_database, brought
-from mirrorlake.lake.silver.answers import read_answers
-from mirrorlake.lake.silver.copy_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events, undone
+from mirrorlake.lake.silver.overrides import read_answers
+from mirrorlake.lake.silver.snapshot_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 
 HOP = "assemble"

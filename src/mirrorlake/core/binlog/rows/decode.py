@@ -1,0 +1,353 @@
+"""Events -> row changes: one kernel walks the events of a batch in order and writes changes and markers as columns.
+
+A rows event (types 23-25 v1, 30-32 v2; MySQL ``rows_event.h``): table id u48, flags u16, [v2: u16 length of extra
+data, itself included, and the data], column count (length-encoded), bitmap of logged columns (UPDATE: two), then row
+images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. PARTIAL_UPDATE_ROWS
+(39) is like UPDATE_ROWS v2, with a different form of after images (``partial_update``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mirrorlake.core.binlog.rows.partial_json import NO_OLD_VALUE, plain_image_at
+from mirrorlake.core.binlog.rows.row_image import (
+    COMPLETE,
+    NO_KEY,
+    all_set,
+    completeness,
+    put_partial_image,
+    put_whole_image,
+)
+from mirrorlake.core.binlog.transactions import (
+    QUERY_BEGIN,
+    QUERY_END,
+    QUERY_OTHER,
+    QUERY_XA_START,
+    query_kind,
+    query_text_start,
+)
+from mirrorlake.core.kernels.compiling import call_at
+from mirrorlake.core.kernels.memory import (
+    item_i64,
+    item_u32,
+    kernel,
+    peek_u8,
+    peek_u16,
+    peek_u32,
+    poke_u8,
+    poke_u32,
+    poke_u64,
+    reusable_bytes,
+)  # fmt: skip
+from mirrorlake.core.kernels.xxh64 import xxh64
+from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
+
+# Kinds of output rows. STATEMENT: a QUERY event that is neither BEGIN nor COMMIT, for the caller to interpret; a
+# ROLLBACK is one, and COMMIT comes after it.
+BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
+
+# Why a row event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has that of ``completeness``
+# in the second byte, and the column above it.
+(
+    REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_NO_OLD_VALUE,
+    REFUSED_MAYBE_BY_TRIGGER, REFUSED_UNCLEAR,
+) = range(7)  # fmt: skip
+
+UNCLEAR = 255
+"""The event type that the caller gives to a row event that may have been rolled back."""
+
+DONE, FULL, MALFORMED_EVENT = range(3)
+"""Why the kernel returned: all events done; outputs full before the event at ``state[NEXT]``; that event is
+malformed."""
+
+# state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
+# event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
+# PLAIN_AFTER_IMAGE, READ_TAGGED_GTID: the addresses of these kernels, if there are events that need them.
+(
+    NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, NOTE,
+    PLAIN_AFTER_IMAGE, READ_TAGGED_GTID, STATE_SIZE,
+) = range(14)  # fmt: skip
+NO_NOTE, EARLIER_NOTE = -1, -2
+
+_V2_FIRST = 30
+
+
+class EventArrays(NamedTuple):
+    """Events of a batch in ``buf``; the others have one entry per event. trailer: bytes of the checksum; slot: table of
+    a rows event, -1 none."""
+
+    buf: np.ndarray
+    offset: np.ndarray
+    length: np.ndarray
+    event_type: np.ndarray
+    timestamp: np.ndarray
+    trailer: np.ndarray
+    slot: np.ndarray
+
+
+class ChangeArrays(NamedTuple):
+    """One entry per output row r, in order: row_event (its event), notes (the event with its statement's text), ops,
+    slots (table, -1 none), ordinals, commit_us, amounts and checksums (COMMIT: number and checksum of the transaction's
+    encoded images), partial (bits, see ``row_image.completeness``), invalid (number of invalid values of the after
+    image), images ``before[before_ends[r]:before_ends[r+1]]`` and ``after`` likewise."""
+
+    before: np.ndarray
+    after: np.ndarray
+    row_event: np.ndarray
+    notes: np.ndarray
+    ops: np.ndarray
+    slots: np.ndarray
+    ordinals: np.ndarray
+    commit_us: np.ndarray
+    amounts: np.ndarray
+    checksums: np.ndarray
+    partial: np.ndarray
+    invalid: np.ndarray
+    before_ends: np.ndarray
+    after_ends: np.ndarray
+
+    @classmethod
+    def empty(cls, n_rows: int, image_bytes: int) -> ChangeArrays:
+        return cls(
+            before=reusable_bytes(image_bytes),
+            after=reusable_bytes(image_bytes),
+            row_event=np.empty(n_rows, np.int64),
+            notes=np.empty(n_rows, np.int64),
+            ops=np.empty(n_rows, np.uint8),
+            slots=np.empty(n_rows, np.int32),
+            ordinals=np.empty(n_rows, np.int32),
+            commit_us=np.empty(n_rows, np.int64),
+            amounts=np.empty(n_rows, np.int64),
+            checksums=np.empty(n_rows, np.int64),
+            partial=np.empty(n_rows, np.uint8),
+            invalid=np.empty(n_rows, np.int32),
+            before_ends=np.zeros(n_rows + 1, np.int32),
+            after_ends=np.zeros(n_rows + 1, np.int32),
+        )
+
+
+@kernel
+def _commit_time_us(start, end, event_type, timestamp, state):
+    """The commit time. MySQL 8 logs microseconds after the 42 fixed bytes of a GTID event (low 55 bits); else the
+    header's second."""
+    if event_type == 42:
+        return call_at(state[READ_TAGGED_GTID], start + 19, end, 0, 0, 0, 0)[1]
+    if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
+        at = start + 19 + 42
+        middle, high = np.uint64(peek_u16(at + 4)), np.uint64(peek_u8(at + 6) & np.uint8(0x7F))
+        return np.int64(high << np.uint64(48) | middle << np.uint64(32) | np.uint64(peek_u32(at)))
+    return np.int64(timestamp) * 1000000
+
+
+@kernel
+def _bitmaps(start, end, event_type, n_columns):
+    """The start of a row event's bitmaps of logged columns, or MALFORMED: it does not have n_columns columns."""
+    p = start + 19 + 8
+    if event_type >= _V2_FIRST:
+        if p + 2 > end:
+            return MALFORMED
+        p += np.int64(peek_u16(p))
+    if p + 1 > end:
+        return MALFORMED
+    width = np.int64(peek_u8(p))
+    p += 1
+    if width == 252 and p + 2 <= end:
+        width = np.int64(peek_u16(p))
+        p += 2
+    n_bitmaps = 2 if event_type == 24 or event_type == 31 or event_type == 39 else 1
+    if width != n_columns or p + n_bitmaps * ((n_columns + 7) >> 3) > end:
+        return MALFORMED
+    return p
+
+
+@kernel
+def _emit(state, rows, i, op, slot, amount, checksum, partial, n_invalid):
+    r = state[N_ROWS]
+    poke_u64(rows.row_event + 8 * r, i)
+    poke_u64(rows.notes + 8 * r, state[NOTE] if INSERT <= op <= DELETE else NO_NOTE)
+    if INSERT <= op <= DELETE:
+        state[NOTE] = NO_NOTE
+    poke_u8(rows.ops + r, op)
+    poke_u32(rows.slots + 4 * r, slot)
+    poke_u32(rows.ordinals + 4 * r, state[ORDINAL])
+    poke_u64(rows.commit_us + 8 * r, state[COMMIT_US])
+    poke_u64(rows.amounts + 8 * r, amount)
+    poke_u64(rows.checksums + 8 * r, checksum)
+    poke_u8(rows.partial + r, partial)
+    poke_u32(rows.invalid + 4 * r, n_invalid)
+    poke_u32(rows.before_ends + 4 * (r + 1), state[N_BEFORE])
+    poke_u32(rows.after_ends + 4 * (r + 1), state[N_AFTER])
+    state[N_ROWS] = r + 1
+
+
+@kernel
+def _emit_begin(state, rows, i):
+    state[IN_TRANSACTION] = 1
+    state[ORDINAL] = 0
+    state[CHECKSUM] = 0
+    _emit(state, rows, i, BEGIN, -1, 0, 0, COMPLETE, 0)
+
+
+@kernel
+def _emit_commit(state, rows, i):
+    changes = state[ORDINAL]
+    state[ORDINAL] += 1
+    _emit(state, rows, i, COMMIT, -1, changes, state[CHECKSUM], COMPLETE, 0)
+    state[IN_TRANSACTION] = 0
+    state[COMMIT_US] = 0
+
+
+@kernel
+def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
+    """Encode the images of one row change, before then after.
+
+    Returns (the address read, or an error below 0; number of invalid values of the after image).
+    before, after: the event's bitmaps of logged columns, 0 if it has no such image.
+    """
+    before_image, n_invalid = p, np.int64(0)
+    for side in range(2):
+        logged = before if side == 0 else after
+        if logged == 0:
+            continue
+        images = rows.before if side == 0 else rows.after
+        written = N_BEFORE if side == 0 else N_AFTER
+        o, room = images + state[written], images + state[IMAGE_ROOM]
+        behind = np.int64(0)
+        if side == 1 and event_type == 39:
+            p, end, room, behind = plain_image_at(
+                p, end, before_image, slot, before, after, slots, columns, state[PLAIN_AFTER_IMAGE], o, room
+            )
+            if p < 0:
+                return p, n_invalid
+        if is_whole:
+            p, end_of_image, n_invalid = put_whole_image(p, end, slot, slots, columns, o, room)
+        else:
+            p, end_of_image, n_invalid = put_partial_image(
+                p, end, slot, slots, columns, partial, o, room, logged, side * before, op == INSERT
+            )
+        if p < 0:
+            return p, n_invalid
+        if behind:
+            p = behind if p == end else np.int64(MALFORMED)
+        state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
+        state[written] = end_of_image - images
+    return p, n_invalid if after else np.int64(0)
+
+
+@kernel
+def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
+    """Write all row changes of a row event, or one REFUSED row, or nothing for a table that is left out. False: no
+    room, and nothing is written."""
+    if slot >= 0 and item_i64(slots.is_left_out, slot):
+        return True
+    if slot < 0 or item_i64(slots.is_refused, slot):
+        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, COMPLETE, 0)
+        return True
+    is_delete = event_type == 25 or event_type == 32
+    op = INSERT if event_type == 23 or event_type == 30 else DELETE if is_delete else UPDATE
+    n_columns = item_i64(slots.n_columns, slot)
+    before = _bitmaps(start, end, event_type, n_columns)
+    if before < 0:
+        _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED, 0, COMPLETE, 0)
+        return True
+    bitmap_bytes = (n_columns + 7) >> 3
+    p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
+    after = p - bitmap_bytes if op != DELETE else np.int64(0)
+    before = before if op != INSERT else np.int64(0)
+    is_whole = (before == 0 or all_set(before, n_columns)) and (after == 0 or all_set(after, n_columns))
+    found = np.int64(COMPLETE)
+    if not is_whole:
+        found, column = completeness(slot, slots, partial, before, after)
+        if found >= NO_KEY:
+            _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, COMPLETE, 0)
+            return True
+    n_rows, n_before, n_after, checksum, ordinal, note = (
+        state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
+    )  # fmt: skip
+    while 0 <= p < end:
+        if state[N_ROWS] >= state[MAX_ROWS]:
+            p = np.int64(NO_ROOM)
+        else:
+            p, n_invalid = _put_row(
+                p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows
+            )
+        if p >= 0:
+            state[ORDINAL] += 1
+            _emit(state, rows, i, op, slot, 0, 0, found, n_invalid)
+    if p >= 0:
+        return True
+    state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
+        n_rows, n_before, n_after, checksum, ordinal, note,
+    )  # fmt: skip
+    if p == NO_ROOM:
+        return False
+    other = REFUSED_NO_OLD_VALUE if p == NO_OLD_VALUE else REFUSED_MAYBE_BY_TRIGGER
+    _emit(state, rows, i, REFUSED, slot, REFUSED_MALFORMED if p == MALFORMED else other, 0, COMPLETE, 0)
+    return True
+
+
+@kernel
+def decode_events(n_events, events, slots, columns, partial, state, rows):
+    """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
+
+    All but n_events and state are addresses. Returns DONE, FULL or MALFORMED_EVENT.
+    """
+    for i in range(state[NEXT], n_events):
+        state[NEXT] = i
+        if state[N_ROWS] >= state[MAX_ROWS]:
+            return FULL
+        start = events.buf + item_i64(events.offset, i)
+        end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
+        kind = peek_u8(events.event_type + i)
+        if end < start + 19:
+            return MALFORMED_EVENT
+        if kind == 33 or kind == 34 or kind == 42 or kind == 162:
+            state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i), state)
+            state[IN_TRANSACTION] = 0
+            state[ORDINAL] = 0
+            state[NOTE] = NO_NOTE
+            if kind == 162 and end >= start + 32 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
+                _emit_begin(state, rows, i)
+        elif kind == 2:
+            status = _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows)
+            if status != DONE:
+                return status
+        elif kind == 29 or kind == 160:
+            state[NOTE] = i
+        elif kind == 16 or kind == 38:
+            _emit_commit(state, rows, i)
+        elif 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39:
+            slot = np.int64(np.int32(item_u32(events.slot, i)))
+            if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, state, rows):
+                return FULL
+        elif kind == UNCLEAR:
+            slot = np.int64(np.int32(item_u32(events.slot, i)))
+            if slot >= 0 and not item_i64(slots.is_left_out, slot):
+                _emit(state, rows, i, REFUSED, slot, REFUSED_UNCLEAR, 0, False, 0)
+    state[NEXT] = n_events
+    return DONE
+
+
+@kernel
+def _put_query(start, end, i, timestamp, state, rows):
+    """Write a QUERY event; DONE or MALFORMED_EVENT."""
+    text = query_text_start(start, end)
+    if text < 0:
+        return MALFORMED_EVENT
+    what = query_kind(text, end)
+    if state[COMMIT_US] == 0:
+        state[COMMIT_US] = timestamp * 1000000
+    if what == QUERY_BEGIN or what == QUERY_XA_START:
+        _emit_begin(state, rows, i)
+    elif what == QUERY_END and state[IN_TRANSACTION]:
+        if peek_u8(text) == np.uint8(82):  # ROLLBACK
+            _emit(state, rows, i, STATEMENT, -1, 1, 0, False, 0)
+        _emit_commit(state, rows, i)
+    elif what == QUERY_OTHER:
+        _emit(state, rows, i, STATEMENT, -1, state[IN_TRANSACTION], 0, COMPLETE, 0)
+        if state[IN_TRANSACTION] == 0:
+            state[COMMIT_US] = 0
+    return DONE

@@ -1,0 +1,1 @@
+"""What DDL says, and what it does to definitions and rows."""

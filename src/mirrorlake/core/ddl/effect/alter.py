@@ -1,0 +1,179 @@
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it, and the effect on rows.
+
+``ddl_redefine`` makes the definition; this module finds the source of each column's values, and the rows to delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
+from mirrorlake.core.ddl.effect.definition import Dialect
+from mirrorlake.core.ddl.effect.generated import with_renamed
+from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
+from mirrorlake.core.ddl.parse import statements as ddl
+from mirrorlake.core.ddl.parse.constants import constant
+from mirrorlake.core.schema.engines import why_engine_loses_rows
+from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.row_steps import NOW, ZERO, Add, Keep, Remove, ServerMode, Step
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
+
+_UNSUPPORTED = "ddl-unsupported"
+_STRICT_MODES = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
+_PAD_CHAR = 1 << 31  # PAD_CHAR_TO_FULL_LENGTH
+_ROUND_FRACTIONAL = 1 << 34  # MariaDB's TIME_ROUND_FRACTIONAL
+_TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Time and settings of a statement; None: not logged. now: ISO, UTC. time_zone: as the session wrote it.
+
+    explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP gets an implicit default.
+    """
+
+    sql_mode: int = 0
+    now: str | None = None
+    time_zone: str | None = None
+    explicit_timestamps: bool | None = None
+
+    def server_mode(self, flavor: str) -> ServerMode:
+        if flavor == "mariadb":
+            truncates = not self.sql_mode & _ROUND_FRACTIONAL
+        else:
+            truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
+        is_strict, pads_char = (bool(self.sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
+        return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char)
+
+
+class CannotEvolve(Exception):
+    """A clause that is not replayed, or that contradicts the known definition although the server executed it."""
+
+    def __init__(self, code: str, reason: str):
+        super().__init__(code, reason)
+        self.code, self.reason = code, reason
+
+
+def evolve(
+    old: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
+) -> tuple[TableSchema, tuple[Step, ...]]:
+    """Return (definition after, steps for rows). Raises CannotEvolve, and ParseError for a column's type."""
+    for clause in clauses:
+        _refuse_clause(clause)
+    try:
+        new = redefine(old, clauses, dialect)
+    except Contradiction as error:
+        raise CannotEvolve("definition-mismatch", str(error)) from None
+    removed = [
+        _removed(clause, old, dialect)
+        for clause in clauses
+        if isinstance(clause, ddl.DropPartitions | ddl.TruncatePartitions)
+    ]
+    if removed:
+        return new, tuple(removed)
+    return new, _column_steps(old, new, clauses, dialect, moment)
+
+
+def _refuse_clause(clause: ddl.Clause) -> None:
+    if isinstance(clause, ddl.RefusedClause):
+        raise CannotEvolve(clause.code, clause.reason)
+    reason = _why_refused(clause)
+    if reason:
+        raise CannotEvolve(_UNSUPPORTED, reason)
+
+
+def _why_refused(clause: ddl.Clause) -> str | None:
+    if isinstance(clause, ddl.ChangeTablespace):
+        return f"{clause.action} TABLESPACE"
+    if isinstance(clause, ddl.SetEngine):
+        return why_engine_loses_rows(clause.engine)
+    return clause.column.unsupported if isinstance(clause, ddl.AddColumn | ddl.ChangeColumn) else None
+
+
+def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSchema, dialect: Dialect) -> Remove:
+    if old.partitioning is None:
+        raise CannotEvolve("definition-mismatch", "the table has no partitions")
+    return Remove(old.partitioning.on_server(dialect.row_end), clause.names)
+
+
+def _column_steps(
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
+) -> tuple[Step, ...]:
+    """The steps of columns; () for an ALTER that leaves them unchanged. A PRIMARY KEY makes its columns NOT NULL."""
+    sources = _sources(old, clauses)
+    if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses) and not _loses_null(old, new):
+        return ()
+    added = {folded(clause.column.name): clause.column for clause in clauses if isinstance(clause, ddl.AddColumn)}
+    steps: list[Step] = []
+    for column in new.columns:
+        name = folded(column.name)
+        source = sources.get(name)
+        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), moment))
+    mode = moment.server_mode(dialect.flavor)
+    if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
+        mode = replace(mode, copies_rows=_copies_rows(old, new, clauses, sources))
+    return mode, *steps
+
+
+def _copies_rows(
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column]
+) -> bool | None:
+    """Were rows copied? None also if no NULL becomes another value."""
+    kept = [(sources[name], column) for column in new.columns if (name := folded(column.name)) in sources]
+    without_null = [(before, after) for before, after in kept if before.nullable and not after.nullable]
+    if not without_null:
+        return None
+    changed = {folded(clause.column.name) for clause in clauses if isinstance(clause, ddl.ChangeColumn)}
+    return copies_rows(old, new, clauses, [*without_null, *(pair for pair in kept if folded(pair[1].name) in changed)])
+
+
+def _loses_null(old: TableSchema, new: TableSchema) -> bool:
+    """Does one of the columns become NOT NULL? Both tables have the same columns."""
+    return any(before.nullable and not after.nullable for before, after in zip(old.columns, new.columns, strict=True))
+
+
+_OF_COLUMNS = (
+    ddl.AddColumn | ddl.DropColumn | ddl.ChangeColumn | ddl.RenameColumn | ddl.ConvertCharset | ddl.SetVersioning
+)
+
+
+def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Column]:
+    """Return new name, case folded -> the old column, with other columns' new names in its expression."""
+    names: dict[str, str | None] = {}
+    for clause in clauses:
+        if isinstance(clause, ddl.DropColumn):
+            names[folded(clause.name)] = None
+        elif isinstance(clause, ddl.ChangeColumn):
+            names[folded(clause.name)] = clause.column.name
+        elif isinstance(clause, ddl.RenameColumn):
+            names[folded(clause.name)] = clause.new_name
+    kept = ((names.get(folded(column.name), column.name), with_renamed(column, names)) for column in old.columns)
+    return {folded(name): column for name, column in kept if name is not None}
+
+
+def _add(column: Column, spec: ddl.ColumnSpec | None, moment: Moment) -> Add:
+    """spec: how the statement writes the column."""
+    default = column.default
+    if moment.explicit_timestamps is None and _may_have_a_default_of_its_own(spec):
+        return Add(column.name, needs_empty="rows that exist get what explicit_defaults_for_timestamp says")
+    if column.row_period or column.generated is not None:
+        return Add(column.name, needs_empty="rows that exist get what an expression gives")
+    if column.is_auto_increment:
+        return Add(column.name, needs_empty="rows that exist get numbers in an order that the log does not have")
+    if default is None:
+        return Add(column.name, None if column.nullable else Default(ZERO))
+    if default.kind == "null":
+        return Add(column.name)
+    if default.kind == "now":
+        if moment.now is None:
+            return Add(column.name, needs_empty="rows that exist get the time of the statement")
+        return Add(column.name, Default(NOW, moment.now))
+    if default.kind == "expression":
+        value = constant(default.text)
+        return Add(column.name, value, None if value else "rows that exist get what an expression gives")
+    return Add(column.name, default)
+
+
+def _may_have_a_default_of_its_own(spec: ddl.ColumnSpec | None) -> bool:
+    return spec is not None and spec.type.name == "timestamp" and spec.nullable is not True and spec.default is None

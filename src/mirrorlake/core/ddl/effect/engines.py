@@ -1,0 +1,41 @@
+"""Refusals of a statement because of its table's storage engine, or because a table shows rows of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mirrorlake.core.ddl.effect.context import Before, refuse
+from mirrorlake.core.ddl.parse.statements import AlterTable, CreateTable, RefusedClause, Statement
+from mirrorlake.core.ddl.parse.tokens import TableName
+from mirrorlake.core.schema.engines import why_engine_loses_rows, why_keys_are_unsure
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
+
+_MERGED = "its rows are changed through a table of engine MERGE, too"
+
+
+def by_engines(changes: Iterable[DefinitionChange], parsed: Statement, before: Before) -> list[DefinitionChange]:
+    """The changes of a statement; refuses tables whose foreign keys may not exist, and tables in a UNION."""
+    sure = [_with_sure_keys(change, before) for change in changes]
+    return [*sure, *(refuse(name, "ddl-unsupported", _MERGED) for name in _union(parsed))]
+
+
+def why_engine(parsed: CreateTable, before: Before) -> str | None:
+    """Why a table does not have exactly its own rows; None: it does."""
+    named = parsed.options.engine
+    reason = why_engine_loses_rows(named or before.default_engine)
+    return f"{reason}, the server's default" if reason and named is None else reason
+
+
+def _with_sure_keys(change: DefinitionChange, before: Before) -> DefinitionChange:
+    reason = change.schema and change.action != "refuse" and why_keys_are_unsure(change.schema, before.default_engine)
+    name = TableName(change.database, change.table)
+    return refuse(name, NOT_FOLLOWED, reason, change.schema) if reason else change
+
+
+def _union(parsed: Statement) -> Iterable[TableName]:
+    """Tables whose rows change from now on without their own row events."""
+    if isinstance(parsed, AlterTable):
+        refused = (clause for clause in parsed.clauses if isinstance(clause, RefusedClause))
+        return [name for clause in refused for name in clause.others]
+    return parsed.options.union if isinstance(parsed, CreateTable) else ()

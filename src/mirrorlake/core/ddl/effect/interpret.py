@@ -1,0 +1,316 @@
+"""A statement of the log, and the definitions before it -> the changes. An uncertain effect is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from mirrorlake.core.constants import SYSTEM_DATABASES
+from mirrorlake.core.ddl.effect.alter import CannotEvolve, Moment, evolve
+from mirrorlake.core.ddl.effect.context import Before, refuse
+from mirrorlake.core.ddl.effect.convert_partition import partition_to_table, table_to_partition
+from mirrorlake.core.ddl.effect.definition import define_like, define_table
+from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
+from mirrorlake.core.ddl.effect.foreign_keys import with_references
+from mirrorlake.core.ddl.effect.name_doubts import with_doubts
+from mirrorlake.core.ddl.effect.suspects import followed, suspects
+from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
+from mirrorlake.core.ddl.effect.whole_tables import (
+    exchange_partition,
+    rename,
+    rename_tables,
+    renamed_table,
+    truncate_table,
+)
+from mirrorlake.core.ddl.parse.lexer import LexError
+from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.statements import (
+    AlterDatabase,
+    AlterTable,
+    CreateDatabase,
+    CreateSequence,
+    CreateTable,
+    CreateTrigger,
+    DropDatabase,
+    DropTables,
+    DropTrigger,
+    ExchangePartition,
+    NoEffect,
+    PartitionToTable,
+    RefusedStatement,
+    RenameTable,
+    RenameTables,
+    RoutineCall,
+    Statement,
+    TableToPartition,
+    TruncateTable,
+)
+from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
+from mirrorlake.core.schema.engines import EngineOf, engine_not_known
+from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.schema.versioning import row_end_of_server
+from mirrorlake.errors import MirrorlakeError
+
+_MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
+"""Statements with many tables: if one is not understood to its end, some of its tables are not read."""
+_UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
+_NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
+_EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
+
+
+def interpret(
+    statement: str,
+    *,
+    database: str,
+    sql_mode: int | None,
+    flavor: str,
+    default_charset: str | None,
+    definitions: Definitions,
+    server_version: int | None = None,
+    explicit_timestamps: bool | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    has_failed: bool = False,
+    has_made_table: bool = False,
+    name_case: NameCase = AS_WRITTEN,
+    default_engine: str | None = None,
+    engine_of: EngineOf = engine_not_known,
+) -> list[DefinitionChange]:
+    """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
+
+    database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
+    which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
+    None: the newest. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
+    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its effect. has_made_table: a
+    CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
+    default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
+    CREATE names none. ``definitions`` is not changed: apply the result to it.
+
+    Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
+    found, it refuses followed tables whose names are words of it.
+    """
+    version = server_version or _NEWEST_SERVER[flavor]
+    tokens = Tokens(
+        statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version,
+        name_case=name_case, time_zone=time_zone,
+    )  # fmt: skip
+    moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
+    if explicit_timestamps is None:
+        explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
+    row_end = row_end_of_server(flavor, server_version)
+    more = has_made_table, default_engine, engine_of
+    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
+    changes = _without_failing(tokens, before, has_failed)
+    return [change for change in changes if change.database not in SYSTEM_DATABASES]
+
+
+def interpret_shown(
+    text: str, database: str, flavor: str, definitions: Definitions, name_case: NameCase
+) -> list[DefinitionChange]:
+    """The definition from SHOW CREATE TABLE of a table that is not in ``definitions``. That text does not depend on a
+    session."""
+    return interpret(
+        text, database=database, sql_mode=0, flavor=flavor, default_charset=None, definitions=definitions,
+        explicit_timestamps=True, name_case=name_case,
+    )  # fmt: skip
+
+
+def why_not_understood(text: str, database: str, flavor: str, name_case: NameCase) -> str | None:
+    """Return why a statement of an operator cannot be read, or None."""
+    version = _NEWEST_SERVER[flavor]
+    try:
+        parse_statement(
+            Tokens(text, database=database, sql_mode=0, flavor=flavor, server_version=version, name_case=name_case)
+        )
+    except (LexError, ParseError) as error:
+        return str(error)
+    return None
+
+
+def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
+    """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
+    try:
+        return _changes(_parse(tokens, before), tokens, before, has_failed)
+    except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
+        raise
+    except Exception as error:  # of a class that no part of the parser raises on purpose
+        return _refuse_all(_refused(tokens, before, f"the statement raised {type(error).__name__}"), before)
+
+
+def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
+    if has_failed:
+        parsed = _effect_of_failed(parsed, tokens)
+    changes = by_engines(_EFFECTS[type(parsed)](parsed, before), parsed, before)
+    if tokens.name_case.setting is None:
+        changes = with_doubts(changes, parsed, tokens, before.definitions)
+    return with_references(changes, before.definitions)
+
+
+def _parse(tokens: Tokens, before: Before) -> Statement:
+    try:
+        return parse_statement(tokens)
+    except (LexError, ParseError) as error:
+        return _refused(tokens, before, str(error))
+
+
+def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
+    """Refuse a statement. tokens: read as far as it was understood."""
+    if tokens.tables and not _MANY_TABLES.match(tokens.statement):
+        return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
+    words = suspects(tokens.statement, tokens.database, before.definitions)
+    if not tokens.tables:
+        reason = f"a statement that has the table's name among its words was not understood: {reason}"
+    return RefusedStatement((*tokens.tables, *words), _UNSUPPORTED, reason)
+
+
+def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
+    """The effect of a failed statement. MariaDB's CREATE OR REPLACE dropped the old table first; the log says no
+    more."""
+    if isinstance(parsed, NoEffect | RefusedStatement | DropTables):  # a DROP's error is about tables that it lacked
+        return parsed
+    if isinstance(parsed, CreateTable) and parsed.or_replace:
+        return DropTables((parsed.name,), if_exists=True)
+    return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, "a statement that failed after a part of its work")
+
+
+def _no_effect(parsed: NoEffect, before: Before) -> list[DefinitionChange]:
+    return []
+
+
+def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChange]:
+    names = dict.fromkeys(parsed.names)
+    if not parsed.even_unknown and all(before.known(name) is None for name in names):
+        return []
+    return [refuse(name, parsed.code, parsed.reason) for name in names]
+
+
+def _call(parsed: RoutineCall, before: Before) -> list[DefinitionChange]:
+    return [refuse(name, "statement-dml", parsed.reason) for name in followed(before.definitions)]
+
+
+def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionChange]:
+    return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "CREATE SEQUENCE", even_unknown=True), before)
+
+
+def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
+    name, known = parsed.name, before.known(parsed.name)
+    is_certain = before.has_made_table or not parsed.if_not_exists
+    if not is_certain and known is None:
+        return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
+    if known is not None and known is not ABSENT and not parsed.or_replace:
+        return _create_again(parsed, known) if is_certain else []
+    model = before.known(parsed.like) if parsed.like else None
+    if isinstance(model, TableSchema):
+        return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
+    parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
+    refused = _why_create_refused(parsed, before)
+    if refused:
+        return [refuse(name, *refused)]
+    try:
+        schema = define_table(parsed, before.dialect(name.database))
+    except ParseError as error:
+        return [refuse(name, _UNSUPPORTED, str(error))]
+    refusal = why_not_mirrored(schema)
+    if refusal:
+        return [refuse(name, *refusal, schema)]
+    return [DefinitionChange("create", name.database, name.table, schema)]
+
+
+def _why_create_refused(parsed: CreateTable, before: Before) -> tuple[str, str] | None:
+    options = parsed.options
+    unsupported = (
+        parsed.unsupported
+        or ("CREATE TABLE ... LIKE" if parsed.like else None)
+        or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
+        or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine(parsed, before))
+    )
+    return (_UNSUPPORTED, unsupported) if unsupported else None
+
+
+def _create_again(parsed: CreateTable, known) -> list[DefinitionChange]:
+    """A table that is refused stays so until a DROP is logged."""
+    if not isinstance(known, TableSchema):
+        return []
+    return [refuse(parsed.name, _MISMATCH, "CREATE TABLE of a table that exists already")]
+
+
+def _drop(parsed: DropTables, before: Before) -> list[DefinitionChange]:
+    names = dict.fromkeys(name for name in parsed.names if before.known(name) is not ABSENT)
+    return [DefinitionChange("drop", name.database, name.table) for name in names]
+
+
+def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
+    old, name = before.known(parsed.name), parsed.name
+    exchange = next((clause for clause in parsed.clauses if isinstance(clause, ExchangePartition)), None)
+    if exchange:
+        return exchange_partition(name, exchange, before)
+    for clause in parsed.clauses:
+        if isinstance(clause, PartitionToTable):
+            return partition_to_table(name, clause, before)
+        if isinstance(clause, TableToPartition):
+            return table_to_partition(name, clause, before)
+    moved = next((clause.name for clause in parsed.clauses if isinstance(clause, RenameTable)), name)
+    if not isinstance(old, TableSchema):
+        return rename([(name, moved)], before) if moved != name else []
+    gone = [DefinitionChange("moved", name.database, name.table)] if moved != name else []
+    try:
+        if parsed.ignores_duplicates:
+            raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
+        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
+    except CannotEvolve as stop:
+        return [refuse(moved, stop.code, stop.reason), *gone]
+    except ParseError as error:
+        return [refuse(moved, _UNSUPPORTED, str(error)), *gone]
+    refusal = why_not_mirrored(new)
+    if refusal:
+        return [refuse(moved, *refusal, new), *gone]
+    if gone:
+        return [renamed_table(moved, name, new, steps), *gone]
+    if not steps and new.to_json() == old.to_json():
+        return []
+    return [DefinitionChange("alter", name.database, name.table, new, steps)]
+
+
+def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionChange]:
+    home = before.definitions.database(parsed.name)
+    if parsed.if_not_exists and (home is None or home.exists):
+        return []
+    charset = parsed.charset or before.server_charset
+    dropped = _drop_tables_of(parsed.name, before) if parsed.or_replace else []
+    return [*dropped, DefinitionChange("create_database", parsed.name, "", steps=(("charset", charset),))]
+
+
+def _alter_database(parsed: AlterDatabase, before: Before) -> list[DefinitionChange]:
+    charset = before.server_charset if parsed.takes_server_charset else parsed.charset
+    if charset is None and not parsed.takes_server_charset:
+        return []
+    return [DefinitionChange("alter_database", parsed.name, "", steps=(("charset", charset),))]
+
+
+def _drop_database(parsed: DropDatabase, before: Before) -> list[DefinitionChange]:
+    dropped = _drop_tables_of(parsed.name, before)
+    return [*dropped, DefinitionChange("drop_database", parsed.name, "", steps=(("charset", None),))]
+
+
+def _drop_tables_of(database: str, before: Before) -> Iterable[DefinitionChange]:
+    return [DefinitionChange("drop", database, table) for table in before.definitions.tables_of(database)]
+
+
+_EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
+    NoEffect: _no_effect,
+    RefusedStatement: _refuse_all,
+    RoutineCall: _call,
+    CreateTable: _create,
+    CreateSequence: _create_sequence,
+    RenameTables: rename_tables,
+    TruncateTable: truncate_table,
+    DropTables: _drop,
+    AlterTable: _alter,
+    CreateDatabase: _create_database,
+    AlterDatabase: _alter_database,
+    DropDatabase: _drop_database,
+    CreateTrigger: create_trigger,
+    DropTrigger: drop_trigger,
+}

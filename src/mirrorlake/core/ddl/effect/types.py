@@ -1,0 +1,118 @@
+"""Resolve a column's type as written to the one canonical form.
+
+The rules are the servers' own: defaults, TEXT(n), text that becomes binary under CHARACTER SET binary, an overlong
+VARCHAR that becomes TEXT outside strict mode. tests/server/test_definitions.py compares them with the servers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.ddl.parse.statements import TypeSpec
+from mirrorlake.core.ddl.parse.tokens import ParseError
+from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, decode_text, max_bytes
+from mirrorlake.core.schema.types import (
+    BINARY_TWIN,
+    INTEGERS,
+    LABELLED,
+    LARGEST_BYTES,
+    MAX_VARCHAR_BYTES,
+    STRINGS,
+    TEMPORALS_WITH_FRACTION,
+    TEXTS,
+    ColumnType,
+    blob_type,
+    text_type,
+)
+
+_WIDTHS = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
+"""Bytes of the narrowest character, if it is not 1."""
+_MOST_FRACTION_DIGITS = 6
+
+
+def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> ColumnType:
+    """The canonical type. table_charset: the table's default, None when it is not known.
+
+    Raises ParseError for a missing length.
+    """
+    name, numbers = spec.name, spec.numbers
+    if name in INTEGERS:
+        return ColumnType(name, unsigned=spec.unsigned)
+    if name == "decimal":
+        precision, scale = (*numbers, *(10, 0)[len(numbers) :])
+        return ColumnType(name, spec.unsigned, precision=precision or 10, scale=scale)
+    if name in ("float", "double"):
+        is_double = name == "double" or (len(numbers) == 1 and numbers[0] > 24)
+        return ColumnType("double" if is_double else "float", unsigned=spec.unsigned)
+    if name == "bit":
+        return ColumnType(name, length=(numbers or (1,))[0] or 1)
+    if name in TEMPORALS_WITH_FRACTION:
+        if max(numbers, default=0) > _MOST_FRACTION_DIGITS:
+            raise ParseError(f"{name} with more than {_MOST_FRACTION_DIGITS} digits")
+        return ColumnType(name, fraction_digits=(numbers or (0,))[0])
+    if name in ("binary", "varbinary"):
+        return _sized(name, numbers, None)
+    if flavor == "mariadb" and numbers == (0,) and name in ("blob", "text"):
+        return resolve_type(replace(spec, numbers=()), flavor, table_charset)
+    if name == "blob":
+        return ColumnType(blob_type(numbers[0]) if numbers else name)
+    if name == "json" and flavor == "mariadb":
+        return ColumnType("longtext", charset="utf8mb4")
+    if name in STRINGS or name in LABELLED:
+        return _text(spec, spec.charset or table_charset)
+    return ColumnType(name)
+
+
+def _text(spec: TypeSpec, charset: str | None) -> ColumnType:
+    if spec.name in LABELLED:
+        strip = "" if charset == BINARY else " "
+        labels = (_label(label, charset).rstrip(strip) for label in spec.labels)
+        return ColumnType(spec.name, charset=charset, labels=tuple(labels))
+    if spec.name in ("char", "varchar"):
+        return _sized(BINARY_TWIN[spec.name] if charset == BINARY else spec.name, spec.numbers, charset)
+    if charset == BINARY:
+        return ColumnType(blob_type(spec.numbers[0]) if spec.numbers else BINARY_TWIN[spec.name])
+    name = text_type(spec.numbers[0] * max_bytes(charset)) if spec.numbers else spec.name
+    return ColumnType(name, charset=charset)
+
+
+def _label(label: str | bytes, charset: str | None) -> str:
+    """Bytes are of the column's character set, with zeros before them that make up a whole character."""
+    if isinstance(label, str):
+        return label
+    width = _WIDTHS.get(charset or "", 1)
+    label = b"\0" * (-len(label) % width) + label
+    is_known = charset in SUPPORTED and charset != BINARY
+    text = decode_text(label, charset or "") if is_known else label.decode("ascii") if label.isascii() else None
+    if text is None:
+        raise ParseError("a label's bytes have no meaning in the column's character set")
+    return text
+
+
+def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnType:
+    if not numbers and name.startswith("var"):
+        raise ParseError(f"{name} without a length")
+    length = numbers[0] if numbers else 1
+    if name.endswith("binary"):
+        return ColumnType(name, length=length) if length <= MAX_VARCHAR_BYTES else ColumnType(blob_type(length))
+    if length * max_bytes(charset) > MAX_VARCHAR_BYTES:
+        return ColumnType(text_type(length * max_bytes(charset)), charset=charset)
+    return ColumnType(name, length=length, charset=charset)
+
+
+def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
+    """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit."""
+    if kind.name in LABELLED:
+        return replace(kind, charset=charset)
+    if kind.name in TEXTS:
+        return _convert_text(kind, charset) if keeps_room or charset == BINARY else replace(kind, charset=charset)
+    return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)
+
+
+def _convert_text(kind: ColumnType, charset: str | None) -> ColumnType:
+    if charset == BINARY:
+        return ColumnType(BINARY_TWIN[kind.name])
+    if max_bytes(charset) <= max_bytes(kind.charset):
+        return replace(kind, charset=charset)
+    characters = -(-LARGEST_BYTES[kind.name] // max_bytes(kind.charset))
+    return ColumnType(text_type(characters * max_bytes(charset)), charset=charset)

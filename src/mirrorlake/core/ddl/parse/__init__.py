@@ -1,0 +1,1 @@
+"""The text of a statement -> a value. Knows no table."""

@@ -1,0 +1,143 @@
+"""Read the values after DEFAULT and ON UPDATE."""
+
+from __future__ import annotations
+
+import re
+
+from mirrorlake.core.ddl.parse.lexer import Kind
+from mirrorlake.core.ddl.parse.tokens import Tokens
+from mirrorlake.core.schema.tables import Default
+
+_NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIMESTAMP", "LOCALTIME")
+_UNICODE_INTRODUCERS = frozenset(("_utf8", "_utf8mb3", "_utf8mb4", "n", "date", "time", "timestamp"))
+_LEADING_ZEROS = re.compile(r"\A0+(?=[0-9])")
+_NUMBERS = {"TRUE": "1", "FALSE": "0"}
+
+
+def read_default(tokens: Tokens) -> Default:
+    """Read the text after DEFAULT: a literal, an expression in parentheses, or a function call."""
+    if tokens.sees("(") and (found := _read_parenthesised_literal(tokens)):
+        return found
+    if tokens.sees("("):
+        return Default("expression", tokens.parenthesised())
+    return _read_literal(tokens) or Default("expression", _read_expression(tokens))
+
+
+def read_now(tokens: Tokens) -> Default | None:
+    """Read CURRENT_TIMESTAMP in its synonyms. None if something else comes."""
+    if not tokens.accept_any(*_NOW):
+        return None
+    digits = "0"
+    if tokens.accept("("):
+        digits = "0" if tokens.sees(")") else str(tokens.number())
+        tokens.expect(")")
+    return Default("now", digits)
+
+
+def _read_parenthesised_literal(tokens: Tokens) -> Default | None:
+    """Read one literal in any number of parentheses."""
+    depth = 0
+    while tokens.peek(depth).is_symbol("("):
+        depth += 1
+    first, second = tokens.peek(depth), tokens.peek(depth + 1)
+    is_plain = first.kind in (Kind.STRING, Kind.NUMBER, Kind.BITS) or any(
+        first.is_word(word) for word in ("NULL", "TRUE", "FALSE", *_NOW)
+    )
+    is_signed = first.kind is Kind.SYMBOL and first.text in "+-" and second.kind is Kind.NUMBER
+    behind = depth + (2 if is_signed else 1)
+    if not (is_plain or is_signed) or not all(tokens.peek(behind + n).is_symbol(")") for n in range(depth)):
+        return None
+    for _ in range(depth):
+        tokens.expect("(")
+    found = _read_literal(tokens)
+    for _ in range(depth):
+        tokens.expect(")")
+    return found
+
+
+def _read_literal(tokens: Tokens) -> Default | None:
+    if tokens.accept("NULL"):
+        return Default("null")
+    if now := read_now(tokens):
+        return now
+    word = tokens.accept_any(*_NUMBERS)
+    if word:
+        return Default("number", _NUMBERS[word])
+    if _sees_number(tokens):
+        return Default("number", _read_number(tokens))
+    if tokens.peek().kind is Kind.BITS:
+        return Default("bits", tokens.next().text)
+    if _sees_plain_introducer(tokens):
+        tokens.next()
+    if tokens.peek().kind is not Kind.STRING:
+        return None
+    text = tokens.string()
+    while tokens.peek().kind is Kind.STRING:
+        text += tokens.string()
+    return Default("string", text)
+
+
+def _sees_number(tokens: Tokens) -> bool:
+    n = 0
+    while tokens.peek(n).is_symbol("-") or tokens.peek(n).is_symbol("+"):
+        n += 1
+    return tokens.peek(n).kind is Kind.NUMBER
+
+
+def _read_number(tokens: Tokens) -> str:
+    is_negative = False
+    while tokens.peek().kind is Kind.SYMBOL:
+        is_negative ^= tokens.next().text == "-"
+    digits = tokens.next().text
+    return "-" * is_negative + _LEADING_ZEROS.sub("", digits)
+
+
+def _sees_plain_introducer(tokens: Tokens) -> bool:
+    """Does a word come before a string that leaves the string's characters unchanged?"""
+    word, text = tokens.peek(), tokens.peek(1)
+    if word.kind is not Kind.WORD or text.kind is not Kind.STRING:
+        return False
+    return word.text.lower() in _UNICODE_INTRODUCERS or (word.text.startswith("_") and text.text.isascii())
+
+
+def _read_expression(tokens: Tokens) -> str:
+    """Read a function call, a sequence's next value, a literal with an introducer; MariaDB's CASE and @variable."""
+    mark = tokens.mark
+    while tokens.accept("-") or tokens.accept("+"):
+        pass
+    if tokens.sees("@"):
+        _skip_variable(tokens)
+    elif tokens.sees("CASE"):
+        _skip_case(tokens)
+    elif tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
+        tokens.next()
+        tokens.next()
+    elif tokens.accept_any("NEXT", "PREVIOUS"):
+        tokens.expect("VALUE", "FOR")
+        tokens.name()
+    else:
+        tokens.name()
+    while tokens.accept("."):
+        tokens.name()
+    if tokens.sees("("):
+        tokens.skip_parentheses()
+    return tokens.text_since(mark)
+
+
+def _skip_variable(tokens: Tokens) -> None:
+    while tokens.accept("@"):
+        pass
+    tokens.name()
+    if tokens.accept(":="):
+        tokens.next()
+
+
+def _skip_case(tokens: Tokens) -> None:
+    """Skip CASE .. END, with others inside."""
+    tokens.expect("CASE")
+    depth = 1
+    while depth:
+        if tokens.at_end:
+            raise tokens.unexpected()
+        token = tokens.next()
+        depth += token.is_word("CASE") - token.is_word("END")

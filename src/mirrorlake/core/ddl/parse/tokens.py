@@ -1,0 +1,201 @@
+"""A cursor over the tokens of one statement, with the few operations that every part of the parser uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
+from mirrorlake.core.digits import is_number
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+
+T = TypeVar("T")
+
+MAX_TOKENS = 1_000_000
+"""Maximum number of tokens read of a statement. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
+_BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
+"""The servers' names are utf8mb3: they replace such a character by a question mark."""
+
+
+class ParseError(ValueError):
+    """The statement has a part that is not understood; the message names it, without any value of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    database: str
+    table: str
+
+
+class Tokens:
+    """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
+    name_case: what names of databases and tables are read as. time_zone: of the session; None: not known.
+
+    Raises LexError and ParseError from every method that reads.
+    """
+
+    def __init__(
+        self,
+        statement: str,
+        *,
+        database: str,
+        sql_mode: int,
+        flavor: str,
+        server_version: int,
+        name_case: NameCase = AS_WRITTEN,
+        time_zone: str | None = None,
+    ):
+        self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
+        self._read: list[Token] = []
+        self._at = 0
+        self.statement, self.time_zone = statement, time_zone
+        self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
+        self.name_case, self.database = name_case, name_case.fold(database)
+        self.tables: list[TableName] = []
+
+    def peek(self, distance: int = 0) -> Token:
+        read, wanted = self._read, self._at + distance
+        while len(read) <= wanted:
+            if read and read[-1].kind is Kind.END:
+                return read[-1]
+            if len(read) == MAX_TOKENS:
+                raise LexError(f"it has more than {MAX_TOKENS} words and signs")
+            read.append(next(self._stream))
+        return read[wanted]
+
+    def next(self) -> Token:
+        token = self.peek()
+        self._at += token.kind is not Kind.END
+        return token
+
+    @property
+    def mark(self) -> int:
+        """The present position, for ``text_since``."""
+        return self._at
+
+    def text_since(self, mark: int) -> str:
+        """The text read since ``mark``, as SQL with the same meaning in the default sql_mode, without comments."""
+        taken = self._read[mark : self._at]
+        pairs = zip([*taken[:1], *taken], taken, strict=False)
+        return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
+
+    def _sql(self, token: Token) -> str:
+        if token.kind is Kind.QUOTED:
+            return "`" + token.text.replace("`", "``") + "`"
+        if token.kind is Kind.STRING:
+            return "'" + token.text.replace("\\", "\\\\").replace("'", "''") + "'"
+        is_or = token.is_symbol("||") and not self.sql_mode & PIPES_AS_CONCAT
+        return " or " if is_or else token.text
+
+    @property
+    def at_end(self) -> bool:
+        """Is this the end, except for a trailing semicolon?"""
+        return self.peek().kind is Kind.END or (self.peek().is_symbol(";") and self.peek(1).kind is Kind.END)
+
+    def sees(self, *pattern: str) -> bool:
+        """Do these keywords and symbols come next?"""
+        return all(self._fits(self.peek(i), wanted) for i, wanted in enumerate(pattern))
+
+    def accept(self, *pattern: str) -> bool:
+        """Skip these keywords and symbols if they come next; did they?"""
+        if not self.sees(*pattern):
+            return False
+        for _ in pattern:
+            self.next()
+        return True
+
+    def accept_any(self, *words: str) -> str | None:
+        """Skip one of these words, and return it."""
+        return next((word for word in words if self.accept(word)), None)
+
+    def expect(self, *pattern: str) -> None:
+        if not self.accept(*pattern):
+            raise self.unexpected()
+
+    def name(self) -> str:
+        """Read an identifier."""
+        if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
+            raise self.unexpected()
+        text = self.next().text
+        return text if text.isascii() else _BEYOND_NAMES.sub("?", text)
+
+    def table_name(self) -> TableName:
+        """Read ``table`` or ``database.table``, and record it in ``tables``."""
+        self.accept(".")
+        found = self.qualified_name(self.database)
+        self.tables.append(found)
+        return found
+
+    def column_name(self) -> str:
+        """Read an identifier, which may follow its table's and its database's."""
+        self.accept(".")
+        found = self.name()
+        while self.accept("."):
+            found = self.name()
+        return found
+
+    def qualified_name(self, database: str) -> TableName:
+        """Read ``table``, of this database, or ``database.table``."""
+        first = self.database_name()
+        return TableName(first, self.database_name()) if self.accept(".") else TableName(database, first)
+
+    def database_name(self) -> str:
+        """Read an identifier that is compared like the names of databases and tables."""
+        return self.name_case.fold(self.name())
+
+    def names(self) -> tuple[str, ...]:
+        """Read identifiers with commas between them."""
+        return self.separated(self.name)
+
+    def separated(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Call ``read`` once or more, with commas between."""
+        found = [read()]
+        while self.accept(","):
+            found.append(read())
+        return tuple(found)
+
+    def enclosed(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Read ``separated`` between parentheses."""
+        self.expect("(")
+        found = self.separated(read)
+        self.expect(")")
+        return found
+
+    def string(self) -> str:
+        if self.peek().kind is not Kind.STRING:
+            raise self.unexpected()
+        return self.next().text
+
+    def number(self) -> int:
+        digits = self.peek().text.lstrip("0") or "0"
+        if self.peek().kind is not Kind.NUMBER or not is_number(digits):
+            raise self.unexpected()
+        self.next()
+        return int(digits)
+
+    def parenthesised(self) -> str:
+        """The SQL text between an opening parenthesis and its partner."""
+        mark = self.mark
+        self.skip_parentheses()
+        return self.text_since(mark)[1:-1].strip()
+
+    def skip_parentheses(self) -> None:
+        """Skip from an opening parenthesis to after its partner."""
+        self.expect("(")
+        depth = 1
+        while depth:
+            token = self.next()
+            if token.kind is Kind.END:
+                raise self.unexpected()
+            depth += token.is_symbol("(") - token.is_symbol(")")
+
+    def unexpected(self) -> ParseError:
+        token = self.peek()
+        shown = f"a {token.kind.value}" if token.kind in (Kind.STRING, Kind.NUMBER, Kind.BITS) else token.text
+        return ParseError(f"{shown or token.kind.value} is not understood at character {token.start + 1}")
+
+    @staticmethod
+    def _fits(token: Token, wanted: str) -> bool:
+        return token.is_word(wanted) if wanted[0].isalpha() else token.is_symbol(wanted)

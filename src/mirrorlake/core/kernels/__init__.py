@@ -1,0 +1,1 @@
+"""How kernels are compiled and kept, and the memory that they work on."""

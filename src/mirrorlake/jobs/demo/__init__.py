@@ -1,0 +1,1 @@
+"""The demo: bundled logs of real servers -> two lakes, and a report."""

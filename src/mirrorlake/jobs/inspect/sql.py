@@ -1,0 +1,206 @@
+"""Run SQL over a lake: every mirror under its source's name, and the tables of the hops.
+
+A name is registered when a query asks for it and unregistered afterwards: nothing stays in the session's catalog, and
+a lake of a thousand tables costs no more than the tables that the query reads.
+
+    in the query            where                 meaning
+    database.table, table   local                 the mirror; table alone if only one database has it
+    database__table         everywhere            the mirror; the only way on Unity Catalog, where temporary views have
+                                                  no database, and for names with other than letters, digits and _
+    bronze_events, ...      everywhere            see ``SYSTEM_TABLES``
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import VariantType
+
+from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.errors import InternalError, RefusedError, UsageError
+from mirrorlake.jobs.inspect.reading import check_reading
+from mirrorlake.jobs.run.failures import as_ours, first_line, what_failed
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.lake.delta.session import private_session
+from mirrorlake.lake.gold.control.register import REFUSED, STREAMING, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+
+NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+_CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+Name = tuple[str, ...]
+
+
+def run_sql(lake: Lake, statement: Sql, at: Syncpoint | None = None) -> pa.Table:
+    """One statement: see ``Catalog.query``."""
+    with Catalog(lake, at) as catalog:
+        return catalog.query(statement)
+
+
+class Catalog:
+    """The names of one lake in a session of their own, until the end of ``with``.
+
+    at: read the mirrors as of this syncpoint, with the names that they had there; the tables of the hops are always
+    read as they are now.
+    """
+
+    def __init__(self, lake: Lake, at: Syncpoint | None = None):
+        self._lake, self._spark, self._at = lake, private_session(lake.spark), at
+        self._versions = {table.mirror_id: table.version for table in at.tables} if at else {}
+        register = TableRegister.read(lake, up_to=at.lsn if at else None)
+        self._entries = [entry for entry in register if entry.state in (STREAMING, REFUSED)]
+        self._listed = [e for e in self._entries if e.state == STREAMING and not register.is_shadow(e)]
+        self._added: list[Sql] = []
+        self._databases: list[Sql] = []
+        if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
+            self._spark.conf.set("spark.sql.caseSensitive", "true")
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_) -> None:
+        for table in self._added:
+            self._spark.sql(f"DROP {'VIEW' if self._at else 'TABLE'} IF EXISTS {table}").collect()
+        for database in self._databases:
+            self._spark.sql(f"DROP DATABASE IF EXISTS {database}").collect()
+
+    def query(self, statement: Sql) -> pa.Table:
+        """The rows of one statement that only reads; VARIANT as JSON text, columns with the same name get a number.
+
+        Raises UsageError ``sql`` with Spark's own message; RefusedError with a table's code when the statement names a
+        table that is refused.
+        """
+        statement = statement.strip().rstrip("; \n\t")
+        try:
+            if check_reading(self._spark, statement, self._may_be_read):
+                self._add_all()
+            return _printable(self._resolve(statement)).toArrow()
+        except PySparkException as error:
+            raise UsageError("sql", first_line(error)) from error
+        except Py4JError as error:  # PySpark does not translate all
+            if not isinstance(as_ours(error), InternalError):
+                raise
+            raise UsageError("sql", what_failed(error)) from error
+
+    def _resolve(self, statement: Sql) -> DataFrame:
+        """Analyse a statement, registering the names that it asks for."""
+        asked: set[Name] = set()
+        while True:
+            try:
+                return self._spark.sql(statement)
+            except AnalysisException as error:
+                name = _missing_name(error)
+                if name is None or name in asked or not self._add(name):
+                    raise
+                asked.add(name)
+
+    def _add_all(self) -> None:
+        for entry in self._listed:
+            self._add(entry.name if self._is_cataloged(entry) else ("__".join(entry.name),))
+        for name in SYSTEM_TABLES:
+            self._add((name,))
+
+    def _add(self, name: Name) -> bool:
+        """Register the meaning of a name; False if it has none. Raises RefusedError for a refused table."""
+        if len(name) == 1 and name[0].casefold() in SYSTEM_TABLES:
+            self._view(name[0], self._lake.names.system_table(name[0].casefold()))
+            return True
+        entry = self._find(name)
+        if entry is None:
+            return False
+        if entry.state == REFUSED:
+            raise RefusedError(entry.code, f"this table is not mirrored: {entry.reason}", table=".".join(entry.name))
+        if len(name) == 1:
+            self._view(name[0], self._mirror(entry))
+        elif self._is_cataloged(entry):
+            self._table(entry)
+        else:
+            raise UsageError(
+                "sql",
+                f"in this catalog the mirror is called {quote('__'.join(entry.name))}",
+                table=".".join(entry.name),
+            )
+        return True
+
+    def _find(self, name: Name) -> TableEntry | None:
+        """Find an entry by exact name, else without regard to case if there is only one."""
+        for fold in (str, str.casefold):
+            wanted = ".".join(map(fold, name))
+            keys = (
+                ((lambda e: ".".join(e.name)),)
+                if len(name) > 1
+                else ((lambda e: "__".join(e.name)), (lambda e: e.table))
+            )
+            for key in keys:
+                found = [entry for entry in self._entries if fold(key(entry)) == wanted]
+                if len(found) == 1:
+                    return found[0]
+        return None
+
+    def _may_be_read(self, name: Name) -> bool:
+        """May this name be read: a mirror by name, a table of the lake by path, in a Unity Catalog what its grants
+        allow?
+
+        The mirror is registered at once: Spark reads ``json.a`` as a file where no such table is.
+        """
+        if self._lake.names.is_unity:
+            return not any(sign in part for part in name for sign in "/:")
+        if self._find(name[-2:]) is not None:
+            return self._add(name[-2:])
+        is_inside = os.path.realpath(name[-1]).startswith(f"{os.path.realpath(self._lake.names.root)}/")
+        return name[0].casefold() == "delta" and len(name) == 2 and is_inside
+
+    def _is_cataloged(self, entry: TableEntry) -> bool:
+        return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
+
+    def _mirror(self, entry: TableEntry) -> Sql:
+        """Raises UsageError ``syncpoint`` for a mirror that others had changed."""
+        mirror = self._lake.names.mirror(entry.mirror_id)
+        if self._at is None:
+            return mirror
+        if entry.mirror_id not in self._versions:
+            raise UsageError("syncpoint", f"{self._at.name} has no version of this table", table=".".join(entry.name))
+        return f"{mirror} VERSION AS OF {self._versions[entry.mirror_id]}"
+
+    def _view(self, name: str, table: Sql) -> None:
+        self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS SELECT * FROM {table}").collect()
+
+    def _table(self, entry: TableEntry) -> None:
+        database, table = quote(entry.database), quote(*entry.name)
+        if table in self._added:
+            return
+        if not self._spark.catalog.databaseExists(database):
+            self._spark.sql(f"CREATE DATABASE {database}").collect()
+            self._databases.append(database)
+        location = literal(self._lake.names.mirror_path(entry.mirror_id))
+        made = f"TABLE {table} USING delta LOCATION {location}"
+        if self._at:  # a table at a location has no versions
+            made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}"
+        self._spark.sql(f"CREATE {made}").collect()
+        self._added.append(table)
+
+
+def _missing_name(error: AnalysisException) -> Name | None:
+    if (error.getCondition() or "").split(".")[0] != NOT_FOUND:
+        return None
+    text = (error.getMessageParameters() or {}).get("relationName", "")
+    parts = tuple(part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", text))
+    return parts[1:] if len(parts) == 3 else parts
+
+
+def _printable(frame: DataFrame) -> DataFrame:
+    names: list[str] = []
+    for name in frame.columns:
+        n = sum(1 for known in frame.columns[: len(names)] if known == name)
+        names.append(f"{name}_{n + 1}" if n else name)
+    frame = frame.toDF(*names)
+    kinds = {field.name: field.dataType for field in frame.schema}
+    variants = {name: F.to_json(F.col(quote(name))) for name in names if isinstance(kinds[name], VariantType)}
+    return frame.withColumns(variants) if variants else frame

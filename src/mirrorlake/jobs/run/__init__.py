@@ -1,0 +1,1 @@
+"""Runs of the hops: sources and lakes are opened, hops repeated, failures classified."""

@@ -1,0 +1,109 @@
+"""Open what a job needs: the source, the session, the lake with its tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from mirrorlake.config import Options
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.jobs.run.password import password, take_password, warn
+from mirrorlake.lake.bronze import table as bronze
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
+from mirrorlake.lake.delta.names import LakeNames, table_exists
+from mirrorlake.lake.delta.progress import Progress, read_progress
+from mirrorlake.lake.delta.session import open_session
+from mirrorlake.lake.gold.control import table as gold
+from mirrorlake.lake.silver import table as silver
+from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.binlog_files import FileSource
+from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.source_tables import ask_engine
+
+
+def open_source(options: Options) -> BinlogSource:
+    """Open the source. Raises UsageError without --source; RetryableError, RefusedError if it cannot be reached or
+    used."""
+    if options.source is None:
+        raise UsageError("usage", "--source is missing: mysql://user@host:port or files:DIR")
+    if options.source.startswith("files:"):
+        return FileSource(options.source.removeprefix("files:"))
+    return LiveSource(server_login(options))
+
+
+def server_login(options: Options) -> ServerLogin:
+    if options.source is None or not options.source.startswith("mysql://"):
+        raise UsageError("usage", "--source must name a server: mysql://user@host:port")
+    settings = {name: getattr(options, name) for name in ("tls", "tls_ca", "tls_cert", "tls_key", "server_public_key")}
+    login = ServerLogin.parse(options.source, password(options), **settings)
+    if login.tls_mode == "off" and not login.is_loopback:
+        warn(f"--tls off: everything between here and {login.host} goes in plain text, rows too")
+    return login
+
+
+def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
+    """The source's lake; missing tables are created. A lake that exists keeps its name and flavor.
+
+    Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
+    """
+    take_password()
+    spark, names = spark or open_session(), LakeNames(options.lake)
+    recorded = read_progress(spark, names.bronze_events)
+    began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
+    lake = Lake(spark, names, began["source"], began["flavor"], _name_case(options, source, recorded))
+    if isinstance(source, LiveSource):
+        default = source.control.variable(DEFAULT_ENGINE)
+        engine_of = partial(ask_engine, source.control.login)
+        lake = replace(lake, default_engine=default and default.lower(), engine_of=engine_of)
+    create_tables(lake)
+    return lake
+
+
+def _name_case(options: Options, source: BinlogSource, recorded: Progress | None) -> NameCase:
+    """The name case of the server, or of the options for files; a lake that exists keeps the one it began with.
+
+    Raises UsageError if server and options differ; RefusedError ``lake-names`` if the lake's names were made in
+    another way.
+    """
+    told: int | None = options.lower_case_table_names
+    said = (source.control.number(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
+    if told not in (None, said):
+        raise UsageError("usage", f"--lower-case-table-names is {told}, and {said} on the server")
+    if recorded is None:
+        return NameCase(said)
+    kept = recorded.payload.get(NAME_CASE)
+    if said is not None and bool(said) != bool(kept):
+        raise RefusedError("lake-names", f"{NAME_CASE} is {said}, and was {kept or 'not known'} when the lake began")
+    return NameCase(said if kept is None else kept)
+
+
+def as_compared(options: Options, lake: Lake) -> Options:
+    """The options, with patterns that compare names as the lake's source does."""
+    return options.model_copy(update={NAME_CASE: lake.name_case.setting})
+
+
+def create_tables(lake: Lake) -> None:
+    """Create the tables that are missing."""
+    if not table_exists(lake.spark, lake.names.control_syncpoints):
+        for layer in (bronze, silver, gold):
+            layer.create(lake.spark, lake.names)
+
+
+def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:
+    """Open an existing lake; its bronze table says which source it has. brief: see ``open_session``.
+
+    Raises RefusedError ``lake-missing``.
+    """
+    take_password()
+    spark = spark or open_session(brief=brief)
+    names = LakeNames(options.lake)
+    progress = read_progress(spark, names.bronze_events)
+    if progress is None:
+        raise RefusedError("lake-missing", f"there is no lake at {options.lake}")
+    began = progress.payload
+    name_case = NameCase(began.get(NAME_CASE))
+    return Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE))

@@ -1,0 +1,57 @@
+"""Read the password of the source's user, and keep it in this process alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.run.secret import read_secret
+from mirrorlake.shown import say
+
+if TYPE_CHECKING:
+    from mirrorlake.config import Options  # slow to import
+
+PASSWORD_VARIABLE = "MIRRORLAKE_PASSWORD"
+_taken: str | None = None
+
+
+def take_password() -> None:
+    """Move the password from the environment, which every process that we start inherits, into this module.
+
+    Call it before the first JVM or worker starts; later calls find nothing, or a newer password.
+    """
+    global _taken
+    _taken = os.environ.pop(PASSWORD_VARIABLE, _taken)
+
+
+def password(options: Options) -> str:
+    """The password from the secret, else the file, else the environment. Raises UsageError if it cannot be read."""
+    take_password()
+    if options.password_secret is not None:
+        return read_secret(options.password_secret)
+    if options.password_file is None:
+        return _taken or ""
+    return _of_file(options.password_file)
+
+
+@cache
+def warn(text: str) -> None:
+    """Print a warning on stderr, once."""
+    say(f"warning: {text}", sys.stderr)
+
+
+def _of_file(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read().rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise UsageError("usage", f"cannot read the password file: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        warn(f"other users may read the password file {path}: chmod 600 keeps it to its owner")
+    return text

@@ -1,0 +1,292 @@
+"""The hops as jobs, one function each, and all three in one process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TypeVar
+
+from mirrorlake.config import Options
+from mirrorlake.core.binlog.gtid_search import gtids_at
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.position import (
+    FIRST_EVENT_OFFSET,
+    UNTIL_CURRENT,
+    BinlogPosition,
+    LogEdge,
+    parse_start,
+    parse_until,
+)
+from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.run.failover import follow_failover
+from mirrorlake.jobs.run.log_extent import LogExtent
+from mirrorlake.jobs.run.open import as_compared
+from mirrorlake.jobs.run.same_log import check_not_behind, check_same_log
+from mirrorlake.jobs.run.watcher import PreparesNext, Watcher
+from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.session import replaces_variables, require_delta_settings
+from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
+from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
+from mirrorlake.mysql.binlog_files import FileSource
+
+_Commit = TypeVar("_Commit")
+
+KEEP_BYTES = 32 << 20
+"""Batches up to this size are passed from hop to hop in memory, once their commit has returned."""
+
+
+class IngestJob:
+    """Ingests one source into bronze, from bronze's own progress."""
+
+    def __init__(self, lake: Lake, source: BinlogSource, options: Options):
+        self._lake, self._source, self._options = lake, source, options
+        self._until = parse_until(options.until, source.flavor)
+        self._progress, self._is_taken_over = IngestProgress.read(lake), False
+        if self._progress.position is None:
+            self._progress = self._begun()
+        elif self._progress.server != source.identity:
+            self._progress, self._is_taken_over = follow_failover(lake, source, self._progress, options), True
+        else:
+            check_same_log(source, self._progress.last, self._progress.position)
+
+    def _begun(self) -> IngestProgress:
+        position = self._first_position()
+        if position.offset == FIRST_EVENT_OFFSET:  # the file's list is read with it
+            return replace(self._progress, position=position)
+        try:
+            gtids = gtids_at(self._source, position)
+        except RefusedError:  # what comes before may be damaged: that may be why the lake begins here
+            return replace(self._progress, position=position)
+        return replace(self._progress, position=position, gtids=gtids, knows_before=True)
+
+    def _first_position(self) -> BinlogPosition:
+        start = parse_start(self._options.start, self._source.flavor)
+        if isinstance(start, LogEdge):
+            return self._source.earliest() if start is LogEdge.EARLIEST else self._source.current()
+        return start if isinstance(start, BinlogPosition) else self._source.locate(start)
+
+    def step(self, watcher: Watcher) -> Iterator[IngestedBatch]:
+        """Read the present log, or up to --until; the end is fixed before the first byte is read."""
+        progress, start = self._progress, self._progress.position
+        if self._is_taken_over:
+            watcher.took_over(progress.server, start)
+            self._is_taken_over = False
+        end = self._until if isinstance(self._until, BinlogPosition) else self._source.current()
+        if end <= start:
+            if end is not self._until:
+                check_not_behind(end, start)
+            return
+        if watcher.wants_extents:
+            watcher.ahead(LogExtent.of_source(self._source, self._options.source, start, end, progress.incarnation))
+        reader = LogReader(
+            start, progress.gtids, skip=progress.skip, incarnation=progress.incarnation, until=self._until
+        )
+        chunks = reader.read(self._source.read(start, end))
+        batch_bytes = self._options.bronze_batch_mb << 20
+        for batch in ingest(self._lake, chunks, progress, batch_bytes=batch_bytes, keep_bytes=KEEP_BYTES):
+            self._progress = batch.progress
+            yield batch
+        self.is_finished = reader.is_finished
+
+    is_finished = False
+    """True after the GTID set or time to stop at was reached."""
+
+    def is_done(self) -> bool:
+        """Has everything been read that the options ask for? Raises RefusedError when it can never be."""
+        if self._options.follow:
+            return False
+        if self._until is UNTIL_CURRENT or isinstance(self._until, datetime) or self.is_finished:
+            return True
+        if (
+            isinstance(self._until, BinlogPosition)
+            and max(self._progress.position, self._source.current()) >= self._until
+        ):
+            return True  # within a transaction: the boundary before it is the end
+        if isinstance(self._source, FileSource):
+            what = f"the log ends before {self._options.until}"
+            raise RefusedError("log-missing", what, position=str(self._progress.position))
+        return False
+
+
+class PeriodicSyncpoints:
+    """Forwards every applied epoch, and takes a syncpoint after it when one is due."""
+
+    def __init__(self, lake: Lake, hop: ApplyHop, options: Options, watcher: Watcher):
+        self._lake, self._hop, self._every, self._watcher = lake, hop, options.syncpoint_every, watcher
+        self._last = max(syncpoints.published(lake), key=lambda point: point.at, default=None) if self._every else None
+
+    def __call__(self, done: AppliedEpoch) -> None:
+        self._watcher.applied(done)
+        self.take_if_due()
+
+    def take_if_due(self) -> None:
+        """Take at most one per position in the log: an idle source needs no more."""
+        if self._every is None or self._hop.lsn < 0 or self._last and self._last.lsn >= self._hop.lsn:
+            return
+        if self._last and (datetime.now(timezone.utc) - self._last.at).total_seconds() < self._every:
+            return
+        self._hop.flush()
+        self._last = syncpoints.take(self._lake, self._hop.lsn)
+        self._watcher.took(self._last)
+
+
+def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
+    job, watcher = IngestJob(lake, source, options), _preparing(lake, options, watcher)
+
+    def step() -> bool:
+        return _tell(job.step(watcher), watcher.ingested)
+
+    _repeat(step, job.is_done, options, watcher)
+
+
+def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
+    hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20)
+    watcher = _preparing(lake, options, watcher)
+    if watcher.wants_extents:
+        watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
+
+    def step() -> bool:
+        return _tell(hop.advance(), watcher.assembled)
+
+    _repeat(step, lambda: not options.follow, options, watcher)
+
+
+def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
+    """Make the apply hop. Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
+    require_delta_settings(lake.spark)
+    return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group)
+
+
+def _rules(lake: Lake, options: Options) -> TableRules:
+    """Rules per table; for MySQL without policies for generated columns and partial images, which it logs
+    completely."""
+    told = as_compared(options, lake)
+    rules = TableRules(told.wants, told.policy_for_invalid, told.ignores, replaces_variables(lake.spark))
+    rules = replace(rules, knows_names=lake.name_case.setting is not None)
+    if lake.flavor == "mysql":
+        return rules
+    return replace(rules, generated=told.policy_for_generated, partial_images=told.policy_for_partial_images)
+
+
+def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
+    group = ApplyGroup.parse(options.group) if options.group else WHOLE
+    if not group.leads:
+        _run_share(lake, group, options, watcher)
+        return
+    hop, watcher = apply_hop(lake, options, group), _preparing(lake, options, watcher)
+    applied = PeriodicSyncpoints(lake, hop, options, watcher)
+    if watcher.wants_extents:
+        watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
+
+    def step() -> bool:
+        has_worked = _tell(hop.apply(), applied)
+        applied.take_if_due()
+        hop.flush()
+        return has_worked
+
+    _repeat(step, lambda: not options.follow, options, watcher)
+
+
+def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
+    """Apply a group's share of the first group's plans, at least up to the present end of silver."""
+    require_delta_settings(lake.spark)
+    hop, fence, signs = GroupHop(lake, _rules(lake, options), group), silver_fence(lake), SignsOfGroups(group)
+
+    def step() -> bool:
+        before = hop.lsn
+        has_worked = _tell(hop.apply(), watcher.applied)
+        if has_worked or hop.lsn != before:
+            signs.seen()
+        elif not is_done() and not options.follow:
+            signs.wait([1])
+        return has_worked
+
+    def is_done() -> bool:
+        return not options.follow and hop.lsn >= fence
+
+    _repeat(step, is_done, options, watcher)
+
+
+def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
+    """Run the three hops one after another. The next hop takes a small batch from memory; the lake is the truth, memory
+    a cache."""
+    ingest_job = IngestJob(lake, source, options)
+    assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
+    gold, watcher = apply_hop(lake, options), _preparing(lake, options, watcher)
+    applied = PeriodicSyncpoints(lake, gold, options, watcher)
+    is_first = True
+
+    def step() -> bool:
+        nonlocal is_first
+        ingested: list[IngestedBatch] = []
+        for batch in ingest_job.step(watcher):
+            watcher.ingested(batch)
+            ingested = [*ingested[-1:], batch]
+        assembled: list[AssembledBatch] = []
+        for done in _assembled(assemble_hop, ingested, is_first):
+            watcher.assembled(done)
+            assembled = [*assembled[-1:], done]
+        if assembled or is_first:
+            fresh = _in_memory(assembled)
+            goes_on = fresh is not None and fresh.lsn_from == gold.lsn
+            is_in_step = assemble_hop.n_answers == gold.n_answers
+            _tell(gold.apply(fresh if goes_on and is_in_step else None), applied)
+        is_first = False
+        applied.take_if_due()
+        if not ingested:
+            gold.flush()
+            gold.answer_requests()
+        return bool(ingested)
+
+    _repeat(step, ingest_job.is_done, options, watcher)
+    gold.flush()
+
+
+def _preparing(lake: Lake, options: Options, watcher: Watcher) -> Watcher:
+    """Prepare next commits only in follow mode: a run that ends soon has none."""
+    return PreparesNext(watcher, lake) if options.follow else watcher
+
+
+def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:
+    """Take steps until it is done; pause after one that found nothing to do."""
+    while True:
+        has_worked = step()
+        if is_done():
+            return
+        if not has_worked:
+            watcher.idle()
+            time.sleep(options.poll_s)
+
+
+def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
+    """Report each commit as it is made; were there any?"""
+    has_any = False
+    for commit in commits:
+        told(commit)
+        has_any = True
+    return has_any
+
+
+def _assembled(hop: AssembleHop, ingested: list[IngestedBatch], is_first: bool) -> Iterator[AssembledBatch]:
+    """Assemble from memory if the ingested batch is all there is. is_first: an earlier run may have left more."""
+    in_memory = len(ingested) == 1 and ingested[0].events is not None and ingested[0].lsn_from == hop.lsn
+    has_answers = hop.sees_answers()
+    if in_memory and not has_answers:
+        yield hop.assemble(EventRange(hop.lsn, ingested[0].lsn_to, events=ingested[0].events))
+    elif ingested or is_first or has_answers:
+        yield from hop.advance()
+
+
+def _in_memory(assembled: list[AssembledBatch]) -> FreshChanges | None:
+    """The changes in memory, if they are a single small batch."""
+    if len(assembled) != 1 or assembled[0].changes is None:
+        return None
+    only = assembled[0]
+    return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_ddl)

@@ -1,0 +1,1 @@
+"""Rows that foreign keys change without a row event."""

@@ -1,0 +1,198 @@
+"""Versions of a child's rows, and the keys that parents give up -> which versions a cascade changes, and where.
+
+A version is hit once, by the first key given up that it references while it lasts. It is removed, or has columns set.
+If its parent got a new key, it continues under the new key, and may be hit again. Removed versions give up their own
+keys, for the next level of tables, or for the same table where references lead back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from mirrorlake.core.changes.parent_keys import MOVED, left_name, new_name
+from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
+from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference, Referenced
+from mirrorlake.lake.gold.cascade.row_versions import PLACE, Left, PlacedRows, Versions, alias, failing
+from mirrorlake.lake.gold.control.register import TableEntry
+from mirrorlake.lake.gold.merge.net_effect import NetEffect
+
+UPDATED = "an UPDATE of a key that its rows reference changed them"
+UNSPELLED = "whether a text is the one that it references, only the server knows"
+TOO_DEEP = "rows go through more levels of tables than the server allows"
+MAX_LEVELS = 15
+"""InnoDB's own limit (FK_MAX_CASCADE_DEL)."""
+
+IS_BEFORE = "_is_before"
+"""Column of a version: the mirror had it before the epoch."""
+_NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
+_IS_HIT = "(v.began IS NULL OR l.hit > v.began) AND (v.ended IS NULL OR l.hit < v.ended)"
+
+
+_FORM = {
+    Comparison.BY_VALUE: "{}",
+    Comparison.PADDED: "rtrim({})",
+    Comparison.ASCII: "IF({0} RLIKE '[^ -~]', " + failing(UNSPELLED) + ", lower(rtrim({0})))",
+}
+"""Texts that are equal if the values are equal, or may be."""
+
+
+def hits_of(
+    session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry
+) -> Iterator[tuple[Reference, DataFrame]]:
+    """Find, level by level, what hits the child's rows."""
+    new = _NewHits(session) if _is_circular(rows.along) else None
+    own = {reference.child.name: reference.child for reference in rows.along}
+    versions = {name: rows.versions(session, of, net if name == child.name else None) for name, of in own.items()}
+    fresh = {reference.referenced: rows.left(session, reference) for reference in rows.along}
+    for level in range(MAX_LEVELS + 1):
+        below: dict[Referenced, list[DataFrame]] = {}
+        for reference in (r for r in rows.along if r.referenced in fresh):
+            name, columns, left = reference.child.name, rows.columns_of(reference.child), fresh[reference.referenced]
+            hits = _hits(versions[name], reference, columns, left.rows)
+            if level == 0 and reference.on_update == CASCADE and left.has_any(True):
+                hits = _followed(session, hits, reference, rows, left.rows)
+            hits = new.only(hits, reference) if new else hits
+            if name == child.name:
+                yield reference, hits
+            for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
+                below.setdefault(referenced, []).append(_left_by(hits, columns, referenced[1]))
+        fresh = {name: Left(reduce(DataFrame.unionByName, parts)) for name, parts in below.items()}
+        if not fresh or (new and not new.found_any()):
+            return
+    raise RefusedError(NOT_FOLLOWED, TOO_DEEP)
+
+
+def _is_circular(along: Sequence[Reference]) -> bool:
+    below = {reference.child.name for reference in along if reference.removes}
+    for _ in along:
+        below = {r.child.name for r in along if r.removes and r.parent.name in below}
+    return bool(below)
+
+
+def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
+    """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
+    end), whether the mirror had it before the epoch, and of the hit ``place``, lsn, ``moved`` and the new key."""
+    places = [names.index(column) for column in reference.columns]
+    same, lsn = _matching(reference, places)
+    columns = [alias(i) for i in range(len(names))]
+    hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
+    of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference)]
+    before = versions.before.alias("v").join(hit, F.expr(same))
+    if versions.first is None or versions.changed is None:
+        nowhere = (f"{_NOWHERE} AS {name}" for name in ("began", "ended"))
+        return _first_hits(before.selectExpr(*of_version, *nowhere, f"true AS {IS_BEFORE}"), columns)
+    key = columns[: len(reference.child.schema.primary_key)]
+    same_key = " AND ".join(f"v.{column} = f.{column}" for column in key)
+    before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.hit < first")
+    changed = versions.changed
+    if not versions.is_told:
+        began = ", ".join(f"began{place}" for place in places)
+        changed = changed.selectExpr("*", f"greatest({began}, {began}) AS began", f"{_NOWHERE} AS ended")
+    changed = changed.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+    changed = changed.selectExpr(*of_version, "v.began", "v.ended", f"false AS {IS_BEFORE}")
+    before = before.selectExpr(*of_version, f"{_NOWHERE} AS began", "first AS ended", f"true AS {IS_BEFORE}")
+    return _first_hits(before.unionByName(changed), columns)
+
+
+def _matching(reference: Reference, places: list[int]) -> tuple[Sql, Sql]:
+    """The condition under which a version ``v`` has the key ``l``, and the lsn of the hit, which may fail."""
+    pairs = [
+        (kind, f"v.{alias(c)}", f"l.{left_name(i)}")
+        for i, (kind, c) in enumerate(zip(reference.comparisons, places, strict=True))
+    ]
+    same = " AND ".join(f"{_FORM[kind].format(mine)} = {_FORM[kind].format(theirs)}" for kind, mine, theirs in pairs)
+    spelled = " AND ".join(f"{mine} = {theirs}" for kind, mine, theirs in pairs if kind is Comparison.ASCII)
+    return same, f"IF({spelled}, l.lsn, {failing(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
+
+
+def _first_hits(hits: DataFrame, columns: list[Sql]) -> DataFrame:
+    of_version = [*columns, "began", "ended", IS_BEFORE]
+    of_hit = [name for name in hits.columns if name not in (*of_version, "hit")]
+    first = F.expr(f"min(struct(hit, {', '.join(map(quote, of_hit))})) AS found")
+    return hits.groupBy(*of_version).agg(first).selectExpr(*of_version, "found.*")
+
+
+def _followed(
+    session: SparkSession, hits: DataFrame, reference: Reference, rows: PlacedRows, left: DataFrame
+) -> DataFrame:
+    """Follow hits of rows whose parents got a new key, up to the parent's last key or its end. In memory.
+
+    A row continues under the new key, which the parent may give up again.
+    """
+    names = rows.columns_of(reference.child)
+    places = [names.index(column) for column in reference.columns]
+    asked = {column for r in rows.along if r.parent.name == reference.child.name for column in r.parent_columns}
+    is_key = not asked.union(reference.child.schema.primary_key).isdisjoint(reference.columns)
+    going = _kept(session, hits.where(MOVED))
+    settled = hits.where(f"NOT {MOVED}")
+    while not going.isEmpty():
+        if is_key or any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
+            raise RefusedError(NOT_FOLLOWED, UPDATED)
+        now = [f"{new_name(places.index(i))} AS {alias(i)}" if i in places else alias(i) for i in range(len(names))]
+        version = going.selectExpr(*now, "began AS origin", "hit AS began", "ended", IS_BEFORE)
+        same, lsn = _matching(reference, places)
+        hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
+        again = version.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+        columns = [alias(i) for i in range(len(names))]
+        again = again.selectExpr(
+            *(f"v.{column}" for column in columns), "v.origin AS began", "v.ended", f"v.{IS_BEFORE}",
+            "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference),
+        )  # fmt: skip
+        again = _kept(session, _first_hits(again, columns))
+        stays = going.alias("g").join(again.alias("a"), _same_version("g", "a", reference.child), "left_anti")
+        settled = settled.unionByName(stays).unionByName(again.where(f"NOT {MOVED}"))
+        going = again.where(MOVED)
+    return settled
+
+
+def _kept(session: SparkSession, frame: DataFrame) -> DataFrame:
+    """Keep the rows of a frame in memory."""
+    return session.createDataFrame(frame.toArrow(), frame.schema)
+
+
+def _same_version(one: Sql, other: Sql, child: TableEntry) -> Column:
+    key = (f"{one}.{alias(i)} = {other}.{alias(i)}" for i in range(len(child.schema.primary_key)))
+    which = (f"{one}.{name} <=> {other}.{name}" for name in ("began", IS_BEFORE))
+    return F.expr(" AND ".join([*key, *which]))
+
+
+def _new_keys(reference: Reference) -> list[Sql]:
+    return [f"l.{new_name(i)}" for i in range(len(reference.columns))]
+
+
+def _left_by(hits: DataFrame, names: list[str], referenced: tuple[str, ...]) -> DataFrame:
+    """Keys that removed rows give up, as ``PlacedRows.left``."""
+    keys = [alias(names.index(name)) for name in referenced]
+    gone = hits.where(f"NOT {MOVED}").where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
+    left = [f"{key} AS {left_name(i)}" for i, key in enumerate(keys)]
+    nowhere = [f"IF(true, NULL, {key}) AS {new_name(i)}" for i, key in enumerate(keys)]
+    return gone.selectExpr(*left, "hit.tx_lsn", "hit.ordinal", "lsn", MOVED, *nowhere)
+
+
+class _NewHits:
+    """For references that lead back to a table: hits not found on an earlier level. They are kept in memory."""
+
+    def __init__(self, session: SparkSession):
+        self._session = session
+        self._known: dict[Reference, DataFrame] = {}
+        self._found_any = False
+
+    def only(self, hits: DataFrame, reference: Reference) -> DataFrame:
+        known = self._known.get(reference)
+        if known is not None:
+            hits = hits.alias("h").join(known.alias("k"), _same_version("h", "k", reference.child), "left_anti")
+        found = _kept(self._session, hits)
+        self._found_any |= not found.isEmpty()
+        self._known[reference] = found if known is None else known.unionByName(found)
+        return found
+
+    def found_any(self) -> bool:
+        """Were new hits found since the last call?"""
+        found, self._found_any = self._found_any, False
+        return found

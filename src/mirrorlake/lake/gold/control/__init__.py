@@ -1,0 +1,1 @@
+"""Control tables: register of mirrors, epochs, and what holds for each table."""

@@ -1,0 +1,149 @@
+"""A column's default, or its type's zero, as a Spark literal."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from mirrorlake.core.ddl.parse.session_moments import utc_of
+from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
+from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.types import STRINGS
+from mirrorlake.core.sql_text import Sql, bytes_literal, literal
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
+from mirrorlake.lake.gold.convert.default_spelling import in_own_spelling, shown_json
+from mirrorlake.lake.gold.convert.time_text import time_default, time_zero
+from mirrorlake.lake.gold.convert.time_zones import from_utc
+
+_NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_YEAR = re.compile(r"[0-9]{4}")
+_DATE = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]([.][0-9]{1,6})?")
+_BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
+_NO_DATE = re.compile(r"[0-9]{4}-00-[0-9][0-9].*|[0-9]{4}-[0-9][0-9]-00.*")
+
+
+def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
+    """The value of a default. Raises NotDerivable."""
+    default = in_own_spelling(default, column.type)
+    found = _VALUES[default.kind](default.text, column, mode) if default.kind in _VALUES else None
+    if found is None:
+        raise NotDerivable(f"column {column.name}: its default as a value of {column.type.sql()}")
+    return found
+
+
+def _zero(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    kind = column.type
+    if kind.name == "enum":
+        return literal(kind.labels[0])
+    if kind.name == "binary":
+        return bytes_literal(bytes(kind.length))
+    if kind.name == "time":
+        return literal(time_zero(kind.fraction_digits or 0))
+    zeros = {"integer": "0", "decimal": "0", "float": "0", "year": "0", "bit": "0", "text": "''", "set": "''"}
+    zeros |= {"json": "'null'"}
+    zeros |= {"binary": "X''", "date": "NULL", "datetime": "NULL", "timestamp": "NULL"}  # a zero date is NULL here
+    return zeros.get(family(kind))
+
+
+def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    kind, group = column.type, family(column.type)
+    if group == "bit":  # its bytes
+        return str(int.from_bytes(text.encode(), "big")) if text.isascii() else None
+    if group == "year":
+        return str(int(text)) if _YEAR.fullmatch(text) else None
+    if group in ("integer", "decimal", "float"):
+        return _number(text.strip(" "), column, mode)
+    if group == "text":
+        return literal(text.rstrip(" ") if kind.name == "char" else text)
+    if group == "enum":
+        return _label(text, kind.labels)
+    if group == "set":
+        chosen = [_label(part, kind.labels) for part in text.split(",")] if text else []
+        return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
+    if group == "binary" and text.isascii():
+        return _bytes(text.encode(), column)
+    if kind.name == "json":
+        document = shown_json(text)
+        return None if document is None else literal(document)
+    if group == "time":
+        shown = time_default(text, column.type.fraction_digits or 0)
+        return shown and literal(shown)
+    return _moment(text, column, mode)
+
+
+def _label(text: str, labels: tuple[str, ...]) -> Sql | None:
+    exact = [label for label in labels if label == text] or [lb for lb in labels if folded(lb) == folded(text)]
+    return literal(exact[0]) if len(exact) == 1 else None
+
+
+def _number(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    group = family(column.type)
+    if group in ("integer", "bit", "year", "text"):
+        number = int(text) if _INTEGER.fullmatch(text) else None
+        if number is None or group == "year" and number and not _YEAR.fullmatch(text):
+            return None
+        return literal(str(number)) if group == "text" else str(number)
+    if group == "decimal" and _NUMBER.fullmatch(text):
+        return f"CAST({literal(text)} AS {spark_type(column.type)})"
+    if group == "float" and _NUMBER.fullmatch(text) and not column.display:
+        return f"CAST({literal(text)} AS double)"
+    return None
+
+
+def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    found = _BIT_LITERAL.fullmatch(text)
+    if not found:
+        return None
+    binary, digits = found[1] or found[2], found[3] or found[4]
+    number = int(binary, 2) if binary else int(digits or "0", 16)
+    if family(column.type) in ("integer", "bit"):
+        return str(number)
+    if digits is not None and len(digits) % 2 == 0:
+        raw = bytes.fromhex(digits)
+        if family(column.type) == "binary":
+            return _bytes(raw, column)
+        if column.type.name in STRINGS and raw.isascii():
+            return literal(raw.decode())
+    return None
+
+
+def _bytes(raw: bytes, column: Column) -> Sql:
+    padded = raw.ljust(column.type.length, b"\0") if column.type.name == "binary" else raw
+    return bytes_literal(padded)
+
+
+def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    kind = column.type.name
+    if kind in ("date", "datetime", "timestamp") and _NO_DATE.fullmatch(text):
+        return "NULL"
+    if kind == "date" and _DATE.fullmatch(text):
+        return f"DATE{literal(text)}"
+    if kind not in ("datetime", "timestamp") or not (_MOMENT.fullmatch(text) or _DATE.fullmatch(text)):
+        return None
+    if len(text.partition(".")[2]) > (column.type.fraction_digits or 0):
+        return None
+    if kind == "datetime":
+        return f"TIMESTAMP_NTZ{literal(text)}"
+    moment = utc_of(text, mode.time_zone)
+    return f"TIMESTAMP{literal(moment.isoformat(sep=' '))}" if moment else None
+
+
+def _now(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    """The statement's time as a value. text: UTC, with microseconds. The column keeps as many digits as it has."""
+    digits = column.type.fraction_digits or 0
+    moment = datetime.fromisoformat(text)
+    kept = moment.replace(microsecond=moment.microsecond - moment.microsecond % 10 ** (6 - digits))
+    sql = f"TIMESTAMP{literal(kept.isoformat(sep=' '))}"
+    if column.type.name == "timestamp":
+        return sql
+    local = from_utc(sql, mode.time_zone)
+    if column.type.name == "datetime":
+        return local
+    return local and f"CAST({local} AS date)" if column.type.name == "date" else None
+
+
+_VALUES = {"string": _string, "number": _number, "bits": _bits, NOW: _now, ZERO: _zero}

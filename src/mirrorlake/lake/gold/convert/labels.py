@@ -1,0 +1,66 @@
+"""Conversions to and from ENUM and SET."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mirrorlake.core.schema.row_steps import ServerMode
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.core.sql_text import Sql, literal
+from mirrorlake.lake.gold.convert.charsets import NOT_ASCII
+from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
+from mirrorlake.lake.gold.convert.numbers import to_decimal, to_integer
+
+_FROM_INTEGER = {"integer": to_integer, "decimal": to_decimal}
+
+
+def to_enum(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if set(old.type.labels) <= set(new.type.labels) and old.type.name == "enum":
+        return Conversion(value)
+    is_none = f"NOT array_contains({_labels(new)}, {value})"
+    if mode.is_strict:
+        return Conversion(value, is_none)
+    return Conversion(f"IF({is_none}, '', {value})", f"{is_none} AND ({_may_be(value, new)})")
+
+
+def to_set(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if new.type.labels[: len(old.type.labels)] == old.type.labels:
+        return Conversion(value)
+    members = f"split({value}, ',')"
+    is_none = f"m <> '' AND NOT array_contains({_labels(new)}, m)" + (
+        "" if mode.is_strict else f" AND ({_may_be('m', new)})"
+    )
+    return Conversion(
+        unless_null(value, f"array_join(array_intersect({_labels(new)}, {members}), ',')"),
+        f"exists({members}, m -> {is_none})",
+    )
+
+
+def label_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    labels, fails = old.type.labels, None
+    if old.type.name == "enum":
+        number = f"array_position({_labels(old)}, {value})"
+        fails = f"{value} = ''" if "" in labels else None  # the label, or the value that is none
+    elif len(labels) < 63:
+        bits = (
+            f"IF(array_contains(split({value}, ','), {literal(label)}), {2**k}L, 0)" for k, label in enumerate(labels)
+        )
+        number = " + ".join(bits)
+    else:
+        raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
+    found = _FROM_INTEGER[family(new.type)](f"({number})", replace(old, type=ColumnType("bigint")), new, mode)
+    return replace(found, sql=unless_null(value, found.sql), fails=any_of(found.fails, fails))
+
+
+def _labels(column: Column, change: Callable[[str], str] = str) -> Sql:
+    return f"array({', '.join(literal(change(label)) for label in column.type.labels)})"
+
+
+def _may_be(value: Sql, new: Column) -> Sql:
+    """True for a text that may mean a label although it is none: by its case, by its number, by a collation."""
+    if not all(map(str.isascii, new.type.labels)):
+        return "true"
+    lowered = _labels(new, str.lower)
+    return f"{value} RLIKE '{NOT_ASCII}|^ *[0-9]' OR array_contains({lowered}, lower(rtrim({value})))"

@@ -1,0 +1,125 @@
+"""Conversions of and to numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.schema.row_steps import ServerMode
+from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS, ColumnType
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
+from mirrorlake.lake.gold.convert.float_text import shown_float
+from mirrorlake.lake.gold.convert.texts import in_ascii, into_bytes, into_text
+
+_INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20}
+_EXACT = 2**53
+"""A DOUBLE is exact for every integer up to here."""
+
+
+def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    rounded = {"decimal": f"round({value}, 0)", "float": f"rint({value})"}.get(family(old.type), value)
+    if family(old.type) == "float":
+        low, high = _integer_range(new.type) or (0, 0)
+        if mode.is_strict:
+            return Conversion(rounded, f"{value} > {_EXACT}" if high >= 2**63 else None)  # Spark takes its digits
+        if high > _EXACT:
+            return Conversion(rounded, any_of(f"abs({rounded}) > {_EXACT}", f"{value} < 0" if low == 0 else None))
+        return Conversion(unless_null(value, f"least(greatest({rounded}, {low}), {high})"))
+    if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
+        return Conversion(rounded)
+    low, high = _integer_range(new.type)
+    return Conversion(unless_null(value, f"least(greatest(CAST({rounded} AS decimal(38,0)), {low}), {high})"))
+
+
+def to_decimal(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if mode.is_strict or MAX_DECIMAL_DIGITS < max(old.type.precision or 0, new.type.precision or 0):
+        return _checked(value, value, new, mode)
+    if _has_room(old.type, new.type):
+        return Conversion(value)
+    scale = new.type.scale or 0
+    largest = "9" * (new.type.precision - scale) + ("." + "9" * scale if scale else "")
+    number = value if family(old.type) == "decimal" else f"CAST({value} AS decimal(20,0))"
+    return Conversion(
+        unless_null(
+            value,
+            f"least(greatest(round({number}, {scale}), {'0' if new.type.unsigned else '-' + largest}), {largest})",
+        )
+    )
+
+
+def to_float(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if new.display or old.display and family(old.type) == "float":
+        raise NotDerivable(f"column {new.name} has a FLOAT with a number of digits")
+    return _checked(value, value if family(old.type) == "float" else f"CAST({value} AS double)", new, mode)
+
+
+def float_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql, fails = _shown(value, old, mode)
+    found = into_text(sql, new, mode)
+    return replace(found, fails=any_of(found.fails, fails))
+
+
+def float_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    sql, fails = _shown(value, old, mode)
+    return into_bytes(in_ascii(sql), new, mode, fails)
+
+
+def _shown(value: Sql, old: Column, mode: ServerMode) -> tuple[Sql, Sql]:
+    if old.display or old.is_zerofill:
+        raise NotDerivable(f"column {old.name} was a FLOAT with a number of digits")
+    return shown_float(value, old.type.name, mode.flavor)
+
+
+def to_bit(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    """A negative number has 64 bits. What has more bits than the column sets all of them."""
+    n_bits = new.type.length or 1
+    if n_bits == 64:
+        return Conversion(f"CAST({value} AS decimal(20,0)) + IF({value} < 0, {2**64}, 0)")
+    if mode.is_strict:
+        return Conversion(value)
+    return Conversion(unless_null(value, f"IF({value} BETWEEN 0 AND {2**n_bits - 1}, {value}, {2**n_bits - 1})"))
+
+
+def text_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    digits = r"'^-?[0-9]{1,38}$'" if family(new.type) == "integer" else r"'^-?[0-9]{1,38}([.][0-9]{1,38})?$'"
+    kind = spark_type(new.type)
+    sql = f"CAST({value} AS {kind})"
+    fails = any_of(
+        f"NOT {value} RLIKE {digits}",
+        f"{value} IS NOT NULL AND try_cast({value} AS {kind}) IS NULL",
+        _outside(value, new),
+    )
+    if mode.is_strict:
+        return Conversion(sql, fails)
+    is_number = rf"{value} RLIKE '^\\s*[+-]?[.]?[0-9]'"
+    return Conversion(f"IF(NOT {is_number}, 0, {sql})", f"{is_number} AND ({fails})")
+
+
+def _checked(value: Sql, sql: Sql, new: Column, mode: ServerMode) -> Conversion:
+    """A strict server has made sure that the value fits; for others it must be checked."""
+    if mode.is_strict:
+        return Conversion(sql)
+    too_large = f"{value} IS NOT NULL AND try_cast({sql} AS {spark_type(new.type)}) IS NULL"
+    return Conversion(sql, any_of(too_large, f"({sql}) < 0" if new.type.unsigned else None))
+
+
+def _has_room(old: ColumnType, new: ColumnType) -> bool:
+    """Does every number of the old type fit?"""
+    if new.unsigned and not old.unsigned:
+        return False
+    whole, scale = (old.precision, old.scale or 0) if old.name == "decimal" else (_INTEGER_DIGITS.get(old.name, 20), 0)
+    return new.precision - (new.scale or 0) >= whole - scale and (new.scale or 0) >= scale
+
+
+def _integer_range(kind: ColumnType) -> tuple[int, int] | None:
+    if kind.name not in INTEGER_BYTES:
+        return None
+    bits = 8 * INTEGER_BYTES[kind.name]
+    return (0, 2**bits - 1) if kind.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _outside(value: Sql, new: Column) -> Sql | None:
+    bounds = _integer_range(new.type)
+    return bounds and f"try_cast({value} AS decimal(38,0)) NOT BETWEEN {bounds[0]} AND {bounds[1]}"

@@ -1,0 +1,1 @@
+"""DDL on mirrors, exactly once."""

@@ -1,0 +1,136 @@
+"""Barriers ahead of gold, and ``control_barriers``, the ledger of their execution."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from operator import attrgetter
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import named
+from mirrorlake.lake.delta.progress import append_once
+from mirrorlake.lake.gold.control.epochs import TABLE_STRUCT, EpochTable
+from mirrorlake.lake.gold.control.table import BARRIERS_COLUMNS
+from mirrorlake.lake.gold.ddl.classes import DdlClass
+from mirrorlake.lake.gold.ddl.outcomes import ACTIONS
+
+HOP = "apply/barriers"
+PREPARED, EXECUTED = "prepared", "executed"
+_ROW_SCHEMA = pa.schema(
+    [
+        ("lsn", pa.int64()),
+        ("kind", pa.string()),
+        ("phase", pa.string()),
+        ("tables", pa.list_(TABLE_STRUCT)),
+        ("at", pa.timestamp("us", "UTC")),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """One DDL statement, or the start of snapshots; changes: the effect on each table that it names."""
+
+    lsn: int
+    changes: tuple[DefinitionChange, ...]
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        return [(change.database, change.table) for change in self.changes]
+
+    @property
+    def begins_copy(self) -> bool:
+        return any(isinstance(step, Copied) for change in self.changes for step in change.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One DDL in one phase; tables: each with its mirror's Delta version before (prepared) or after it (executed)."""
+
+    lsn: int
+    ddl_class: DdlClass
+    tables: tuple[EpochTable, ...]
+
+
+def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[str, str] | None = None) -> list[Barrier]:
+    """Barriers with lsn_from < lsn <= lsn_to, in log order. only: of this table alone.
+
+    answers: number of the operator's answers that count; of a statement's rows about one table, the newest answer's are
+    used.
+    """
+    rows = lake.spark.table(lake.names.silver_table_schemas)
+    rows = rows.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND answer <= {answers}")
+    rows = rows.where(named(only)) if only else rows
+    return _barriers(rows)
+
+
+def answered(lake: Lake, number: int) -> Barrier | None:
+    """The barrier that an answer has made; None: silver could not accept the answer."""
+    rows = lake.spark.table(lake.names.silver_table_schemas).where(f"answer = {number}")
+    return next(iter(_barriers(rows)), None)
+
+
+def _barriers(rows: DataFrame) -> list[Barrier]:
+    """Make barriers of rows; for one table and statement the row of the newest answer is used."""
+    found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
+    told = rows.where(F.col("action").isin(*ACTIONS)).collect()
+    for row in sorted(told, key=attrgetter("answer"), reverse=True):
+        changes = found.setdefault(row.lsn, {})
+        changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
+    return [barrier for lsn, changes in sorted(found.items()) for barrier in _of_place(lsn, changes)]
+
+
+def _of_place(lsn: int, changes: dict[tuple[str, str], DefinitionChange]) -> list[Barrier]:
+    """Make barriers for one lsn: one statement, or independent snapshots."""
+    together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
+    return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_copy else [together]
+
+
+def read_definitions(lake: Lake) -> dict[int, TableSchema]:
+    """Return schema_id -> definition."""
+    rows = (
+        lake.spark.table(lake.names.silver_table_schemas).where("schema_id IS NOT NULL").select("schema_id", "columns")
+    )
+    return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
+
+
+def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
+    """Return mirror id -> Delta version that a self-inverse DDL reads, from its ``prepared`` row, which is written
+    once.
+
+    row: with the present versions, used if there is no such row yet.
+    """
+    app_id = lake.app_id(f"{HOP}/{PREPARED}/{row.tables[0].mirror_id}")  # others may be prepared at the same time
+    _append(lake, PREPARED, [row], app_id=app_id, txn_version=row.lsn)
+    ledger = lake.spark.table(lake.names.control_barriers).where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
+    return {table.mirror_id: table.version for table in ledger.first().tables}
+
+
+def record(lake: Lake, rows: Sequence[LedgerRow], epoch: int) -> None:
+    """Write the DDL that an epoch has executed, in one commit, once."""
+    if rows:
+        _append(lake, EXECUTED, rows, app_id=lake.app_id(HOP), txn_version=epoch)
+
+
+def _append(lake: Lake, phase: str, rows: Iterable[LedgerRow], *, app_id: str, txn_version: int) -> None:
+    now = dt.datetime.now(dt.timezone.utc)
+    cells = [
+        {
+            "lsn": row.lsn, "kind": row.ddl_class.value, "phase": phase, "at": now,
+            "tables": [asdict(table) for table in row.tables],
+        }
+        for row in rows
+    ]  # fmt: skip
+    frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), BARRIERS_COLUMNS)
+    append_once(
+        lake.spark, lake.names.control_barriers, frame, app_id=app_id, lsn=txn_version,
+        payload=lake.payload(HOP, phase=phase),
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""An ALTER's columns before and after -> the commits that give a mirror its new columns.
+
+If no value changes, the mirror is altered in place; else it is overwritten in one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mirrorlake.core.ddl.effect.generated import names_any
+from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.control.register import INVALID_VALUE
+from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
+from mirrorlake.lake.gold.convert.column_values import value_of
+from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable
+from mirrorlake.lake.gold.convert.conversions import conversion, replaces_nulls
+from mirrorlake.lake.gold.ddl.steps import Alter, Check, MirrorStep, Overwrite
+from mirrorlake.lake.gold.ddl.widening import widens_in_place
+from mirrorlake.lake.gold.generated.computed_values import computed_value
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one. invalid:
+    true for a row that gets a date which no calendar has, and NULL here.
+    """
+
+    name: str
+    type: Sql
+    old: str | None
+    old_type: Sql | None
+    sql: Sql
+    checks: tuple[Check, ...] = ()
+    invalid: Sql | None = None
+
+    @property
+    def is_in_place(self) -> bool:
+        if self.old is None:
+            return self.sql == "NULL"
+        if self.sql != quote(self.old) and self.sql != f"CAST({quote(self.old)} AS {self.type})":
+            return False
+        return self.old_type == self.type or widens_in_place(self.old_type, self.type)
+
+
+def new_layout(
+    old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool
+) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
+    """The steps, and the checks before them. old: of the mirror, which may hold invalid values as text.
+
+    If the server's effect on rows is not known, the check is that there are none; likewise if rows get dates that no
+    calendar has, and the table refuses those.
+    """
+    mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
+    columns = [step for step in steps if isinstance(step, Keep | Add)]
+    pairs = list(zip(new.columns, columns, strict=bool(columns)))
+    sources = {
+        after.name: step.old
+        for after, step in pairs
+        if isinstance(step, Keep) and not _changed_names(after, step, mode)
+    }
+    places = [_place(column, step, mode, old, sources) for column, step in pairs]
+    checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
+    if refuses_invalid:
+        reason = "rows that exist get a date that no calendar has in column"
+        checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in places if p.invalid)
+    if all(place.is_in_place for place in places):
+        return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
+    return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
+
+
+def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
+    """A generated column may be computed again from a column that changed, by this statement or by the next that copies
+    the table."""
+    changed = {
+        folded(name)
+        for after, step in zip(new.columns, columns, strict=bool(columns))
+        for name in _changed_names(after, step, mode)
+    }
+    for column in new.columns:
+        source = names_any(column.generated or "", changed)
+        if source:
+            yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
+
+
+def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
+    """Names of a column whose values may differ from before, or compare in another way."""
+    if isinstance(step, Add):
+        return (after.name,)
+    is_same = (step.old.type, step.old.collation, step.old.generated) == (after.type, after.collation, after.generated)
+    return () if is_same and not replaces_nulls(step.old, after, mode) else (step.old.name, after.name)
+
+
+def _place(
+    column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _Place:
+    """Plan a column. sources: see ``computed_value``."""
+    place = _Place(column.name, spark_type(column.type, as_text=old.as_text), None, None, "NULL")
+    if isinstance(step, Keep):
+        place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
+    try:
+        return (
+            _kept(place, column, step.old, mode, old)
+            if isinstance(step, Keep)
+            else _added(place, column, step, mode, old, sources)
+        )
+    except NotDerivable as stop:
+        return replace(place, checks=(Check("true", str(stop)),))
+
+
+def _kept(place: _Place, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _Place:
+    found: Conversion = (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode)
+    checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+    return replace(place, sql=found.sql, checks=checks, invalid=found.invalid)
+
+
+def _added(
+    place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _Place:
+    if column.generated is not None:
+        found = computed_value(column, sources, old, mode)
+        checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+        return replace(place, sql=found.sql, checks=checks)
+    if step.needs_empty:
+        raise NotDerivable(f"column {column.name}: {step.needs_empty}")
+    if step.value is None:
+        return place
+    sql = (text_of if old.as_text else value_of)(step.value, column, mode)
+    return replace(place, sql=sql, invalid="true" if sql == "NULL" else None)
+
+
+def _clauses(before: list[str], places: list[_Place]) -> list[Sql]:
+    kept = {place.old: place for place in places if place.old is not None}
+    dropped = [name for name in before if name not in kept]
+    order = [name for name in before if name in kept]
+    clauses = [f"DROP COLUMNS ({', '.join(map(quote, dropped))})"] if dropped else []
+    clauses += _renames({old: place.name for old, place in kept.items() if old != place.name}, order)
+    clauses += [
+        f"ALTER COLUMN {quote(place.name)} TYPE {place.type}" for place in kept.values() if place.type != place.old_type
+    ]
+    clauses += _moves([kept[name].name for name in order], [place.name for place in places if place.old is not None])
+    added = [
+        f"{quote(place.name)} {place.type} " + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
+        for i, place in enumerate(places)
+        if place.old is None
+    ]
+    return clauses + ([f"ADD COLUMNS ({', '.join(added)})"] if added else [])
+
+
+def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:
+    """Rename columns: old name -> new name, through a temporary name if the new one is still in use, as in a swap."""
+    taken = {folded(name) for name in present}
+    detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if folded(new) in taken}
+    first = [_rename(old, detours.get(old, new)) for old, new in names.items()]
+    return first + [_rename(detour, names[old]) for old, detour in detours.items()]
+
+
+def _rename(old: str, new: str) -> Sql:
+    return f"RENAME COLUMN {quote(old)} TO {quote(new)}"
+
+
+def _moves(now: list[str], wanted: list[str]) -> list[Sql]:
+    """Move the columns outside the longest run that is already in order, each after its predecessor."""
+    stay = set(_longest_increasing([wanted.index(name) for name in now]))
+    return [
+        f"ALTER COLUMN {quote(name)} " + (f"AFTER {quote(wanted[i - 1])}" if i else "FIRST")
+        for i, name in enumerate(wanted)
+        if i not in stay
+    ]
+
+
+def _longest_increasing(numbers: list[int]) -> list[int]:
+    best: list[list[int]] = []
+    for number in numbers:
+        before = max((run for run in best if run[-1] < number), key=len, default=[])
+        best.append([*before, number])
+    return max(best, key=len, default=[])

@@ -1,0 +1,69 @@
+"""The definition of a source table -> the one of its mirror, which may hold fewer columns, or texts for dates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.row_steps import Add, Keep
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import of_rows_in_force, system_period
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.merge.generated_columns import not_computed
+
+
+def created(change: DefinitionChange, rules: TableRules) -> DefinitionChange:
+    """Give a change the definition of a new mirror."""
+    name, left_out = (change.database, change.table), tuple[str, ...]()
+    as_text = rules.creates_as_text(*name)
+    if rules.leaves_out_generated(*name):
+        left_out = tuple(not_computed(replace(change.schema, as_text=as_text)))
+    return _held(change, as_text, left_out)
+
+
+def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> DefinitionChange:
+    """Give a change of a mirror the definition after it, and the steps of its columns. old: the mirror's before.
+
+    A mirror still lacks the columns that it lacked, and new ones that are not computed. Raises NotDerivable if a column
+    that it lacks is no longer generated.
+    """
+    steps = [step for step in change.steps if isinstance(step, Keep | Add)]
+    added = {step.name for step in steps if isinstance(step, Add)}
+    lacked = {step.name for step in steps if isinstance(step, Keep) and step.old.name in old.left_out}
+    lacked = lacked if steps else set(old.left_out)
+    plain = next((c.name for c in change.schema.columns if c.name in lacked and c.generated is None), None)
+    if plain:
+        raise NotDerivable(f"column {plain} was left out as a generated one, and is none now")
+    if rules.leaves_out_generated(change.database, change.table):
+        lacked |= added & not_computed(replace(change.schema, as_text=old.as_text)).keys()
+    return _held(change, old.as_text, tuple(column.name for column in change.schema.columns if column.name in lacked))
+
+
+def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
+    """Give a change the definition of a mirror that takes rows of another one."""
+    return _held(change, other.as_text, other.left_out)
+
+
+def shows(new: TableSchema, old: TableSchema) -> bool:
+    """Does the register show a difference of the two? A definition that only later DDL needs is kept in silver."""
+    of_new, of_old = (
+        (s.columns, s.primary_key, system_period(s), s.row_changing_keys, s.left_out, _computed_from(s))
+        for s in (new, old)
+    )
+    return of_new != of_old
+
+
+def _held(change: DefinitionChange, as_text: bool, left_out: tuple[str, ...]) -> DefinitionChange:
+    held = tuple(column for column in change.schema.columns if column.name not in left_out)
+    schema = of_rows_in_force(replace(change.schema, columns=held, as_text=as_text, left_out=left_out))
+    hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
+    steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
+    return replace(change, schema=schema, steps=tuple(steps))
+
+
+def _computed_from(schema: TableSchema) -> list[tuple] | None:
+    """All that values of generated columns depend on, besides types."""
+    if all(column.generated is None for column in schema.columns):
+        return None
+    return [(column.generated, column.collation, column.is_zerofill) for column in schema.columns]

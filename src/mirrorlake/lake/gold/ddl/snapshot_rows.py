@@ -1,0 +1,50 @@
+"""Convert the cells of a snapshot, which are as the server shows them, to a mirror's values; see ``bronze.copies``."""
+
+from __future__ import annotations
+
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import DATED, STRINGS
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
+from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.control.register import INVALID_KEY, INVALID_VALUE
+from mirrorlake.lake.gold.convert.date_text import meant
+from mirrorlake.lake.gold.ddl.steps import Check, TakeCopy
+
+
+def take_copy(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
+    """Make the step that takes a snapshot. schema: of the mirror. shown: of all columns of the snapshot.
+
+    refuses_invalid: an invalid value stops the table; else only one in its key does."""
+    held = {column.name for column in schema.columns}
+    cells = [(cell_name(number), column) for number, column in enumerate(shown.columns) if column.name in held]
+    columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
+    checks = []
+    if not schema.as_text:
+        invalid = {column.name: found for cell, column in cells if (found := _invalid(cell, column))}
+        keys = [invalid[name] for name in schema.primary_key if name in invalid]
+        if keys:
+            checks.append(Check(" OR ".join(keys), "a key column has a value that has no meaning", INVALID_KEY))
+        if refuses_invalid and invalid:
+            reason = "a row has a value that its mirror cannot hold"
+            checks.append(Check(" OR ".join(invalid.values()), reason, INVALID_VALUE))
+    return TakeCopy(copy_id, columns, tuple(checks))
+
+
+def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
+    kind = column.type
+    if kind.name in DATED:
+        return cell if as_text else meant(cell, kind)
+    if kind.name in STRINGS:
+        invalid = f"concat('0x', hex({cell}))" if as_text else "NULL"
+        return f"IF(is_valid_utf8({cell}), {cell}, {invalid})"
+    if holds_bytes(kind):
+        return cell
+    return f"CAST({cell} AS {spark_type(kind)})"
+
+
+def _invalid(cell: Sql, column: Column) -> Sql | None:
+    """The condition for an invalid value; None: the type has none."""
+    if column.type.name in DATED:
+        return f"({cell} IS NOT NULL AND {meant(cell, column.type)} IS NULL)"
+    return f"NOT is_valid_utf8({cell})" if column.type.name in STRINGS else None

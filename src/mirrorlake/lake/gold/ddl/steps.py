@@ -1,0 +1,279 @@
+"""The commits by which a DDL changes one mirror, and making each of them once.
+
+Every commit's note says which step of which DDL it is. A mirror's commits are made in log order, so its newest note
+is its progress: a step at or before it is not taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.lake.delta.creation import remove_unborn, require_born
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
+from mirrorlake.lake.gold.control.failures import condition_of_table
+from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, create_mirror_statement
+from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
+
+HOP = "apply/ddl"
+UNCLEAR = "a row may be in one partition or another"
+_IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row that matches ``where`` stops the statement for this mirror: its new value cannot be derived, or stored."""
+
+    where: Sql
+    reason: str
+    code: str = NEEDS_RESYNC
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    schema: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """clause: the text after ALTER TABLE and the name."""
+
+    clause: Sql
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """where None: every row."""
+
+    where: Sql | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """columns: name -> expression over the mirror's own columns."""
+
+    columns: tuple[tuple[str, Sql], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRows:
+    """in_partition, unclear: of the partitioned mirror's rows; see ``PartitionRows``. columns: this mirror's names and
+    theirs, pairwise.
+
+    is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
+    partitioned mirror's rows inside the partition.
+    """
+
+    other_id: str
+    columns: tuple[tuple[str, str], ...]
+    in_partition: Sql
+    unclear: Sql | None
+    is_partitioned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AppendRows:
+    """Append the rows of another mirror that match ``where``; None: all. columns, unclear: as for an exchange."""
+
+    other_id: str
+    columns: tuple[tuple[str, str], ...]
+    where: Sql | None = None
+    unclear: Sql | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeCopy:
+    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows."""
+
+    copy_id: str
+    columns: tuple[tuple[str, Sql], ...]
+    checks: tuple[Check, ...] = ()
+
+
+MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeCopy
+_CLASSES: dict[type, DdlClass] = {
+    Create: DdlClass.COMPARED,
+    Alter: DdlClass.COMPARED,
+    Overwrite: DdlClass.REBUILT,
+    Delete: DdlClass.DESTRUCTIVE,
+    ExchangeRows: DdlClass.SELF_INVERSE,
+    AppendRows: DdlClass.SELF_INVERSE,
+    TakeCopy: DdlClass.REBUILT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one DDL on one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
+    it is only checked."""
+
+    mirror_id: str
+    steps: tuple[MirrorStep, ...]
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def ddl_class(self) -> DdlClass:
+        return strongest(_CLASSES[type(step)] for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why the mirror does not follow the DDL: code and reason of a refusal. Nothing was written, except the
+    steps that a diverged mirror already has."""
+
+    code: str
+    reason: str
+
+
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+    """Take the steps that the mirror does not have yet.
+
+    pinned: Delta version of each other mirror that is read.
+    """
+    mirror = lake.names.mirror(work.mirror_id)
+    try:
+        return _carry_out(session, lake, lsn, work, pinned)
+    except Exception as error:
+        stop = _why_stopped(session, mirror, lsn, work, error)
+        if stop is None:
+            raise
+        return stop
+
+
+def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error: Exception) -> Stop | None:
+    """Why the mirror stops; None: the failure is not this mirror's alone."""
+    creates = any(isinstance(step, Create) for step in work.steps)
+    if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
+        return Stop(MIRROR_CHANGED, "the mirror table is gone")
+    if _is_about_values(error):  # steps that read values are one commit, and no other step goes before them
+        return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
+    condition = condition_of_table(error)
+    if condition is None:
+        return None
+    n_done, _ = _steps_done(session, mirror, lsn)
+    if n_done:
+        return Stop(MIRROR_DIVERGED, f"it has a part of the statement, and Spark does not take the rest: {condition}")
+    return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
+
+
+def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+    done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
+    if changed_by:
+        return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
+    if done is None:
+        return None
+    if done == 0:
+        stop = _failed_check(session, lake, work, pinned)
+        if stop:
+            return stop
+    for number, step in enumerate(work.steps[done:], done + 1):
+        payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
+        _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+    return None
+
+
+def _is_about_values(error: Exception) -> bool:
+    """Is the error about values? Spark names the condition itself, or as the cause of a failed task."""
+    return any(f"[{condition}" in str(error) for condition in _IMPOSSIBLE_VALUES)
+
+
+def _steps_done(session: SparkSession, mirror: Sql, lsn: int) -> tuple[int | None, list[str]]:
+    """Return (number of this DDL's steps that the mirror has, None: it is past the DDL; what others did to it
+    since)."""
+    changed_by = []
+    for commit in read_commits(session, mirror):
+        if commit.note is None:
+            changed_by += [commit.operation] if commit.operation not in HARMLESS else []
+        elif commit.note["lsn"] is not None and not commit.is_undone:
+            if commit.note["lsn"] == lsn:
+                return commit.note["payload"].get("step"), changed_by
+            return None if commit.note["lsn"] > lsn else 0, changed_by
+    return 0, changed_by
+
+
+def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+    for check in work.checks:
+        if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
+            return Stop(check.code, check.reason)
+    step = work.steps[-1] if work.steps else None
+    if isinstance(step, TakeCopy):
+        return _failed_copy(session, lake, step)
+    if not isinstance(step, ExchangeRows | AppendRows):
+        return None
+    is_partitioned = isinstance(step, ExchangeRows) and step.is_partitioned
+    partitioned = _pinned(lake, work.mirror_id if is_partitioned else step.other_id, pinned)
+    if step.unclear and session.sql(f"SELECT 1 FROM {partitioned} WHERE {step.unclear} LIMIT 1").collect():
+        return Stop(NEEDS_RESYNC, UNCLEAR)
+    if isinstance(step, ExchangeRows) and step.is_partitioned:
+        strangers = f"SELECT 1 FROM ({_theirs(lake, step, pinned)}) WHERE NOT {step.in_partition} LIMIT 1"
+        if session.sql(strangers).collect():
+            return Stop(NEEDS_RESYNC, "rows came into a partition that they are not of (WITHOUT VALIDATION)")
+    return None
+
+
+def _failed_copy(session: SparkSession, lake: Lake, step: TakeCopy) -> Stop | None:
+    copy = lake.names.copy(step.copy_id)
+    if not table_exists(session, copy):
+        return Stop(NEEDS_RESYNC, "its copy is gone")
+    for check in step.checks:
+        if session.table(copy).where(check.where).limit(1).collect():
+            return Stop(check.code, check.reason)
+    return None
+
+
+def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, payload: dict, pinned: Mapping[str, int]):
+    mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
+    match step:
+        case Create(schema):
+            remove_unborn(mirror)
+            run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
+            require_born(session, mirror)
+        case Alter(clause):
+            run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
+        case Delete(where):
+            statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
+            run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
+        case Overwrite(columns):
+            rows = f"SELECT {_selected(columns)} FROM {mirror}"
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        case ExchangeRows():
+            rows = _exchanged(lake, mirror_id, step, pinned)
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        case AppendRows(where=where):
+            rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
+            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+        case TakeCopy(copy_id, columns):
+            cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
+            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.copy(copy_id)}"
+            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+
+
+def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
+    if not step.is_partitioned:
+        return f"{_theirs(lake, step, pinned)} WHERE {step.in_partition}"
+    kept = _selected(tuple((name, quote(name)) for name, _ in step.columns))
+    own = _pinned(lake, mirror_id, pinned)
+    return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
+
+
+def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Mapping[str, int]) -> Sql:
+    """The other mirror's rows under this one's names."""
+    taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
+    return f"SELECT {taken} FROM {_pinned(lake, step.other_id, pinned)}"
+
+
+def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> Sql:
+    return f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
+
+
+def _selected(columns: Sequence[tuple[str, Sql]]) -> Sql:
+    return ", ".join([*(f"{expression} AS {quote(name)}" for name, expression in columns), LSN_COLUMN])

@@ -1,0 +1,1 @@
+"""Generated columns that the log leaves out, as Spark SQL."""

@@ -1,0 +1,1 @@
+"""Row changes -> one commit on a mirror."""

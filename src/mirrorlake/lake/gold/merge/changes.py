@@ -1,0 +1,227 @@
+"""Read silver after a position, as gold needs it: the tables, their numbers of changes, and the changes themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
+from mirrorlake.core.changes.conditions import GENERATED, read_conditions
+from mirrorlake.core.changes.images import CHANGE_COLUMNS
+from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import named
+
+ROW_OPS = ("INSERT", "UPDATE", "DELETE")
+_SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal", "partial"]
+CHUNK_BITS = 24  # an epoch is cut in chunks of 16 MiB of log
+NO_IMAGE = "parse_json('{}')"
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """One table's changes in a range of lsn. n_changes: of rows. refused: (lsn, code and reason) of the first refusal.
+    has_partial: there are row images that lack columns. first_invalid: lsn of the first change, before any refusal,
+    with an invalid value; n_invalid: number of such values, 0 if the table is refused.
+    conditions: code -> reason; conditions under which the mirror may apply the changes."""
+
+    database: str
+    table: str
+    schema_ids: frozenset[int]
+    n_changes: int
+    n_inserts: int
+    n_deletes: int
+    first_lsn: int
+    refused: tuple[int, str] | None = None
+    has_partial: bool = False
+    n_invalid: int = 0
+    first_invalid: int | None = None
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, name: tuple[str, str], lsn: int) -> TableChanges:
+        return cls(*name, frozenset(), 0, 0, 0, lsn)
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.database, self.table
+
+    @property
+    def lacks_generated(self) -> bool:
+        """Does some row image lack values of generated columns?"""
+        return GENERATED in self.conditions
+
+    @property
+    def only_inserts(self) -> bool:
+        return self.n_inserts == self.n_changes
+
+
+class _Counts(NamedTuple):
+    """Counts over changes with equal ``_SUMMARY_KEYS``. n_invalid, first_invalid: as in ``TableChanges``."""
+
+    database: str
+    table: str
+    op: str
+    schema_id: int
+    refusal: str | None
+    partial: bool
+    n: int
+    first_lsn: int
+    n_invalid: int
+    first_invalid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    lsn_from: int
+    lsn_to: int
+    tables: list[TableChanges]
+
+    def is_for(self, lsn_from: int, lsn_to: int) -> bool:
+        """Is this the summary of the range? One that begins later, but before the first change, has the same
+        changes."""
+        first = min((changes.first_lsn for changes in self.tables), default=self.lsn_to + 1)
+        return lsn_to == self.lsn_to and self.lsn_from <= lsn_from < first
+
+
+class ChangeReader:
+    """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory if the assembled batches are still there."""
+
+    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: tuple[str, str] | None = None):
+        """only: read as if silver had only this table's changes; then without batches."""
+        self.only = only
+        self._lake, self._is_seen = lake, named(only) if only else "true"
+        self._table = pa.Table.from_batches(batches) if batches else None
+        self._summary: _Summary | None = None
+        self._cuts: tuple[int, list[int]] | None = None
+
+    def summary(self, lsn_from: int, lsn_to: int) -> list[TableChanges]:
+        """The changes of each table, by name."""
+        if self._summary is None or not self._summary.is_for(lsn_from, lsn_to):
+            rows = self._count_rows(lsn_from, lsn_to)
+            names = sorted({row[:2] for row in rows})
+            self._summary = _Summary(lsn_from, lsn_to, [_table_changes(name, rows) for name in names])
+        return self._summary.tables
+
+    def _count_rows(self, lsn_from: int, lsn_to: int) -> list[_Counts]:
+        if self._table is None:
+            grouped = self._rows(lsn_from, lsn_to).groupBy(*_SUMMARY_KEYS)
+            first_invalid = F.min(F.when(F.col("invalid") > 0, F.col("lsn")))
+            counted = grouped.agg(F.count("*"), F.min("lsn"), F.sum("invalid"), first_invalid)
+            return [_Counts(*row) for row in counted.collect()]
+        counted_columns = self._table.select([*_SUMMARY_KEYS, "lsn", "invalid"])
+        found = counted_columns.filter(self._is_inside(lsn_from, lsn_to, (*ROW_OPS, "REFUSED")))
+        invalid_lsn = pc.if_else(pc.greater(found["invalid"], 0), found["lsn"], None)
+        grouped = found.append_column("invalid_lsn", invalid_lsn).group_by(_SUMMARY_KEYS)
+        sums = [("lsn", "count"), ("lsn", "min"), ("invalid", "sum"), ("invalid_lsn", "min")]
+        counted = grouped.aggregate(sums).select([*_SUMMARY_KEYS, *map("_".join, sums)])
+        return [_Counts(*row.values()) for row in counted.to_pylist()]
+
+    def epoch_end(self, lsn_from: int, lsn_to: int, max_changes: int) -> int:
+        """A boundary in the range after about max_changes row changes, or its end if there are fewer."""
+        if self._table is not None:
+            return lsn_to
+        if self._cuts is None or self._cuts[0] != lsn_to:
+            if sum(changes.n_changes for changes in self.summary(lsn_from, lsn_to)) <= max_changes:
+                return lsn_to
+            self._cuts = lsn_to, self._boundaries(lsn_from, lsn_to, max_changes)
+        return next((cut for cut in self._cuts[1] if lsn_from < cut < lsn_to), lsn_to)
+
+    def _boundaries(self, lsn_from: int, lsn_to: int, max_changes: int) -> list[int]:
+        rows = self._lake.spark.table(self._lake.names.silver_changes).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
+        chunks = rows.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
+            F.expr(f"count_if({self._is_seen})").alias("n"),
+            F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary"),
+        )
+        found, seen = [], 0
+        for row in sorted(chunks.collect(), key=attrgetter("chunk")):
+            seen += row.n
+            if seen >= max_changes and row.boundary is not None:
+                found.append(row.boundary)
+                seen = 0
+        return found
+
+    def outside_transactions(self, lsn_from: int, lsn_to: int) -> set[TableName]:
+        """The tables with row changes that no transaction of an engine has: they end with a COMMIT of the log."""
+        if self._table is None:
+            changes = self._lake.spark.table(self._lake.names.silver_changes)
+            commits = changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND op = 'COMMIT' AND statement IS NOT NULL")
+            mine = self._rows(lsn_from, lsn_to).join(commits.select("tx_lsn"), "tx_lsn", "left_semi")
+            return {(row.database, row.table) for row in mine.select("database", "table").distinct().collect()}
+        is_commit = pc.and_(self._is_inside(lsn_from, lsn_to, ("COMMIT",)), pc.is_valid(self._table["statement"]))
+        groups = self._table["tx_lsn"].filter(is_commit)
+        is_mine = pc.and_(self._is_inside(lsn_from, lsn_to, ROW_OPS), pc.is_in(self._table["tx_lsn"], groups))
+        names = self._table.select(["database", "table"]).filter(is_mine).group_by(["database", "table"]).aggregate([])
+        return {(row["database"], row["table"]) for row in names.to_pylist()}
+
+    def in_memory(
+        self, name: tuple[str, str], lsn_from: int, lsn_to: int, *, that_cascade: bool = False
+    ) -> list[pa.RecordBatch] | None:
+        """Row changes of one table (``CHANGE_COLUMNS``) if they are in memory, else None.
+
+        that_cascade: only those that may have changed rows of other tables.
+        """
+        if self._table is None:
+            return None
+        mine = pc.and_(pc.equal(self._table["database"], name[0]), pc.equal(self._table["table"], name[1]))
+        wanted = pc.and_(mine, self._is_inside(lsn_from, lsn_to, ROW_OPS))
+        if that_cascade:
+            wanted = pc.and_(wanted, self._table["may_cascade"])
+        return self._table.select(list(CHANGE_COLUMNS)).filter(wanted).combine_chunks().to_batches()
+
+    def stored(
+        self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int, *,
+        that_cascade: bool = False,
+    ) -> DataFrame:  # fmt: skip
+        """The same, read from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty
+        object."""
+        rows = session.table(self._lake.names.silver_changes).where(
+            f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {named(name)}"
+        )
+        rows = rows.where("may_cascade") if that_cascade else rows
+        sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
+        return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
+
+    def _is_inside(self, lsn_from: int, lsn_to: int, ops: tuple[str, ...]) -> pa.ChunkedArray:
+        """A mask of the rows in memory: inside the range, with one of these ops."""
+        table = self._table
+        inside = pc.and_(pc.greater(table["lsn"], lsn_from), pc.less_equal(table["lsn"], lsn_to))
+        return pc.and_(inside, pc.is_in(table["op"], pa.array(ops)))
+
+    def _rows(self, lsn_from: int, lsn_to: int) -> DataFrame:
+        changes = self._lake.spark.table(self._lake.names.silver_changes)
+        inside = f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {self._is_seen}"
+        return changes.where(inside).where(F.col("op").isin(*ROW_OPS, "REFUSED"))
+
+
+def _stops(counts: _Counts) -> bool:
+    """Does this refusal stop the mirror? Not if the table was merely undefined: an earlier snapshot has defined it
+    since."""
+    return counts.op == "REFUSED" and not (counts.refusal or "").startswith(f"{UNDEFINED}:")
+
+
+def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:
+    mine = [each for each in counts if each[:2] == name]
+    changes = [each for each in mine if each.op in ROW_OPS]
+    refused = min(((each.first_lsn, each.refusal) for each in mine if _stops(each)), default=None)
+    invalid = [each.first_invalid for each in changes if each.first_invalid is not None]
+    return TableChanges(
+        *name,
+        schema_ids=frozenset(each.schema_id for each in changes),
+        n_changes=sum(each.n for each in changes),
+        n_inserts=sum(each.n for each in changes if each.op == "INSERT"),
+        n_deletes=sum(each.n for each in changes if each.op == "DELETE"),
+        first_lsn=min(each.first_lsn for each in mine),
+        refused=refused,
+        has_partial=any(each.partial for each in changes),
+        n_invalid=0 if refused else sum(each.n_invalid for each in changes),
+        first_invalid=min((lsn for lsn in invalid if refused is None or lsn < refused[0]), default=None),
+        conditions={code: reason for each in changes for code, reason in read_conditions(each.refusal).items()},
+    )

@@ -1,0 +1,80 @@
+"""One statement for one mirror table and one epoch.
+
+what the epoch has for the table                 statement
+only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
+                                                 a DDL that was ignored has left them
+anything else                                    MERGE by key; ``_lsn`` makes an older change lose
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from mirrorlake.core.changes.images import REMOVED
+from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
+from mirrorlake.lake.delta.session import settings_for_few_rows
+from mirrorlake.lake.gold.control.table import LSN_COLUMN
+from mirrorlake.lake.gold.merge.net_effect import NetEffect
+
+_RANGED = (pa.types.is_integer, pa.types.is_date)
+
+
+def append_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], lsn: int, payload: dict
+) -> StepCommit:
+    names = [quote(column) for column in [*columns, LSN_COLUMN]]
+    rows = net.rows.where(f"NOT {REMOVED}").select(*names)
+    return append_once(
+        session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
+    )
+
+
+def merge_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
+    lsn: int, payload: dict, settings: Mapping[str, str],
+) -> StepCommit:  # fmt: skip
+    """Merge a net effect. If it is in memory, a literal range of its keys skips files. settings: of
+    ``prepare_files``."""
+    mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
+    net.rows.createOrReplaceTempView(view)
+    try:
+        statement = merge_statement(mirror, quote(view), columns, key, _key_range(net.local, key))
+        return run_statement(
+            session, mirror, statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
+            settings={**settings, **(settings_for_few_rows(session) if net.is_at_hand else {})},
+        )  # fmt: skip
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def merge_statement(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...], key_range: Sql = "") -> Sql:
+    written = [*columns, LSN_COLUMN]
+    same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
+    newer = f"s.{LSN_COLUMN} >= t.{LSN_COLUMN}"
+    return (
+        f"MERGE INTO {mirror} t USING {source} s ON {same_key}{key_range}"
+        f" WHEN MATCHED AND s.{REMOVED} AND {newer} THEN DELETE"
+        f" WHEN MATCHED AND NOT s.{REMOVED} AND {newer} THEN UPDATE SET "
+        + ", ".join(f"t.{quote(c)} = s.{quote(c)}" for c in written)
+        + f" WHEN NOT MATCHED AND NOT s.{REMOVED} THEN INSERT ({', '.join(map(quote, written))})"
+        + f" VALUES ({', '.join(f's.{quote(c)}' for c in written)})"
+    )
+
+
+def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> Sql:
+    return literal_range(local[key[0]], key[0]) if local is not None else ""
+
+
+def literal_range(values: pa.ChunkedArray, column: str) -> Sql:
+    """Literal bounds of the values that a mirror's column must have: Delta skips files by literals only."""
+    if not len(values) or values.null_count or not any(is_kind(values.type) for is_kind in _RANGED):
+        return ""
+    bounds = pc.min_max(values).as_py()
+    low, high = (f"DATE{literal(str(v))}" if pa.types.is_date(values.type) else str(int(v)) for v in bounds.values())
+    return f" AND t.{quote(column)} BETWEEN {low} AND {high}"

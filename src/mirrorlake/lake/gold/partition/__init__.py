@@ -1,0 +1,1 @@
+"""Which rows of a mirror are in a partition of the source."""

@@ -1,0 +1,1 @@
+"""Syncpoints: all mirrors at one position of the log."""

@@ -1,0 +1,55 @@
+"""Syncpoints requested at GTID sets or positions: where gold's epochs must end, and their publication.
+
+A request is a row, so it survives the process. Its position in the log follows from bronze alone. Once an epoch has
+ended there, any process can take the syncpoint at any time.
+"""
+
+from __future__ import annotations
+
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.table_news import TableNews
+from mirrorlake.lake.gold.control.epochs import DONE
+from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.gold.syncpoint.positions import end_at, is_same_place
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+
+
+class SyncpointRequests:
+    def __init__(self, lake: Lake):
+        self._lake, self._news = lake, TableNews(lake, lake.names.control_syncpoints)
+        self._asked: list[Syncpoint] = []
+        self._ends: dict[str, int] = {}
+
+    def answer(self, applied_lsn: int) -> None:
+        """Take the syncpoints that gold has reached; those that it passed are missed."""
+        if self._news.has_come():
+            self._asked = syncpoints.waiting(self._lake)
+        for asked in list(self._asked):
+            end = self._end(asked)
+            if end is None or applied_lsn < end:
+                continue
+            ended = applied_lsn if is_same_place(self._lake, end, applied_lsn) else self._end_of_epoch(end)
+            if ended is not None:
+                syncpoints.take(self._lake, ended, asked.name)
+            else:
+                syncpoints.miss(self._lake, asked)
+            self._asked.remove(asked)
+
+    def next_end(self, applied_lsn: int, fence: int) -> int:
+        """The lsn at which the next epoch must end at the latest."""
+        ends = [end for asked in self._asked if (end := self._end(asked)) is not None]
+        return min((end for end in ends if applied_lsn < end < fence), default=fence)
+
+    def _end(self, asked: Syncpoint) -> int | None:
+        if asked.name not in self._ends:
+            end = end_at(self._lake, asked.gtids)
+            if end is None:
+                return None
+            self._ends[asked.name] = end
+        return self._ends[asked.name]
+
+    def _end_of_epoch(self, lsn: int) -> int | None:
+        """The end of the epoch that ended there."""
+        epochs = self._lake.spark.table(self._lake.names.control_epochs)
+        first = epochs.where(f"lsn_to >= {lsn} AND phase = '{DONE}'").agg({"lsn_to": "min"}).first()[0]
+        return first if first is not None and is_same_place(self._lake, lsn, first) else None

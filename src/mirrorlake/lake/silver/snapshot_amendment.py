@@ -1,0 +1,110 @@
+"""Amend silver by a snapshot of a table.
+
+An amendment has the table's definitions from the snapshot's position on, and those later row changes that silver lacks,
+because it could not decode them or left them out. It is computed from bronze alone, from that position up to the end
+of silver, so every process computes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import DataFrame
+
+from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
+from mirrorlake.core.changes.definition_reader import SEEN
+from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.position import pack_lsn, unpack_lsn
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.sql_text import literal
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import named
+from mirrorlake.lake.delta.progress import read_progress
+from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
+from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
+
+
+def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
+    """Compute the amendment. answers: all up to the one to apply, which is a snapshot and the last. lsn_to: silver's
+    progress, at or after the snapshot's position."""
+    *_, answer = answers
+    lsn_from, known = answer.lsn, f"answer < {answer.number} AND lsn"
+    if _is_let_go(lake, lsn_from):
+        return without_log(lake, answer, lsn_to)
+    if _is_left_behind(lake, lsn_from):
+        reason = "another server took over before the lake had come to the copy's place"
+        return without_log(lake, answer, lsn_to, reason)
+    events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
+    plan = _plan(lake, events, lsn_from)
+    if not plan.is_empty:
+        events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
+    definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= lsn_from], f"{known} <= {lsn_from}")
+    found = [(lsn, change) for lsn, change in definitions.read(events, lsn_to) if _is_of(answer, change)]
+    told_before = {lsn for lsn, change in recorded(lake, f"{known} BETWEEN {lsn_from + 1} AND {lsn_to}")
+                   if _is_of(answer, change)}  # fmt: skip
+    timeline = definitions.timeline(lsn_from, lsn_to).only(answer.name)
+    changes = [*_without_former(found, told_before)]
+    left_out = undone(placed_events(lake, lsn_from, lsn_to, plan), events)
+    return Amendment(answer, lsn_from, lsn_to, changes, True, timeline, plan, left_out, None)
+
+
+def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFrame:
+    """The decoded rows of the table that silver lacks."""
+    undefined = literal(f"{UNDEFINED}:%")
+    there = lake.spark.table(lake.names.silver_changes).where(named(answer.name))
+    there = there.where(f"lsn > {answer.lsn} AND lsn <= {lsn_to} AND (refusal IS NULL OR refusal NOT LIKE {undefined})")
+    return brought(rows, answer).join(there.select("lsn").distinct(), "lsn", "left_anti").select(*rows.columns)
+
+
+def _is_let_go(lake: Lake, lsn: int) -> bool:
+    """Has maintenance deleted log after this position?"""
+    begins = lake.spark.table(lake.names.bronze_events).agg({"lsn": "min"}).first()[0]
+    if begins is None or begins <= lsn:
+        return False
+    before = lake.spark.table(lake.names.silver_changes).where(f"lsn > {lsn} AND lsn < {int(begins)}")
+    return not before.isEmpty()
+
+
+def _is_left_behind(lake: Lake, lsn: int) -> bool:
+    """Did bronze continue with another server before it had all of the former one's log up to this position?"""
+    incarnation, file_number, offset = unpack_lsn(lsn)
+    bronze = read_progress(lake.spark, lake.names.bronze_events)
+    if bronze is None or unpack_lsn(bronze.lsn)[0] == incarnation:
+        return False
+    events = lake.spark.table(lake.names.bronze_events).where(f"lsn < {pack_lsn(incarnation + 1, 0, 0)}")
+    last = events.selectExpr("max(struct(lsn, end_log_pos)) AS last").first().last
+    ends_there = last and unpack_lsn(last.lsn)[1] == file_number and last.end_log_pos == offset + 1
+    return last is None or last.lsn < lsn and not ends_there
+
+
+def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
+    """Plan XA transactions: one prepared before the snapshot and committed after it is not in the snapshot."""
+    try:
+        return plan_xa(events, {})
+    except RefusedError as error:
+        if error.code != "xa-not-prepared":
+            raise
+    before = plan_xa(collect(definition_events(placed_events(lake, -1, lsn_from, NO_XA))), {}, ignore_unknown=True)
+    return plan_xa(events, before.prepared)
+
+
+def _is_of(answer: Answer, change: DefinitionChange) -> bool:
+    return (change.database, change.table) == answer.name and change.action != SEEN
+
+
+def _without_former(found: list[PlacedChange], told_before: set[int]) -> Iterator[PlacedChange]:
+    """found: the table's changes, the first one is the snapshot. A statement that changed the table before, but does
+    not change it as the snapshot defines it, leaves it unchanged."""
+    by_lsn = dict(found)
+    now = found[0][1]
+    for lsn in sorted({*by_lsn, *told_before}):
+        if lsn in by_lsn:
+            now = by_lsn[lsn]
+            yield lsn, now
+        elif now.action in ("drop", "moved", "refuse"):
+            yield lsn, now
+        else:
+            yield lsn, DefinitionChange("alter", now.database, now.table, now.schema)
