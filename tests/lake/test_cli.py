@@ -14,37 +14,18 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import mirrorlake
-from mirrorlake.cli import app
-from mirrorlake.errors import REFUSALS
+from tests.support.command_line import COMMAND, complaint, in_a_process, mirrorlake_cli
 
 DATA = Path(mirrorlake.__file__).parent / "demo_data"
 DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
-COMMAND = [sys.executable, "-c", "from mirrorlake.cli import main; main()"]
 VERBS = (
     "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "trace", "syncpoint", "syncpoints",
     "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
 )  # fmt: skip
 PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
 """Of the help."""
-
-
-def mirrorlake_cli(*arguments, **environment):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
-
-
-def in_a_process(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-
-
-def complaint(result) -> tuple[int, str, str]:
-    """Exit code, code, and the message; the second line must be the code's hint, and there is no third."""
-    what, hint = result.stderr.splitlines()
-    code, message = what.split(": ", 1)
-    assert hint == REFUSALS[code] and result.stdout == ""
-    return result.exit_code, code, message
 
 
 # --- what it offers

@@ -9,12 +9,12 @@ import pytest
 
 from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.control.register import DROPPED, STREAMING
-from tests.lake.test_hops import check_epochs, expected_silver, silver
 from tests.support.binlog_spec import Rotate
 from tests.support.binlog_writer import encode_logs
 from tests.support.crash_sites import CrashSites
 from tests.support.histories import History
 from tests.support.history_generator import Generator
+from tests.support.lake_checks import check_epochs, expected_silver, silver
 from tests.support.lake_runs import LakeRun, expected_gold
 
 

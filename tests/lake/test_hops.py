@@ -5,7 +5,6 @@ More of them: --histories N. The same ones again: --seed N.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from random import Random
 
@@ -23,6 +22,7 @@ from tests.support.binlog_writer import encode_logs, write_logs
 from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History, random_history
+from tests.support.lake_checks import check, check_epochs
 from tests.support.lake_runs import QUIET, LakeRun, count_as_large, expected_gold, run_of
 from tests.support.oracle import TableDdl
 from tests.support.partial_rows import with_partial_rows
@@ -74,54 +74,6 @@ class Case:
 def partial_log(history: History, random: Random, flavor: str, **options) -> Log:
     items = with_partial_rows(history.items, random, flavor)
     return Log(flavor, items, metadata=random.choice(("FULL", "MINIMAL", "NO_LOG")), **options)
-
-
-def check(run: LakeRun, history: History) -> None:
-    assert run.gold() == expected_gold(history)
-    assert silver(run) == expected_silver(history)
-    check_epochs(run)
-
-
-def silver(run: LakeRun) -> list[tuple]:
-    rows = run.spark.table(run.lake.names.silver_changes).orderBy("tx_lsn", "ordinal")
-    found = []
-    for row in rows.select("op", "database", "table", "changes", "statement").collect():
-        tail = {"BEGIN": (), "COMMIT": (row.changes,), "DDL": (row.statement,)}.get(row.op, (row.database, row.table))
-        found.append((row.op, *tail))
-    return found
-
-
-def expected_silver(history: History) -> list[tuple]:
-    found: list[tuple] = []
-    for transaction in history.transactions:
-        if transaction.statement is not None:
-            found.append(("DDL", transaction.statement))
-        else:
-            found += [("BEGIN",), *((c.op, *c.table) for c in transaction.changes), ("COMMIT", transaction.count)]
-    return found
-
-
-def check_epochs(run: LakeRun) -> None:
-    """One plan and one done row for each epoch, in order; the ranges follow each other and cut no transaction.
-
-    An edge at the event that opens a transaction leaves all its row changes together.
-    """
-    rows = run.spark.table(run.lake.names.control_epochs).collect()
-    plans, dones = ({row.epoch: row for row in rows if row.phase == phase} for phase in ("plan", "done"))
-    numbers = list(range(1, len(plans) + 1))
-    assert Counter((row.epoch, row.phase) for row in rows) == Counter((n, p) for n in numbers for p in ("plan", "done"))
-    in_time = [row.at for n in numbers for row in (plans[n], dones[n])]
-    assert in_time == sorted(in_time)
-    edges = [-1, *(plans[n].lsn_to for n in numbers)]
-    for phase in (plans, dones):
-        assert [(phase[n].lsn_from, phase[n].lsn_to) for n in numbers] == list(zip(edges, edges[1:], strict=False))
-    changes = run.spark.table(run.lake.names.silver_changes)
-    spans = changes.where("op IN ('BEGIN', 'COMMIT')").groupBy("tx_lsn").agg({"lsn": "max"}).collect()
-    assert [(first, last, edge) for first, last in spans for edge in edges if first < edge < last] == []
-    newest = run.versions()
-    for n in numbers:
-        for table in dones[n].tables:
-            assert table.version is None or table.version <= newest.get(table.mirror_id, table.version)
 
 
 def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, seed, history_number, monkeypatch):

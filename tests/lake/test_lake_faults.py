@@ -18,12 +18,12 @@ from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.lake.test_hops import check
 from tests.support.binlog_spec import Transaction
 from tests.support.binlog_writer import EncodedFile, encode_logs, write_logs
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History
 from tests.support.history_generator import Generator
+from tests.support.lake_checks import check
 from tests.support.lake_runs import QUIET, LakeRun, expected_gold
 
 pytestmark = pytest.mark.xdist_group("lake_faults")

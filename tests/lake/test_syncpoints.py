@@ -24,13 +24,13 @@ from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.positions import end_before, end_of, gtids_at
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.lake.test_cli import complaint
-from tests.lake.test_hops import check, check_epochs
 from tests.support.binlog_spec import Transaction
 from tests.support.canonical import mirror_rows
+from tests.support.command_line import complaint
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History
 from tests.support.history_generator import Generator
+from tests.support.lake_checks import check, check_epochs
 from tests.support.lake_runs import LakeRun, expected_gold
 
 pytestmark = pytest.mark.xdist_group("syncpoints")

@@ -8,7 +8,7 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.jobs.run.open import open_lake
-from tests.lake.test_apply_groups import check_every_step_once
+from tests.support.every_step import check_every_step_once
 from tests.support.live import Running, check_mirrors_are_source, is_alive_for, workload
 from tests.support.workload import Workload
 

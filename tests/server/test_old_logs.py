@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server.test_log_forms import bring, bronze, logged, silver
+from tests.support.server_logs import bring, bronze, logged, silver
 
 STATEMENTS = """
 CREATE DATABASE old

@@ -18,10 +18,10 @@ from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
-from tests.server.test_log_forms import bring, bronze
 from tests.support.canonical import source_rows
 from tests.support.json_differences import NAMES, path_text
 from tests.support.random_sql import Expression, random_expression
+from tests.support.server_logs import bring, bronze
 from tests.support.silver_rows import silver_rows
 
 UPDATES, UPDATES_LONG, ROWS = 200, 1000, 6

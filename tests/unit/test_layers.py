@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -174,3 +175,13 @@ def folder_imports() -> dict[str, set[str]]:
 
 def test_no_two_folders_import_each_other():
     assert tuple(TopologicalSorter(folder_imports()).static_order())  # raises CycleError
+
+
+def test_no_test_module_imports_another():
+    """What two of them need is in tests/support."""
+    imported = re.compile(r"^(?:from|import) tests\.(?:unit|lake|server)\b.*", re.MULTILINE)
+    found = {
+        file.name: imported.findall(file.read_text(encoding="utf-8"))
+        for file in (SOURCE.parent / "tests").rglob("*.py")
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}

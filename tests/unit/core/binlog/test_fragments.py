@@ -30,7 +30,7 @@ from tests.support.fragmented_events import (
     server_cuts,
 )
 from tests.support.histories import random_history
-from tests.unit.core.changes.test_assembler import assembled, bronze, bronze_of, cut_anywhere, timeline
+from tests.support.pure_hops import assembled, bronze, bronze_of, cut_anywhere, timeline
 
 HISTORIES = 6
 PLACES = ["lsn", "tx_lsn"]

@@ -15,8 +15,8 @@ from tests.support.binlog_spec import Ddl, Log, RowsPart, Transaction, Update
 from tests.support.json_differences import REMOVE, Difference, encode_differences
 from tests.support.json_encoding import encode_json
 from tests.support.partial_json import SCHEMAS, PartialJson
+from tests.support.pure_hops import assembled, bronze, cut_anywhere, timeline
 from tests.support.silver_rows import checksums, silver_rows
-from tests.unit.core.changes.test_assembler import assembled, bronze, cut_anywhere, timeline
 
 J = ColumnType("json")
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("j", J), Column("k", J)), ("id",))

@@ -7,58 +7,21 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
-from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
-from mirrorlake.core.changes.definition_reader import DefinitionReader
-from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.binlog_files import FileSource
 from tests.support import binlog_events
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, RawEvent, Transaction, Update
-from tests.support.binlog_writer import write_logs
 from tests.support.histories import random_history
+from tests.support.pure_hops import assembled, bronze, cut_anywhere, timeline
 from tests.support.silver_rows import all_schemas, checksums, expected_rows, silver_rows
 
 HISTORIES = 12
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True)), ("id",))
-
-
-def bronze(folder, log, max_file_bytes=20_000, block_bytes=8 << 20) -> list[pa.RecordBatch]:
-    write_logs(folder, log, max_file_bytes)
-    return bronze_of(folder, block_bytes)
-
-
-def bronze_of(folder, block_bytes=8 << 20) -> list[pa.RecordBatch]:
-    source = FileSource(folder, block_bytes)
-    reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
-    chunks = reader.read(source.read(source.earliest(), source.current()))
-    return [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]
-
-
-def assembled(flavor, events, **limits) -> pa.Table:
-    """Silver, all of it at once, so the batches have no more room than small tests need."""
-    limits = {"image_bytes": 1 << 16} | limits
-    return pa.Table.from_batches(Assembler(flavor, **limits).assemble(events), CHANGE_SCHEMA).combine_chunks()
-
-
-def timeline(flavor, events) -> Timeline:
-    reader = DefinitionReader(flavor)
-    reader.read(events)
-    return reader.timeline(-1, 2**62)
-
-
-def cut_anywhere(batches, random) -> list[pa.RecordBatch]:
-    """The same events in batches of other sizes, some of them empty."""
-    events = pa.Table.from_batches(batches).combine_chunks()
-    edges = sorted(random.choices(range(len(events) + 1), k=random.choice((1, 10, 100))))
-    parts = zip([0, *edges], [*edges, len(events)], strict=True)
-    return [part for first, stop in parts for part in events.slice(first, stop - first).to_batches()]
 
 
 @FLAVORS

@@ -15,10 +15,10 @@ from tests.support.binlog_spec import Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.oracle import TableDdl
+from tests.support.pure_hops import assembled, bronze
 from tests.support.reduce import DELETED, reduce
 from tests.support.row_change import DELETE, RowChange, identity, split_key_change
 from tests.support.silver_rows import ROW_OPS, all_schemas, arrow_types
-from tests.unit.core.changes.test_assembler import assembled, bronze
 
 HISTORIES = 4
 MARKS = (LSN, REMOVED)

@@ -22,8 +22,7 @@ from mirrorlake.core.values.variant_columns import decode_images, decode_keys
 from mirrorlake.errors import RefusedError
 from tests.record_cases import LOGS, case_database
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
-from tests.unit.core.changes.test_assembler import bronze_of
-from tests.unit.core.changes.test_partial_images import silver, silver_of
+from tests.support.pure_hops import bronze_of, silver, silver_of
 
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 VALID = {

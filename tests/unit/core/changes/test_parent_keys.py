@@ -11,7 +11,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
-from tests.unit.core.changes.test_row_counts import read_columns, row_changes
+from tests.support.pure_hops import read_columns, row_changes
 
 PARENT = TableSchema("shop", "p", tuple(Column(name, ColumnType("int")) for name in ("id", "a", "b")), ("id",))
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.conditions import read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
 from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
@@ -21,23 +20,14 @@ from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Upd
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.partial_rows import with_partial_rows
+from tests.support.pure_hops import silver
 from tests.support.reduce import DELETED, Patch, reduce
 from tests.support.row_change import RowChange, identity
 from tests.support.silver_rows import arrow_types
-from tests.unit.core.changes.test_assembler import bronze, timeline
 
 HISTORIES = 6
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 T = TableSchema("d", "t", tuple(Column(name, ColumnType("int"), name != "id") for name in ("id", "b", "a")), ("id",))
-
-
-def silver(folder, log) -> pa.Table:
-    return silver_of(log.flavor, bronze(folder, log))
-
-
-def silver_of(flavor, events) -> pa.Table:
-    batches = Assembler(flavor, timeline(flavor, events)).assemble(events)
-    return pa.Table.from_batches(batches, CHANGE_SCHEMA).combine_chunks()
 
 
 def apply(mirror: dict, net: pa.Table, key) -> None:

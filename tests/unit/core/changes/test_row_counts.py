@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from mirrorlake.core.changes.images import CHANGE_COLUMNS, LSN
+from mirrorlake.core.changes.images import LSN
 from mirrorlake.core.changes.row_counts import COPIES, net_copies, place
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -17,23 +17,14 @@ from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
 from tests.support.histories import random_history
 from tests.support.partial_rows import with_partial_rows
-from tests.support.silver_rows import ROW_OPS, all_schemas, arrow_types
-from tests.unit.core.changes.test_assembler import assembled, bronze
+from tests.support.pure_hops import read_columns, row_changes
+from tests.support.silver_rows import all_schemas, arrow_types
 
 HISTORIES = 3
 
 
 def table(**types: ColumnType) -> TableSchema:
     return TableSchema("shop", "t", tuple(Column(name, kind) for name, kind in types.items()), ())
-
-
-def row_changes(log: Log, folder) -> pa.Table:
-    changes = assembled(log.flavor, bronze(folder, log))
-    return changes.filter(pc.is_in(changes["op"], pa.array(ROW_OPS)))
-
-
-def read_columns(changes: pa.Table) -> pa.Table:
-    return changes.select(list(CHANGE_COLUMNS)).combine_chunks()
 
 
 def counted(net: pa.Table, schema: TableSchema) -> dict[str, int]:

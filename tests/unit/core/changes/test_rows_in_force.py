@@ -15,7 +15,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant_columns import decode_images
 from mirrorlake.errors import RefusedError
 from tests.support.binlog_spec import Delete, Insert, Log, Row, Transaction, Update
-from tests.unit.core.changes.test_row_counts import read_columns, row_changes
+from tests.support.pure_hops import read_columns, row_changes
 
 VERSIONED = TableSchema(
     "shop", "t", (Column("id", ColumnType("int")), Column("row_end", ColumnType("timestamp", fraction_digits=6))), ()

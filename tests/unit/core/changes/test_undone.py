@@ -13,8 +13,8 @@ from mirrorlake.core.changes.undone import Segments, Undone, undone_rows, undone
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Insert, Log, Query, Statement, Transaction
+from tests.support.pure_hops import bronze, cut_anywhere
 from tests.support.silver_rows import checksums, silver_rows
-from tests.unit.core.changes.test_assembler import bronze, cut_anywhere
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True)), ("id",))
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])

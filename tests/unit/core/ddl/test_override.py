@@ -12,7 +12,7 @@ from mirrorlake.core.schema.row_steps import Copied
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
-from tests.unit.core.changes.test_assembler import FLAVORS, bronze
+from tests.support.pure_hops import bronze
 
 
 def table(name: str, *columns: str) -> TableSchema:
@@ -86,7 +86,7 @@ def rows(flavor: str, events: list[pa.RecordBatch], answers, only: tuple[str, st
     return [(row["op"], row["table"], row["changes"]) for row in table.to_pylist() if row["op"] != "DDL"]
 
 
-@FLAVORS
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 @pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
 def test_row_changes_behind_a_refusal_stay_in_bronze_until_it_is_answered(tmp_path, flavor, metadata):
     events = bronze(tmp_path, log(flavor, T, metadata))
