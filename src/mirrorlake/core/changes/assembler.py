@@ -76,7 +76,8 @@ OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED
 _REFUSALS = {
     decode.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
     decode.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
-    decode.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, not the old value",
+    decode.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old "
+    "value",
     decode.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
     "BEFORE UPDATE trigger may have made of it",
     decode.REFUSED_UNCLEAR: "row-event: a ROLLBACK TO names a savepoint that its transaction does not have, or two by "

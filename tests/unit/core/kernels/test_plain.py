@@ -17,7 +17,6 @@ from mirrorlake.core.schema.types import ColumnType
 from tests.support import binlog_events
 from tests.support.binlog_spec import Delete, Insert, Log, Query, RawEvent, Transaction, Update
 from tests.support.binlog_writer import write_logs
-from tests.support.pure_hops import assembled, bronze_of
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
@@ -26,7 +25,8 @@ TABLE = TableSchema(
 )
 SILVER = """
 import sys, pyarrow as pa
-from mirrorlake.core import compiling
+from mirrorlake.core.kernels import compiling
+from tests.support.pure_hops import assembled, bronze_of
 assert compiling.kernel.__module__ == "mirrorlake.core.kernels.plain"
 silver = assembled("mysql", bronze_of(sys.argv[1]))
 with pa.OSFile(sys.argv[2], "wb") as file, pa.ipc.new_file(file, silver.schema) as writer:
