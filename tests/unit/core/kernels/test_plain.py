@@ -17,6 +17,7 @@ from mirrorlake.core.schema.types import ColumnType
 from tests.support import binlog_events
 from tests.support.binlog_spec import Delete, Insert, Log, Query, RawEvent, Transaction, Update
 from tests.support.binlog_writer import write_logs
+from tests.support.pure_hops import assembled, bronze_of
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
