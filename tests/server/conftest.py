@@ -29,15 +29,30 @@ NOT_TESTED = "NOT TESTED against"
 
 
 def pytest_generate_tests(metafunc):
-    """A test whose servers are there before it runs with FULL row metadata or with the servers' default, by the seed;
-    in the long form with both."""
+    """A test of ``server`` runs on both servers, and with FULL row metadata and the servers' default.
+
+    In the short form the seed chooses the row metadata of each test, and one server for a test that needs Spark.
+    """
+    for fixture in {"server", "lower"} & set(metafunc.fixturenames):
+        is_quick = "spark" not in metafunc.fixturenames
+        flavors = FLAVORS if is_quick else _chosen(metafunc, FLAVORS)
+        metafunc.parametrize(fixture, flavors, indirect=True, scope="module" if fixture == "lower" else None)
     if "server" in metafunc.fixturenames or not LEAST_METADATA.keys().isdisjoint(metafunc.fixturenames):
         marker = metafunc.definition.get_closest_marker("row_metadata")
         wanted = marker.args[0] if marker else metafunc.config.option.row_metadata
-        if wanted is None and not metafunc.config.option.long:
-            named = f"{metafunc.config.option.seed} {metafunc.definition.nodeid}"
-            wanted = ("full", "default")[zlib.crc32(named.encode()) % 2]
-        metafunc.parametrize("row_metadata", [wanted] if wanted else ["full", "default"], indirect=True)
+        metafunc.parametrize(
+            "row_metadata", [wanted] if wanted else _chosen(metafunc, ("full", "default")), indirect=True
+        )
+
+
+def _chosen(metafunc, values: tuple[str, ...]) -> list[str]:
+    """All in the long form; one by the seed in the short one."""
+    if metafunc.config.option.long:
+        return list(values)
+    shares = "lower" in metafunc.fixturenames  # a server of their own, which the tests of the module share
+    test = metafunc.definition.parent if shares else metafunc.definition
+    named = f"{metafunc.config.option.seed} {test.nodeid} {values}"
+    return [values[zlib.crc32(named.encode()) % len(values)]]
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -86,9 +101,9 @@ def row_metadata(request) -> Iterator[None]:
         server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
 
 
-@pytest.fixture(params=FLAVORS)
+@pytest.fixture
 def server(request) -> Server:
-    """Each server in turn."""
+    """Each server in turn, or one of them."""
     return request.getfixturevalue(request.param)
 
 

@@ -129,12 +129,10 @@ INSERT INTO hidden.k VALUES (2, '😀', '😀😀')
 """
 
 
-def test_settings_of_mariadb_that_no_log_has(server, spark, lake_dir):
-    if server.flavor != "mariadb":
-        pytest.skip("MySQL has neither of them")
-    server.reset()
-    played(server, SETTINGS)
-    options = Options(source=server.url, lake=str(lake_dir))
+def test_settings_of_mariadb_that_no_log_has(mariadb, spark, lake_dir):
+    mariadb.reset()
+    played(mariadb, SETTINGS)
+    options = Options(source=mariadb.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert [(table.table, table.state, table.rows, table.difference) for table in found] == [

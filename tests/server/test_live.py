@@ -10,7 +10,6 @@ import pytest
 from mirrorlake.config import Options
 from mirrorlake.jobs.run.open import open_lake
 from tests.support.live import Running, check_lake_is_source, is_alive_for, workload
-from tests.support.servers import FLAVORS
 from tests.support.workload import Workload
 
 KILLS, KILLS_LONG = 2, 50
@@ -22,8 +21,6 @@ DATABASES = 2
 
 @pytest.mark.timeout(7200)
 def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, seed, is_long, spark, read_with_tool):
-    if not is_long and server.flavor != FLAVORS[(seed + 1) % len(FLAVORS)]:
-        pytest.skip("the other server has it in the short form")
     server.reset()
     command = ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*"]
     log, rng = tmp_path / "run.log", random.Random(seed)

@@ -17,7 +17,7 @@ from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.preflight import preflight
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, verify
-from tests.support.servers import FLAVORS, LEAST_METADATA, Server, running_server
+from tests.support.servers import LEAST_METADATA, Server, running_server
 
 OLDER = (
     "CREATE DATABASE Old",
@@ -62,7 +62,7 @@ LOGGED = (
 ROWS = {"children": 1, "customers": 4, "gone": 1, "other one": 1, "parents": 1, "part": 1, "stock": 2, "école": 0}
 
 
-@pytest.fixture(scope="module", params=FLAVORS)
+@pytest.fixture(scope="module")
 def lower(request) -> Iterator[Server]:
     request.getfixturevalue(request.param)  # can it be had?
     with running_server(

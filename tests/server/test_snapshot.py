@@ -23,7 +23,6 @@ from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.session import Session
 from tests.support.live import Running, workload
 from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
-from tests.support.servers import FLAVORS
 from tests.support.workload import Workload
 
 TABLES, TABLES_LONG = 8, 200
@@ -85,9 +84,6 @@ def test_every_value_of_random_tables_is_copied_followed_and_compared(server, se
 def test_older_tables_are_copied_and_compared_while_a_run_and_sessions_are_at_work(
     server, seed, is_long, spark, lake_dir, tmp_path
 ):
-    """In the short form on one of the servers, by the seed."""
-    if not is_long and server.flavor != FLAVORS[seed % len(FLAVORS)]:
-        pytest.skip("the other server has it in the short form")
     server.reset()
     Workload(server, seed).create_tables()
     log, source = tmp_path / "log", ["--source", server.url, "--lake", str(lake_dir)]

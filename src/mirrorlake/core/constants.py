@@ -74,6 +74,13 @@ class EventType(IntEnum):
     PARTIAL_ROW_DATA = 172
 
 
+PLAIN_ROWS = (
+    EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1,
+    EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS, EventType.PARTIAL_UPDATE_ROWS,
+)  # fmt: skip
+"""Row events that are neither compressed nor in fragments."""
+
+
 def one_of(*event_types: int) -> np.ndarray:
     """bool[256]: whether an event type is one of these, for an array of event types to be looked up in."""
     return np.isin(np.arange(256), event_types)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events
+from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events, stated_length
 from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
 from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.kernels.memory import reusable_bytes
@@ -125,7 +125,7 @@ class FileSource:
                     buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))
                 events, stop = index_events(buf, 0, n_bytes, BinlogPosition(log_file.path.name, start))
                 if not len(events) and n_bytes == wanted:
-                    wanted = int.from_bytes(buf[9:13].tobytes(), "little") if n_bytes >= HEADER_BYTES else HEADER_BYTES
+                    wanted = stated_length(buf.data) if n_bytes >= HEADER_BYTES else HEADER_BYTES
                     continue
                 if start + stop > limit:
                     events = events[np.cumsum(events.length) <= limit - start]

@@ -21,7 +21,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
-from mirrorlake.core.binlog.framing import HEADER_BYTES, MAX_EVENT_BYTES
+from mirrorlake.core.binlog.framing import (
+    HEADER_BYTES,
+    LENGTH_AT,
+    MAX_EVENT_BYTES,
+    NEXT_POSITION_AT,
+    SERVER_ID_AT,
+    TYPE_AT,
+)
 from mirrorlake.core.constants import EventType
 from mirrorlake.errors import RefusedError
 
@@ -90,14 +97,17 @@ def plain_event(raw: bytes, trailer: int) -> bytes:
 
     trailer: bytes of the checksum. Raises RefusedError ``log-event``.
     """
-    kind, body = raw[4], raw[HEADER_BYTES : len(raw) - trailer]
+    kind, body = raw[TYPE_AT], raw[HEADER_BYTES : len(raw) - trailer]
     if kind == EventType.EXECUTE_LOAD_QUERY:
         plain = body[:_QUERY_FIXED_BYTES] + body[_QUERY_FIXED_BYTES + _LOAD_BYTES :]
     else:
         at = _query_text(body) if kind == EventType.QUERY_COMPRESSED else _row_images(body, kind)
         plain = body[:at] + _inflate(body[at:])
     length = HEADER_BYTES + len(plain)
-    return raw[:4] + bytes((_TO_PLAIN[kind],)) + raw[5:9] + length.to_bytes(4, "little") + raw[13:19] + plain
+    return b"".join((
+        raw[:TYPE_AT], bytes((_TO_PLAIN[kind],)), raw[SERVER_ID_AT:LENGTH_AT], length.to_bytes(4, "little"),
+        raw[NEXT_POSITION_AT:HEADER_BYTES], plain,
+    ))  # fmt: skip
 
 
 def _query_text(body: bytes) -> int:

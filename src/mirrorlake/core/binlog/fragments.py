@@ -23,7 +23,15 @@ from dataclasses import dataclass
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
 from mirrorlake.core.binlog.compression import plain_event
-from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, MAX_EVENT_BYTES
+from mirrorlake.core.binlog.framing import (
+    CHECKSUM_BYTES,
+    HEADER_BYTES,
+    LENGTH_AT,
+    MAX_EVENT_BYTES,
+    NEXT_POSITION_AT,
+    TYPE_AT,
+    stated_length,
+)
 from mirrorlake.core.constants import EventType
 from mirrorlake.errors import RefusedError
 
@@ -98,9 +106,9 @@ class FragmentedEvent:
         event = self._data
         if len(event) < HEADER_BYTES:
             raise _malformed("it ends inside its header")
-        if event[4] not in _PLAIN_TYPE:
-            raise _malformed(f"its fragments hold an event of type {event[4]}")
-        stated = int.from_bytes(event[9:13], "little")
+        if event[TYPE_AT] not in _PLAIN_TYPE:
+            raise _malformed(f"its fragments hold an event of type {event[TYPE_AT]}")
+        stated = stated_length(event)
         if (stated - len(event)) & 0xFFFFFFFF not in (0, CHECKSUM_BYTES):
             raise _malformed(f"its header states {stated} bytes, its fragments {len(event)}")
         return _plain_rows(event)
@@ -109,13 +117,13 @@ class FragmentedEvent:
 def _plain_rows(event: bytearray) -> bytes | bytearray:
     """The event with its plain type; rows that are not compressed, as their type says, stay unchanged, as in
     MariaDB."""
-    kind = _PLAIN_TYPE[event[4]]
-    if event[4] != kind:
+    kind = _PLAIN_TYPE[event[TYPE_AT]]
+    if event[TYPE_AT] != kind:
         try:
             return plain_event(bytes(event), 0)
         except RefusedError:
-            event[4] = kind
-    event[9:13] = len(event).to_bytes(4, "little")
+            event[TYPE_AT] = kind
+    event[LENGTH_AT:NEXT_POSITION_AT] = len(event).to_bytes(4, "little")
     return event
 
 

@@ -23,6 +23,8 @@ from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 
 HEADER_BYTES = 19
+TYPE_AT, SERVER_ID_AT, LENGTH_AT, NEXT_POSITION_AT, FLAGS_AT = 4, 5, 9, 13, 17
+"""Fields of the header, after the timestamp (MySQL ``binlog_event.h``)."""
 CHECKSUM_BYTES = 4
 SLACK_BYTES = 64
 """Kernels may read this many bytes after the last event of a buffer."""
@@ -33,7 +35,16 @@ MAX_EVENT_BYTES = 1 << 30
 MORE_DATA, SPECIAL_PACKET = 0, 2
 """Reasons for the end of ``index_packets``: bytes run out, or a packet that is not one plain event."""
 
-_TYPE_AT, _FLAGS_AT = 4, 17
+_PACKET_HEADER_BYTES, _LONGEST_PAYLOAD = 4, 0xFFFFFF
+"""Of the client protocol: length u24 and sequence number; a payload as long as this continues in the next packet."""
+_OK = 0
+_FIRST_V1, _LAST_V1, _FIRST_V2, _LAST_V2, _PARTIAL_UPDATE_ROWS = map(
+    int,
+    (
+        EventType.WRITE_ROWS_V1, EventType.DELETE_ROWS_V1, EventType.WRITE_ROWS, EventType.DELETE_ROWS,
+        EventType.PARTIAL_UPDATE_ROWS,
+    ),
+)  # fmt: skip
 _MOST_INDEXED = 1 << 20
 """Events that one call indexes, more than 8 MiB can hold: the index of a buffer of 1 GiB would take 1.7 GB."""
 
@@ -118,28 +129,41 @@ class EventBlock:
 def without_in_use_flag(raw: bytes) -> bytes:
     """A FORMAT_DESCRIPTION event with the flag clear, as it was when the server computed its checksum; any other event
     unchanged."""
-    if len(raw) < HEADER_BYTES or raw[_TYPE_AT] != EventType.FORMAT_DESCRIPTION:
+    if len(raw) < HEADER_BYTES or raw[TYPE_AT] != EventType.FORMAT_DESCRIPTION:
         return raw
-    return raw[:_FLAGS_AT] + bytes([raw[_FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[_FLAGS_AT + 1 :]
+    return raw[:FLAGS_AT] + bytes([raw[FLAGS_AT] & ~EventFlag.IN_USE & 0xFF]) + raw[FLAGS_AT + 1 :]
+
+
+def stated_length(event: bytes | bytearray | memoryview) -> int:
+    """The length that a header gives; the event may be cut off after its header."""
+    return int.from_bytes(event[LENGTH_AT:NEXT_POSITION_AT], "little")
+
+
+@kernel
+def has_rows(event_type):
+    """Whether an event is one of ``PLAIN_ROWS``."""
+    return (
+        _FIRST_V1 <= event_type <= _LAST_V1 or _FIRST_V2 <= event_type <= _LAST_V2 or event_type == _PARTIAL_UPDATE_ROWS
+    )
 
 
 @kernel
 def _read_header(buf, p, i, event_type, length, flags, timestamp, server_id, log_pos):
     timestamp[i] = load_u32(buf, p)
-    event_type[i] = load_u8(buf, p + 4)
-    server_id[i] = load_u32(buf, p + 5)
-    length[i] = load_u32(buf, p + 9)
-    log_pos[i] = load_u32(buf, p + 13)
-    flags[i] = load_u16(buf, p + 17)
+    event_type[i] = load_u8(buf, p + TYPE_AT)
+    server_id[i] = load_u32(buf, p + SERVER_ID_AT)
+    length[i] = load_u32(buf, p + LENGTH_AT)
+    log_pos[i] = load_u32(buf, p + NEXT_POSITION_AT)
+    flags[i] = load_u16(buf, p + FLAGS_AT)
 
 
 @kernel
 def _scan_events(buf, start, end, offset, event_type, length, flags, timestamp, server_id, log_pos):
     p = start
     n = 0
-    while p + 19 <= end and n < offset.shape[0]:
-        n_bytes = np.int64(load_u32(buf, p + 9))
-        if n_bytes < 19 or n_bytes > MAX_EVENT_BYTES:
+    while p + HEADER_BYTES <= end and n < offset.shape[0]:
+        n_bytes = np.int64(load_u32(buf, p + LENGTH_AT))
+        if n_bytes < HEADER_BYTES or n_bytes > MAX_EVENT_BYTES:
             return n, p, True
         if p + n_bytes > end:
             break
@@ -154,21 +178,23 @@ def _scan_events(buf, start, end, offset, event_type, length, flags, timestamp, 
 def _scan_packets(buf, start, end, offset, event_type, length, flags, timestamp, server_id, log_pos):
     p = start
     n = 0
-    while n < offset.shape[0] and p + 4 <= end:
-        payload = np.int64(load_u32(buf, p) & np.uint32(0xFFFFFF))
-        if payload == 0xFFFFFF:
-            return n, p, 2, False
-        if p + 4 + payload > end:
+    while n < offset.shape[0] and p + _PACKET_HEADER_BYTES <= end:
+        payload = np.int64(load_u32(buf, p) & np.uint32(_LONGEST_PAYLOAD))
+        if payload == _LONGEST_PAYLOAD:
+            return n, p, SPECIAL_PACKET, False
+        status = p + _PACKET_HEADER_BYTES
+        event = status + 1
+        if status + payload > end:
             break
-        if payload < 20 or load_u8(buf, p + 4) != 0:
-            return n, p, 2, False
-        if np.int64(load_u32(buf, p + 5 + 9)) != payload - 1:
-            return n, p, 2, True
-        offset[n] = p + 5
-        _read_header(buf, p + 5, n, event_type, length, flags, timestamp, server_id, log_pos)
+        if payload < 1 + HEADER_BYTES or load_u8(buf, status) != _OK:
+            return n, p, SPECIAL_PACKET, False
+        if np.int64(load_u32(buf, event + LENGTH_AT)) != payload - 1:
+            return n, p, SPECIAL_PACKET, True
+        offset[n] = event
+        _read_header(buf, event, n, event_type, length, flags, timestamp, server_id, log_pos)
         n += 1
-        p += 4 + payload
-    return n, p, 0, False
+        p = status + payload
+    return n, p, MORE_DATA, False
 
 
 def index_events(buf: np.ndarray, start: int, end: int, at: BinlogPosition | None = None) -> tuple[EventIndex, int]:

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mirrorlake.core.binlog.events import parse_tagged_gtid
-from mirrorlake.core.binlog.framing import HEADER_BYTES, EventBlock
+from mirrorlake.core.binlog.framing import HEADER_BYTES, SERVER_ID_AT, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
 from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
@@ -89,7 +89,6 @@ TRANSITIONS = np.array(
 _MYSQL_GTID_BYTES, _MARIADB_GTID_BYTES = 25, 13
 """Minimum length of a body: up to the transaction number, or the flags."""
 _MARIADB_GTID_FLAGS_AT = HEADER_BYTES + 12
-_SERVER_ID_AT = 5  # in the header
 _HYPHEN, _COLON = ord("-"), ord(":")
 _MAX_GTID_BYTES = 36 + 1 + MAX_TAG_BYTES + 1 + 20
 
@@ -324,7 +323,7 @@ def _put_mariadb_gtid(o, event):
     body = event + HEADER_BYTES
     o = _put_decimal(o, np.uint64(peek_u32(body + 8)))
     poke_u8(o, _HYPHEN)
-    o = _put_decimal(o + 1, np.uint64(peek_u32(event + _SERVER_ID_AT)))
+    o = _put_decimal(o + 1, np.uint64(peek_u32(event + SERVER_ID_AT)))
     poke_u8(o, _HYPHEN)
     return _put_decimal(o + 1, peek_u64(body))
 
@@ -463,7 +462,7 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
         gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
     else:
         sequence_domain = _gather(block.buf, at, 12)
-        servers = _gather(block.buf, at - HEADER_BYTES + _SERVER_ID_AT, 4).view("<u4").ravel()
+        servers = _gather(block.buf, at - HEADER_BYTES + SERVER_ID_AT, 4).view("<u4").ravel()
         domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
         gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<i8").ravel())
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import parse_query
+from mirrorlake.core.binlog.framing import HEADER_BYTES
 from mirrorlake.core.binlog.query_text import as_text
 from mirrorlake.core.binlog.rows import decode, row_image
 from mirrorlake.core.binlog.rows.decode import ChangeArrays, EventArrays
@@ -66,7 +67,7 @@ have."""
 
 IMAGE_BYTES = 32 << 20
 """Room for the images of a batch, before and after each; the unused part takes no memory."""
-_ROWS_FLAGS_AT = 19 + 6
+_ROWS_FLAGS_AT = HEADER_BYTES + 6
 """Offset of the flags of a row event: after the header and the table id."""
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
 """Flags of ``Rows_log_event``: MySQL's and MariaDB's; since MySQL 9.6, which then logs what foreign keys change."""

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.events import Query, parse_format_description, parse_query
 from mirrorlake.core.binlog.rows.layout import RowLayouts
-from mirrorlake.core.binlog.rows.table_map_cache import TABLE_MAP, TableSlots
+from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
 from mirrorlake.core.position import OFFSET_BITS
@@ -140,7 +141,7 @@ class DefinitionReader:
         slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
         )
-        maps = np.flatnonzero(events.event_type == TABLE_MAP)
+        maps = np.flatnonzero(events.event_type == EventType.TABLE_MAP)
         first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
         for slot, i in first_of_slot.items():
             table = layouts.tables[slot]

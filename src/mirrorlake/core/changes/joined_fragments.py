@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.fragments import Fragment, FragmentedEvent
-from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.binlog.framing import HEADER_BYTES, TYPE_AT
 from mirrorlake.core.changes.bronze_events import located, refusal, replaced
 from mirrorlake.core.constants import EventType
 
@@ -63,7 +63,7 @@ def _event_row(place: pa.RecordBatch, event: bytes | bytearray) -> pa.RecordBatc
     ends = np.array([0, len(event)], np.int32)
     return replaced(
         place,
-        event_type=pa.array([event[4]], place.column("event_type").type),
+        event_type=pa.array([event[TYPE_AT]], place.column("event_type").type),
         crc_ok=pa.nulls(1, pa.bool_()),
         raw=pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(event)]),
     )

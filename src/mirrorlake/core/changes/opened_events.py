@@ -17,17 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.compression import PACKED_TYPES, Payload, plain_event
-from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventIndex, index_events
+from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, TYPE_AT, EventIndex, index_events, stated_length
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, located, refusal
 from mirrorlake.core.changes.joined_fragments import join_fragments
-from mirrorlake.core.constants import EventType, one_of
+from mirrorlake.core.constants import PLAIN_ROWS, EventType, one_of
 from mirrorlake.errors import RefusedError
 
 PIECE_BYTES = 8 << 20
 """About how many bytes are inflated at once; a longer event makes its piece longer."""
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD
-_IN_PAYLOAD = one_of(2, 5, 13, 14, 16, 19, 23, 24, 25, 29, 30, 31, 32, 38, 39, 9, 11, 17, 18)
+_IN_PAYLOAD = one_of(
+    EventType.QUERY, EventType.INTVAR, EventType.RAND, EventType.USER_VAR, EventType.XID, EventType.XA_PREPARE,
+    EventType.TABLE_MAP, *PLAIN_ROWS, EventType.ROWS_QUERY,
+    EventType.APPEND_BLOCK, EventType.DELETE_FILE, EventType.BEGIN_LOAD_QUERY, EventType.EXECUTE_LOAD_QUERY,
+)  # fmt: skip
 _LAST_IN_PAYLOAD = (EventType.XID, EventType.QUERY, EventType.XA_PREPARE)
 _PACKED = one_of(*PACKED_TYPES)
 _AS_OUTSIDE = -1
@@ -128,7 +132,7 @@ def _outside(rows: _Rows, start: int, stop: int, piece_bytes: int) -> Iterator[_
                 yield rows.data[rows.ends[done] : rows.ends[i]], i
             if i < stop:
                 event = located(rows.batch, i, plain_event, bytes(rows.event(i)), rows.trailer(i))
-                lengths[i - start], kinds[i - start], done = len(event), event[4], i + 1
+                lengths[i - start], kinds[i - start], done = len(event), event[TYPE_AT], i + 1
                 yield event, done
 
     first = 0
@@ -165,7 +169,7 @@ def _inner(batch: pa.RecordBatch, i: int, inflated: bytes, events: EventIndex, s
         parts = [data[start : start + n] for start, n in zip(events.offset, lengths, strict=True)]
         for k in np.flatnonzero(_PACKED[kinds]).tolist():
             parts[k] = located(batch, i, plain_event, bytes(parts[k]), 0)
-        lengths, kinds = np.array([len(part) for part in parts]), np.array([part[4] for part in parts], np.uint8)
+        lengths, kinds = np.array([len(part) for part in parts]), np.array([part[TYPE_AT] for part in parts], np.uint8)
     return _Plain(np.full(len(lengths), i), parts, lengths, kinds, np.ones(len(lengths), bool), events.timestamp)
 
 
@@ -177,7 +181,7 @@ def _check_kinds(batch: pa.RecordBatch, i: int, events: EventIndex) -> None:
 
 def _event_bytes(rest: bytes) -> int:
     """Length of the event that begins with ``rest``, which ``index_events`` has seen; 0 without a whole header."""
-    return int.from_bytes(rest[9:13], "little") if len(rest) >= HEADER_BYTES else 0
+    return stated_length(rest) if len(rest) >= HEADER_BYTES else 0
 
 
 def _batch_of(batch: pa.RecordBatch, parts: list[_Plain]) -> pa.RecordBatch:

@@ -28,7 +28,7 @@ from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.rows.decode import UNCLEAR
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.constants import EventType, one_of
+from mirrorlake.core.constants import PLAIN_ROWS, EventType, one_of
 
 UNDONE_ROWS = pa.schema([(name, pa.int64()) for name in ("tx_lsn", "first", "stop", "instead")])
 UNDONE_COLUMNS = "tx_lsn BIGINT, first BIGINT, stop BIGINT, instead BIGINT"
@@ -36,7 +36,7 @@ LEFT_OUT = 0
 """The event type, which is none, that an undone event gets."""
 
 _ALL = sys.maxsize
-_ROWS_AND_NOTES = one_of(23, 24, 25, 29, 30, 31, 32, 39, 160)
+_ROWS_AND_NOTES = one_of(*PLAIN_ROWS, EventType.ROWS_QUERY, EventType.ANNOTATE_ROWS)
 _EQUAL_BESIDES = str.maketrans({"ß": "S", "ẞ": "S", "Ϲ": "Σ"})  # in capitals
 _VERB = re.compile(r"(ROLLBACK TO(?: SAVEPOINT)?|RELEASE SAVEPOINT|SAVEPOINT|ROLLBACK)(?:\s+(.+))?", re.DOTALL)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.binlog.framing import HEADER_BYTES, has_rows
 from mirrorlake.core.binlog.rows.partial_json import NO_OLD_VALUE, plain_image_at
 from mirrorlake.core.binlog.rows.row_image import (
     COMPLETE,
@@ -29,6 +30,7 @@ from mirrorlake.core.binlog.transactions import (
     query_kind,
     query_text_start,
 )
+from mirrorlake.core.constants import EventType, MariadbGtidFlag
 from mirrorlake.core.kernels.compiling import call_at
 from mirrorlake.core.kernels.memory import (
     item_i64,
@@ -72,7 +74,29 @@ malformed."""
 ) = range(14)  # fmt: skip
 NO_NOTE, EARLIER_NOTE = -1, -2
 
-_V2_FIRST = 30
+# Kernels compare plain numbers.
+_QUERY, _XID, _XA_PREPARE, _ROWS_QUERY, _ANNOTATE_ROWS = map(
+    int, (EventType.QUERY, EventType.XID, EventType.XA_PREPARE, EventType.ROWS_QUERY, EventType.ANNOTATE_ROWS)
+)
+_GTID, _ANONYMOUS_GTID, _GTID_TAGGED, _MARIADB_GTID = map(
+    int, (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID)
+)
+_WRITE_V1, _UPDATE_V1, _DELETE_V1 = map(
+    int, (EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE_ROWS_V1)
+)
+_WRITE, _UPDATE, _DELETE, _PARTIAL_UPDATE = map(
+    int, (EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS, EventType.PARTIAL_UPDATE_ROWS)
+)
+_STANDALONE = int(MariadbGtidFlag.STANDALONE)
+_GTID_FIXED_BYTES = 42
+"""Of MySQL's GTID event, before its commit times."""
+_COMMIT_TIME_BYTES = 7
+_MARIADB_GTID_FLAGS_AT = 12
+_ROWS_FIXED_BYTES = 8
+"""Table id and flags."""
+_LENGTH_OF_2_BYTES = 252
+"""First byte of a length-encoded integer: two bytes follow."""
+_R_OF_ROLLBACK = ord("R")
 
 
 class EventArrays(NamedTuple):
@@ -133,10 +157,10 @@ class ChangeArrays(NamedTuple):
 def _commit_time_us(start, end, event_type, timestamp, state):
     """The commit time. MySQL 8 logs microseconds after the 42 fixed bytes of a GTID event (low 55 bits); else the
     header's second."""
-    if event_type == 42:
-        return call_at(state[READ_TAGGED_GTID], start + 19, end, 0, 0, 0, 0)[1]
-    if (event_type == 33 or event_type == 34) and end >= start + 19 + 42 + 7:
-        at = start + 19 + 42
+    if event_type == _GTID_TAGGED:
+        return call_at(state[READ_TAGGED_GTID], start + HEADER_BYTES, end, 0, 0, 0, 0)[1]
+    at = start + HEADER_BYTES + _GTID_FIXED_BYTES
+    if (event_type == _GTID or event_type == _ANONYMOUS_GTID) and end >= at + _COMMIT_TIME_BYTES:
         middle, high = np.uint64(peek_u16(at + 4)), np.uint64(peek_u8(at + 6) & np.uint8(0x7F))
         return np.int64(high << np.uint64(48) | middle << np.uint64(32) | np.uint64(peek_u32(at)))
     return np.int64(timestamp) * 1000000
@@ -145,8 +169,8 @@ def _commit_time_us(start, end, event_type, timestamp, state):
 @kernel
 def _bitmaps(start, end, event_type, n_columns):
     """The start of a row event's bitmaps of logged columns, or MALFORMED: it does not have n_columns columns."""
-    p = start + 19 + 8
-    if event_type >= _V2_FIRST:
+    p = start + HEADER_BYTES + _ROWS_FIXED_BYTES
+    if event_type >= _WRITE:  # v2
         if p + 2 > end:
             return MALFORMED
         p += np.int64(peek_u16(p))
@@ -154,10 +178,10 @@ def _bitmaps(start, end, event_type, n_columns):
         return MALFORMED
     width = np.int64(peek_u8(p))
     p += 1
-    if width == 252 and p + 2 <= end:
+    if width == _LENGTH_OF_2_BYTES and p + 2 <= end:
         width = np.int64(peek_u16(p))
         p += 2
-    n_bitmaps = 2 if event_type == 24 or event_type == 31 or event_type == 39 else 1
+    n_bitmaps = 2 if event_type == _UPDATE_V1 or event_type == _UPDATE or event_type == _PARTIAL_UPDATE else 1
     if width != n_columns or p + n_bitmaps * ((n_columns + 7) >> 3) > end:
         return MALFORMED
     return p
@@ -216,7 +240,7 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
         written = N_BEFORE if side == 0 else N_AFTER
         o, room = images + state[written], images + state[IMAGE_ROOM]
         behind = np.int64(0)
-        if side == 1 and event_type == 39:
+        if side == 1 and event_type == _PARTIAL_UPDATE:
             p, end, room, behind = plain_image_at(
                 p, end, before_image, slot, before, after, slots, columns, state[PLAIN_AFTER_IMAGE], o, room
             )
@@ -246,8 +270,11 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     if slot < 0 or item_i64(slots.is_refused, slot):
         _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, COMPLETE, 0)
         return True
-    is_delete = event_type == 25 or event_type == 32
-    op = INSERT if event_type == 23 or event_type == 30 else DELETE if is_delete else UPDATE
+    op = UPDATE
+    if event_type == _WRITE_V1 or event_type == _WRITE:
+        op = INSERT
+    elif event_type == _DELETE_V1 or event_type == _DELETE:
+        op = DELETE
     n_columns = item_i64(slots.n_columns, slot)
     before = _bitmaps(start, end, event_type, n_columns)
     if before < 0:
@@ -290,6 +317,13 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
 
 
 @kernel
+def _begins_transaction(start, end):
+    """Whether a GTID of MariaDB stands for a BEGIN, too."""
+    flags = start + HEADER_BYTES + _MARIADB_GTID_FLAGS_AT
+    return flags < end and peek_u8(flags) & np.uint8(_STANDALONE) == 0
+
+
+@kernel
 def decode_events(n_events, events, slots, columns, partial, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
@@ -302,24 +336,24 @@ def decode_events(n_events, events, slots, columns, partial, state, rows):
         start = events.buf + item_i64(events.offset, i)
         end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
         kind = peek_u8(events.event_type + i)
-        if end < start + 19:
+        if end < start + HEADER_BYTES:
             return MALFORMED_EVENT
-        if kind == 33 or kind == 34 or kind == 42 or kind == 162:
+        if kind == _GTID or kind == _ANONYMOUS_GTID or kind == _GTID_TAGGED or kind == _MARIADB_GTID:
             state[COMMIT_US] = _commit_time_us(start, end, kind, item_u32(events.timestamp, i), state)
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
             state[NOTE] = NO_NOTE
-            if kind == 162 and end >= start + 32 and peek_u8(start + 19 + 12) & np.uint8(1) == 0:
+            if kind == _MARIADB_GTID and _begins_transaction(start, end):
                 _emit_begin(state, rows, i)
-        elif kind == 2:
+        elif kind == _QUERY:
             status = _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows)
             if status != DONE:
                 return status
-        elif kind == 29 or kind == 160:
+        elif kind == _ROWS_QUERY or kind == _ANNOTATE_ROWS:
             state[NOTE] = i
-        elif kind == 16 or kind == 38:
+        elif kind == _XID or kind == _XA_PREPARE:
             _emit_commit(state, rows, i)
-        elif 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39:
+        elif has_rows(kind):
             slot = np.int64(np.int32(item_u32(events.slot, i)))
             if not _put_rows_event(start, end, kind, i, slot, slots, columns, partial, state, rows):
                 return FULL
@@ -343,7 +377,7 @@ def _put_query(start, end, i, timestamp, state, rows):
     if what == QUERY_BEGIN or what == QUERY_XA_START:
         _emit_begin(state, rows, i)
     elif what == QUERY_END and state[IN_TRANSACTION]:
-        if peek_u8(text) == np.uint8(82):  # ROLLBACK
+        if peek_u8(text) == np.uint8(_R_OF_ROLLBACK):
             _emit(state, rows, i, STATEMENT, -1, 1, 0, False, 0)
         _emit_commit(state, rows, i)
     elif what == QUERY_OTHER:

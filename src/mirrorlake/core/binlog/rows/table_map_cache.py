@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.binlog.framing import HEADER_BYTES, has_rows
 from mirrorlake.core.binlog.rows.layout import RowLayouts
 from mirrorlake.core.binlog.rows.mapped_table import describe
 from mirrorlake.core.binlog.rows.table_map import TableMap, parse_table_map
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.kernels.memory import (
     addresses,
     are_equal,
@@ -29,8 +31,7 @@ from mirrorlake.core.kernels.memory import (
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import Timeline
 
-TABLE_MAP = 19
-_HEADER_BYTES = 19
+_TABLE_MAP = int(EventType.TABLE_MAP)
 _ID_AND_FLAGS_BYTES = 8
 _FREE = -1
 _FIRST_PLACES = 256
@@ -114,11 +115,11 @@ def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
         kind, slot = peek_u8(events.event_type + i), np.int64(-1)
         start = buf + item_i64(events.offset, i)
         end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
-        start += _HEADER_BYTES
-        if (kind == 19 or 23 <= kind <= 25 or 30 <= kind <= 32 or kind == 39) and start + _ID_AND_FLAGS_BYTES <= end:
+        start += HEADER_BYTES
+        if (kind == _TABLE_MAP or has_rows(kind)) and start + _ID_AND_FLAGS_BYTES <= end:
             table_id = np.int64(peek_u32(start)) | np.int64(peek_u16(start + 4)) << 32
             place = _place_of(table_id, newest, n_places)
-            if kind == 19:
+            if kind == _TABLE_MAP:
                 start += _ID_AND_FLAGS_BYTES
                 is_newest = (
                     item_i64(newest.table_id, place) == table_id
@@ -160,7 +161,7 @@ class TableSlots:
         while i < n:
             i, place = follow(i, n, *of_batch, self._addresses, len(self._newest.slot))
             if i < n:
-                start = int(offset[i]) + _HEADER_BYTES
+                start = int(offset[i]) + HEADER_BYTES
                 body = buf[start : int(offset[i]) + int(length[i]) - int(trailer[i])].tobytes()
                 self._learn(body, int(lsn[i]), int(place))
         return slot
