@@ -32,7 +32,7 @@ def test_a_mirror_that_lacks_a_row_that_goes_is_refused_and_the_others_go_on(spa
     assert [(entry.state, entry.code) for entry in entries] == [
         (REFUSED, "mirror-diverged"), (REFUSED, "mirror-diverged"), (STREAMING, None)
     ]  # fmt: skip
-    assert entries[0].reason == "the log takes away a row that the mirror does not have as often"
+    assert entries[0].reason == "the log deletes more of equal rows than the mirror has"
     as_before = [canonical_row(row) for row in (ONE, ONE, TWO)]
     assert [run.mirror(entry.mirror_id) for entry in entries] == [as_before, as_before, [canonical_row(TWO)]]
 

@@ -13,6 +13,7 @@ from mirrorlake.jobs.run import retry
 from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.jobs.run.retry import keep_running
 from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.delta.refusals import RAISED, refusing
 
 LOST = RetryableError("server-lost", "the connection broke")
 
@@ -89,6 +90,18 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
 def test_only_what_is_known_to_pass_is_retryable(error, expected):
     ours = as_ours(error)
     assert (type(ours), ours.code) == expected
+
+
+def test_a_refusal_of_a_statement_keeps_its_code(spark):
+    for code, reason in (("invalid-key", "of a ' key"), ("mirror-diverged", "SQLSTATE: 12345 in a row")):
+        with pytest.raises(Exception, match=RAISED) as raised:
+            spark.sql(f"SELECT {refusing(code, reason)}").collect()
+        assert str(as_ours(raised.value)) == f"{code}: {reason}"
+
+
+def test_text_of_a_source_is_no_refusal():
+    text = "[CAST_INVALID_INPUT] The value 'mirrorlake.errors.RefusedError: log-event: x' cannot be cast"
+    assert as_ours(PySparkException(text)).code == "internal"
 
 
 def test_a_refusal_in_a_spark_task_keeps_its_code():

@@ -13,7 +13,8 @@ import traceback
 from pathlib import Path
 
 from mirrorlake import errors
-from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError
+from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
+from mirrorlake.lake.delta.refusals import crossed, is_spark
 
 SPARK_ENDED = (
     "Answer from Java side is empty",
@@ -38,20 +39,16 @@ DAMAGE = (
 CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
-_IN_WORKER = re.compile(r"^mirrorlake\.errors\.(\w+): ([a-z-]+): (.+)$", re.MULTILINE)
 _JAVA_CAUSE = re.compile(r"^(?:Caused by)?:? ?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: \[([A-Z_.]+)\])?", re.MULTILINE)
 _PACKAGE = Path(errors.__file__).parent
 
 
 def as_ours(error: BaseException) -> MirrorlakeError:
     """The error itself if it is ours, else one of ours with a hint what to do."""
-    if isinstance(error, MirrorlakeError):
-        return error
+    if (ours := crossed(error)) is not None:
+        return ours
     text = str(error)
-    if _is_spark(error):
-        found = _IN_WORKER.search(text)
-        if found and found[2] in REFUSALS:
-            return getattr(errors, found[1])(found[2], found[3])
+    if is_spark(error):
         if type(error).__name__ == "Py4JNetworkError" or any(sign in text for sign in SPARK_ENDED):
             return RetryableError("spark-ended", "the Spark process ended")
         if any(sign in text for sign in CONFLICTS):
@@ -63,7 +60,7 @@ def as_ours(error: BaseException) -> MirrorlakeError:
         (RetryableError, "lake-storage", STORAGE, _STORAGE_ERRNO),
         (RefusedError, "lake-access", ACCESS, _ACCESS_ERRNO),
     ):
-        sign = next((sign for sign in signs if _is_spark(error) and sign in text), None)
+        sign = next((sign for sign in signs if is_spark(error) and sign in text), None)
         if isinstance(error, OSError) and error.errno in numbers:
             sign = error.strerror
         if sign:
@@ -81,7 +78,7 @@ def first_line(error: BaseException) -> str:
 
 def what_failed(error: BaseException) -> str:
     """Spark's condition or the innermost exception of Java, else the type: the error's text may hold a row's value."""
-    if not _is_spark(error):
+    if not is_spark(error):
         return type(error).__name__
     condition = getattr(error, "getCondition", lambda: None)()
     causes = _JAVA_CAUSE.findall(str(error))
@@ -97,10 +94,6 @@ def keep_spark_quiet() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
-
-
-def _is_spark(error: BaseException) -> bool:
-    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
 
 
 def _file_in(text: str) -> str:

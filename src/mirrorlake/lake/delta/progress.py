@@ -33,6 +33,7 @@ from pyspark.sql import DataFrame, SparkSession
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, read_commits
+from mirrorlake.lake.delta.refusals import RAISED
 from mirrorlake.lake.delta.session import session_settings
 
 CHAIN = "mirror/chain"  # one for all sources: a writer for another source must collide, too
@@ -40,7 +41,7 @@ TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CONFLICT = "DELTA_CONCURRENT_"  # begins the error conditions of a lost race, the same on every platform
-CHECK_FAILED = "USER_RAISED_EXCEPTION"  # by raise_error: what a statement expects may be gone when another did its step
+CHECK_FAILED = RAISED  # what a statement expects may be gone when another did its step
 RENEW_AFTER = timedelta(days=7)
 """Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit after it."""
 HARMLESS = {

@@ -11,7 +11,6 @@ other steps, and continues when every mirror's history shows its commit.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,6 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.conditions import GENERATED
-from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.sql_text import Sql
@@ -29,17 +27,17 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.progress import StepCommit, step_done
+from mirrorlake.lake.delta.refusals import crossed
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
-from mirrorlake.lake.gold.cascade.cascades import DEPENDENT, with_cascades
-from mirrorlake.lake.gold.cascade.matches import TOO_DEEP, UNSPELLED, UPDATED
-from mirrorlake.lake.gold.cascade.row_versions import LACKS_COLUMNS
+from mirrorlake.lake.gold.cascade.cascades import with_cascades
 from mirrorlake.lake.gold.control.epochs import Epoch, EpochTable
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.register import (
     DDL_IGNORED,
     INVALID_KEY,
     MIRROR_CHANGED,
+    MIRROR_DIVERGED,
     REFUSED,
     SPARK_REFUSED,
     TableEntry,
@@ -50,18 +48,14 @@ from mirrorlake.lake.gold.control.versions import held_lsn
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
-from mirrorlake.lake.gold.merge.generated_columns import NOT_COMPUTED
-from mirrorlake.lake.gold.merge.keyless import DIVERGED, net_copies_of, write_copies
+from mirrorlake.lake.gold.merge.keyless import net_copies_of, write_copies
 from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.merge.mirror_files import prepare_files
 from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
 
 MAX_THREADS = 4
-_REASONS = (
-    "key column .* has a value that has no meaning", DIVERGED[1], UPDATED, UNSPELLED, DEPENDENT, TOO_DEEP,
-    LACKS_COLUMNS, LACKS_REFERENCED, NOT_COMPUTED,
-)  # fmt: skip
-_REFUSAL = re.compile(f"({INVALID_KEY}|{DIVERGED[0]}|{NOT_FOLLOWED}|{GENERATED}): ({'|'.join(_REASONS)})")
+_OF_A_TABLE = (INVALID_KEY, MIRROR_DIVERGED, NOT_FOLLOWED, GENERATED)
+"""Codes that refuse one table; any other stops the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +144,9 @@ class RowEpochs:
 
     def _why_refused(self, error: Exception, mirror: Sql) -> tuple[str, str] | None:
         """Code and reason; None: the failure is not this table's alone. Then nothing of the epoch is in the mirror."""
-        found = _REFUSAL.search(str(error))  # only the text of an error inside Spark comes back
-        if found:
-            return found[1], found[2]
+        found = crossed(error)
+        if found and found.code in _OF_A_TABLE:
+            return found.code, found.message
         if isinstance(error, AnalysisException) and not table_exists(self.session(), mirror):
             return MIRROR_CHANGED, "the mirror table is gone"
         condition = condition_of_table(error)

@@ -18,6 +18,7 @@ from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED, MOVED, new_name
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
 from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.lake.delta.refusals import crossed
 from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference
 from mirrorlake.lake.gold.cascade.matches import IS_BEFORE, UPDATED, hits_of
 from mirrorlake.lake.gold.cascade.row_versions import PlacedRows, alias, failing
@@ -32,8 +33,9 @@ def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -
     """Do rows of the parent give up keys in a way that the reference acts on, or may act on?"""
     try:
         return rows.left(session, reference).has_any(*_acting(reference))
-    except Exception as error:  # only the text of a worker's error comes back
-        if LACKS_REFERENCED in str(error):
+    except Exception as error:
+        found = crossed(error)
+        if found and found.message == LACKS_REFERENCED:
             return True
         raise
 

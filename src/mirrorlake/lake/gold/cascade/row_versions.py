@@ -19,9 +19,10 @@ from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
-from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.refusals import refusing
 from mirrorlake.lake.gold.cascade.foreign_keys import Reference
 from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.lake.gold.control.table import mirror_types
@@ -35,7 +36,7 @@ _PLACE_TYPES = "tx_lsn BIGINT, ordinal INT"
 
 def failing(reason: str) -> Sql:
     """An expression that stops the statement with the refusal."""
-    return f"raise_error({literal(f'{NOT_FOLLOWED}: {reason}')})"
+    return refusing(NOT_FOLLOWED, reason)
 
 
 @dataclass(frozen=True, slots=True)

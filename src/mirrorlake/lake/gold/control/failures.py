@@ -10,6 +10,8 @@ import re
 
 from pyspark.errors import PySparkException
 
+from mirrorlake.lake.delta.refusals import is_spark
+
 _OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
 """Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
 _OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
@@ -25,7 +27,7 @@ def condition_of_table(error: BaseException) -> str | None:
 
     For an error with causes the innermost one decides, which is last: a failed task names the value's own error.
     """
-    if not _is_spark(error):
+    if not is_spark(error):
         return None
     found = _STATE.findall(str(error)) or _own_state(error)
     if not found:
@@ -41,7 +43,3 @@ def _own_state(error: BaseException) -> list[tuple[str, str]]:
     if not isinstance(error, PySparkException) or not error.getCondition() or not error.getSqlState():
         return []
     return [(error.getCondition(), error.getSqlState())]
-
-
-def _is_spark(error: BaseException) -> bool:
-    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)

@@ -13,14 +13,14 @@ from pyspark.sql import DataFrame
 
 from mirrorlake.core.changes.conditions import GENERATED
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.lake.delta.refusals import refusing
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.generated.expressions import computed_column
 from mirrorlake.lake.gold.generated.values import Value
 from mirrorlake.lake.gold.merge.changes import TableChanges
 
-NOT_COMPUTED = "the value of generated column .* is not computed for a row"
 """A pattern of the reason with which a statement fails."""
 _WAY_OUT = "; --generated leave-out makes mirrors without such columns"
 
@@ -79,8 +79,7 @@ def _fails(value: Value) -> Sql:
 
 
 def _failing(column: Column) -> Sql:
-    reason = NOT_COMPUTED.replace(".*", column.name)
-    return f"raise_error({literal(f'{GENERATED}: {reason}')})"
+    return refusing(GENERATED, f"the value of generated column {column.name} is not computed for a row")
 
 
 def _generated(schema: TableSchema) -> list[Column]:

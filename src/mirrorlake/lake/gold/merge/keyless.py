@@ -27,13 +27,15 @@ from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
+from mirrorlake.lake.delta.refusals import refusing
+from mirrorlake.lake.gold.control.register import MIRROR_DIVERGED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.generated_columns import computed_sql, without_generated
 from mirrorlake.lake.gold.merge.merge import literal_range
 from mirrorlake.lake.gold.merge.net_effect import Sizes, asked_types
 
-DIVERGED = ("mirror-diverged", "the log takes away a row that the mirror does not have as often")
+_DIVERGED = refusing(MIRROR_DIVERGED, "the log deletes more of equal rows than the mirror has")
 _MARKS = f"{LSN_COLUMN} BIGINT, {COPIES} BIGINT"
 _EACH_COPY = f"explode(array_repeat(0, CAST({COPIES} AS INT)))"  # none for a number below 0
 
@@ -86,8 +88,8 @@ def write_copies(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetCopies, types: dict[str, Sql], lsn: int, payload: dict,
     settings: Mapping[str, str],
 ) -> StepCommit:  # fmt: skip
-    """Apply row counts. settings: of ``prepare_files``. Raises Spark's error for ``DIVERGED`` if the mirror has too few
-    rows."""
+    """Apply row counts. settings: of ``prepare_files``. Raises Spark's error for ``mirror-diverged`` if the mirror has
+    too few rows."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
         columns = [f"{place(i)} AS {quote(name)}" for i, name in enumerate(types)]
@@ -118,7 +120,7 @@ def merge_copies_statement(mirror: Sql, net: Sql, types: Mapping[str, Sql], row_
         f" FROM ({held} UNION ALL SELECT *, NULL FROM ({go}))"
     )
     source = (
-        f"SELECT IF(_n < -{COPIES}, raise_error('{': '.join(DIVERGED)}'), IF(_nth = 0, _row, NULL)) AS _row, {columns},"
+        f"SELECT IF(_n < -{COPIES}, {_DIVERGED}, IF(_nth = 0, _row, NULL)) AS _row, {columns},"
         f" _held AS {LSN_COLUMN} FROM ({numbered}) WHERE _nth = 0 OR _nth > -{COPIES}"
         f" UNION ALL SELECT NULL, {columns}, {LSN_COLUMN} FROM {net} LATERAL VIEW {_EACH_COPY} AS _copy"
     )

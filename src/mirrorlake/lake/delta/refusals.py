@@ -1,0 +1,37 @@
+"""Refusals that cross Spark: of an error in a statement or in a Python worker, only the text comes back.
+
+A worker's text has a line with the error as Python prints it, ``mirrorlake.errors.RefusedError: CODE: MESSAGE``. A
+statement says the same with ``raise_error``. So both are read back in one way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mirrorlake import errors
+from mirrorlake.core.sql_text import Sql, literal
+from mirrorlake.errors import REFUSALS, MirrorlakeError, RefusedError
+
+RAISED = "USER_RAISED_EXCEPTION"
+"""Spark's condition for ``raise_error``."""
+_CROSSED = re.compile(
+    rf"(?:^|\[{RAISED}\] )mirrorlake\.errors\.(\w+): ([a-z-]+): (.+?)(?: SQLSTATE: \w{{5}})?$", re.MULTILINE
+)
+
+
+def refusing(code: str, reason: str) -> Sql:
+    """An expression that ends its statement with a refusal."""
+    return f"raise_error({literal(f'{RefusedError.__module__}.{RefusedError.__name__}: {code}: {reason}')})"
+
+
+def crossed(error: BaseException) -> MirrorlakeError | None:
+    """The error itself if it is ours, or the one of ours in the text of Spark's; None if there is none."""
+    if isinstance(error, MirrorlakeError):
+        return error
+    found = _CROSSED.search(str(error)) if is_spark(error) else None
+    return getattr(errors, found[1])(found[2], found[3]) if found and found[2] in REFUSALS else None
+
+
+def is_spark(error: BaseException) -> bool:
+    """Whether PySpark or its gateway raised it."""
+    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
