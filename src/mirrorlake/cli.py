@@ -562,7 +562,7 @@ def _stop(number: int, _) -> None:
     if exit_code_if_stopped is not None:
         show_cursor = "\x1b[?25h\n" if sys.stderr.isatty() else ""
         print(
-            f"{show_cursor}stopped: what was committed is in the lake, the same command goes on from there",
+            f"{show_cursor}stopped: everything committed is in the lake; run the same command to continue",
             file=sys.stderr,
         )
     atexit._run_exitfuncs()  # the session's scratch folder

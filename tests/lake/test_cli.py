@@ -61,7 +61,7 @@ def test_help_and_version_load_neither_spark_nor_numba():
         (["run", "--source", "files:x"], "option lake: Field required"),
         (["run", "--lake", "x", "--source", "ftp://x"], "a source is written mysql://user@host:port or files:DIR"),
         (["run", "--lake", "x", "--source", "mysql://u:secret@h"], "no password in the URL"),
-        (["run", "--lake", "x", "--source", "files:x", "--follow", "--until", "f.000001:4"], "--follow goes on until"),
+        (["run", "--lake", "x", "--source", "files:x", "--follow", "--until", "f.000001:4"], "--follow runs until"),
         (["verify", "shop.*", "--tables", "crm.*"], "tables are chosen by PATTERNS or by --tables, not by both"),
         (["sql"], "Missing argument 'SELECT'"),
         (["sql", "SELECT '\udcff'", "--lake", "x"], "argument 2 is not UTF-8"),
@@ -302,5 +302,5 @@ def test_a_run_that_follows_stops_cleanly_on_sigterm(tmp_path):
         finally:
             process.kill()
     lines = log.read_text().splitlines()
-    assert lines[-1] == "stopped: what was committed is in the lake, the same command goes on from there"
+    assert lines[-1] == "stopped: everything committed is in the lake; run the same command to continue"
     assert len(lines) < 10 and not [line for line in lines if "Error" in line or "Traceback" in line]

@@ -69,7 +69,7 @@ def test_bronze_rebuilds_the_log_files_byte_for_byte(lake, expected):
 def test_the_demo_stops_at_the_middle_and_goes_on_from_there(demo, flavor):
     log_files = json.loads((DATA / flavor / "expected.json").read_text())["log_files"]
     assert f"stopped at binlog.000002:{log_files['binlog.000002']}: ingest" in demo.report
-    assert demo.report.count("started again: goes on from what the lake's commits recorded") == 2
+    assert demo.report.count("started again: continues from what the lake's commits recorded") == 2
     ingested = [line.split()[1] for line in demo.progress.splitlines() if line.startswith("ingest")]
     assert [first[:7] for first in ingested] == ["000000:", "000002:"] * 2
 

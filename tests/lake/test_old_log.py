@@ -80,7 +80,7 @@ def test_what_a_statement_that_was_let_go_has_refused_stays_refused(spark, tmp_p
     (was,) = list_refused(run.lake)
     assert delete_before(spark, run.lake.names.bronze_events, first_kept(run.lake, 1)) == REMOVED
     assert list_refused(run.lake) == [was | {"position": None}]
-    with pytest.raises(UsageError, match="bronze has let go the log from there on") as refusal:
+    with pytest.raises(UsageError, match="bronze no longer has the log from that position") as refusal:
         give_answer(run.lake, "shop.u", None, None)
     assert refusal.value.code == "ddl-answer"
 

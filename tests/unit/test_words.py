@@ -1,4 +1,4 @@
-"""Docs, help texts and docstrings use the words of the field: tests/words.txt lists what they avoid.
+"""Docs, help texts, messages and docstrings use the words of the field: tests/words.txt lists what they avoid.
 
 Spelling checkers and style linters look for single words, or have rules of their own. These are phrases, so a search is
 enough.
@@ -18,7 +18,6 @@ import pytest
 import typer
 
 from mirrorlake.cli import app
-from mirrorlake.errors import REFUSALS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,11 +27,8 @@ AVOIDED = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in LINES)
 
 
 def prose(page: Path) -> str:
-    """A page without code in backticks, targets of links, and the hints that the program prints."""
-    text = page.read_text()
-    for hint in REFUSALS.values():
-        text = text.replace(f"| {hint} |", "|")
-    return re.sub(r"(?<!`)`[^`\n]+`(?!`)|\]\([^)]*\)", "", text)
+    """A page without code in backticks and targets of links."""
+    return re.sub(r"(?<!`)`[^`\n]+`(?!`)|\]\([^)]*\)", "", page.read_text())
 
 
 def helps(command: Any, name: str = "mirrorlake") -> Iterator[tuple[str, str]]:
@@ -56,10 +52,22 @@ def remarks(module: Path) -> str:
     return re.sub(r"``[^`]*``", "", "\n".join(found))
 
 
+def messages(module: Path) -> str:
+    """The texts of a module that have three words or more: what users read, SQL with it, and no docstrings."""
+    tree = ast.parse(module.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+    )
+    return "\n".join(text for text in texts if len(re.findall(r"\b[a-z']+\b", text)) >= 3)
+
+
 TEXTS = {
     **{page.name: prose(page) for page in PAGES},
     **dict(helps(typer.main.get_command(app))),
-    **{module.relative_to(ROOT).as_posix(): remarks(module) for module in MODULES},
+    **{module.relative_to(ROOT).as_posix(): f"{remarks(module)}\n{messages(module)}" for module in MODULES},
 }
 
 

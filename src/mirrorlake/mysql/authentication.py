@@ -50,7 +50,7 @@ class _Method:
         how = "a TLS connection whose other end is not verified" if session._secure else "a connection in plain text"
         ways = " or ".join(("--tls verify, where needed with --tls-ca FILE,", *ways_out))
         what = f"the server asks for the password itself ({self.name}) over {how}; it was not sent"
-        raise RefusedError("server-tls", f"{session.login}: {what}. Give {ways} to be certain who reads it")
+        raise RefusedError("server-tls", f"{session.login}: {what}. Give {ways} to be certain which server reads it")
 
 
 class ClearPassword(_Method):

@@ -127,4 +127,4 @@ def log_positions(login: ServerLogin, rows: list[tuple]) -> list[BinlogPosition]
             return found
     except (IndexError, TypeError, ValueError, UsageError):
         pass
-    raise protocol_error(login, "a place in the log that is none")
+    raise protocol_error(login, "a position in the log that is none")

@@ -182,7 +182,7 @@ class Session(pymysql.Connection):
     def _limit_wait(self, seconds: float) -> None:
         left_s = self._may_send.deadline_s - time.monotonic()
         if left_s <= 0:
-            raise RetryableError("server-lost", f"{self.login}: the server did not come to the end of its answer")
+            raise RetryableError("server-lost", f"{self.login}: the server did not finish its answer")
         self._sock.settimeout(min(seconds, left_s))
 
     def _expect_answer(self) -> None:

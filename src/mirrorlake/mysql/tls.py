@@ -62,5 +62,5 @@ def _no_passphrase() -> str:
 
 
 def _unusable(option: str, path: str | None, error: OSError) -> UsageError:
-    why = "it does not hold what it should" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
+    why = "it does not contain what it should" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
     return UsageError("usage", f"{option}: cannot use {path}: {why}")

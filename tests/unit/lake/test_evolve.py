@@ -175,7 +175,7 @@ def test_what_null_becomes_outside_strict_mode():
     columns = "id = CAST(`id` AS int), a = CAST(coalesce(`a`, '') AS string), b = CAST(coalesce(`b`, 0) AS int)"
     assert [brief(outcome) for outcome in found] == [("rebuilt", f"t streaming {T}", columns)]
     [stopped] = Replay(*SHOP).run("alter table g modify a int not null", sql_mode=0)
-    assert stopped.work.checks == (Check("true", "column c is computed anew from a, which has changed"),)
+    assert stopped.work.checks == (Check("true", "column c is computed again from a, which has changed"),)
 
 
 @pytest.mark.parametrize("is_strict", [False, True])

@@ -105,7 +105,7 @@ def test_an_expression_is_written_for_spark(definition, sql):
         ("varchar(20) as (concat(z))", "the text of a number"),
         ("varchar(20) as (concat(d))", "the text of a number"),
         ("varchar(20) charset latin1 as (w)", "text of utf8mb4 in latin1"),
-        ("varchar(20) as (substring(w, i))", "a place in a text that is no constant"),
+        ("varchar(20) as (substring(w, i))", "a position in a text that is no constant"),
         ("varchar(20) as (json_length(j, '$.a'))", "the function json_length"),
         ("int as (year(ts))", "the date of a value of another type"),
         ("int as (hour(da))", "the time of a date"),

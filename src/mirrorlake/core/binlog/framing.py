@@ -238,7 +238,7 @@ def verify_continuity(block: EventBlock, expected: BinlogPosition | None) -> Non
     start = BinlogPosition(block.log_file, block.start_pos)
     if expected is not None and not _continues(expected, start):
         raise RefusedError(
-            "log-gap", f"the log goes on at {start}, but {expected} was to come next", position=str(expected)
+            "log-gap", f"the log continues at {start}, but {expected} was to come next", position=str(expected)
         )
     ends = block.start_positions + block.events.length
     differs = (block.events.log_pos != 0) & (block.events.log_pos != (ends & 0xFFFFFFFF).astype(np.uint32))

@@ -121,7 +121,7 @@ def _parse_prepare(body: bytes) -> tuple[str | None, str]:
     is_one_phase, format_id, global_bytes, branch_bytes = (reader.uint(n) for n in (1, 4, 4, 4))
     xid = _xid(reader.take(global_bytes), reader.take(branch_bytes), format_id)
     if not reader.at_end:
-        raise reader.malformed("it goes on behind its fields")
+        raise reader.malformed("it continues after its fields")
     return None if is_one_phase else "PREPARE", xid
 
 

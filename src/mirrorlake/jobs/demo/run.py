@@ -75,7 +75,7 @@ def _replicate(
     options = Options(source=f"files:{logs}", lake=str(lake))
     for until in _halves(log_files):
         if until == "current":
-            print("started again: goes on from what the lake's commits recorded", file=out, flush=True)
+            print("started again: continues from what the lake's commits recorded", file=out, flush=True)
         with open_view(progress, HOPS) as view:
             run(options.model_copy(update={"until": until}), view, spark)
         print(

@@ -163,7 +163,7 @@ def show_trace(found: Trace, stream: TextIO) -> None:
     if found.row is not None:
         show_table(list(found.row), [list(found.row.values())], stream, "the row")
     if found.transaction is None:
-        print("as a copy of the table brought it: the log behind that place has no change of this row", file=stream)
+        print("as a snapshot of the table has it: the log after that position has no change of this row", file=stream)
         return
     about = found.transaction.to_json()
     gtid = f"GTID {about['gtid']}, " if about["gtid"] else ""

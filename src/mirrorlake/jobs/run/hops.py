@@ -50,7 +50,7 @@ def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None)
 
 def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], None]) -> None:
     if options.follow and options.until != "current":
-        raise UsageError("usage", "--follow goes on until stopped and --until says where to stop: give one of them")
+        raise UsageError("usage", "--follow runs until stopped, --until sets an end: use only one")
     if not options.lake.startswith(UNITY) and Path(options.lake).is_file():
         raise UsageError("usage", f"--lake is a folder, and {options.lake} is a file")
     if options.follow:

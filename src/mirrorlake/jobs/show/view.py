@@ -68,7 +68,7 @@ class View(Watcher):
             self.say(f"invalid   {table}: {n:,} became NULL")
 
     def took_over(self, server: str, place: BinlogPosition) -> None:
-        self.say(f"failover  {server} goes on, read from {place}")
+        self.say(f"failover  {server} continues, read from {place}")
 
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")

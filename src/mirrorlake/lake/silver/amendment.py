@@ -87,7 +87,7 @@ def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
 
 
 def without_log(
-    lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze has let go the log from there on"
+    lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze no longer has the log from that position"
 ) -> Amendment:
     """The empty amendment, because the log after the answer's lsn is missing."""
     timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)

@@ -35,7 +35,7 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amend
     if _is_let_go(lake, lsn_from):
         return without_log(lake, answer, lsn_to)
     if _is_left_behind(lake, lsn_from):
-        reason = "another server took over before the lake had come to the copy's place"
+        reason = "another server took over before the lake had reached the snapshot's position"
         return without_log(lake, answer, lsn_to, reason)
     events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
     plan = _plan(lake, events, lsn_from)

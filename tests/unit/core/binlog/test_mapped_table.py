@@ -49,7 +49,7 @@ def test_a_character_set_that_the_definition_leaves_open_comes_from_the_map_or_n
     is_open = changed(1, type=ColumnType("varchar", length=10))
     assert described(T, "MINIMAL", is_open).schema == T
     assert described(T, "NO_LOG", is_open).refusal == (
-        "row-metadata", "neither the table map nor a definition tells the character set of column name",
+        "row-metadata", "neither the table map nor a definition has the character set of column name",
     )  # fmt: skip
 
 

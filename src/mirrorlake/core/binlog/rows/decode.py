@@ -318,7 +318,7 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
 
 @kernel
 def _begins_transaction(start, end):
-    """Whether a GTID of MariaDB stands for a BEGIN, too."""
+    """Whether a GTID of MariaDB is a BEGIN, too."""
     flags = start + HEADER_BYTES + _MARIADB_GTID_FLAGS_AT
     return flags < end and peek_u8(flags) & np.uint8(_STANDALONE) == 0
 

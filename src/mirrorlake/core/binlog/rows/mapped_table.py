@@ -105,7 +105,7 @@ def _charset(seen: TableMap, i: int, known: Column, flavor: str) -> str:
     if i in seen.fields.collations:
         return charset_of_collation_id(seen.fields.collations[i], flavor)
     if known.type.has_charset and known.type.charset is None:
-        raise _Unknown(f"neither the table map nor a definition tells the character set of column {known.name}")
+        raise _Unknown(f"neither the table map nor a definition has the character set of column {known.name}")
     if may_be_utf8mb4(known.type) and known.type.length and seen.metadata[i] == 4 * known.type.length:
         return "utf8mb4"
     return known.type.charset or BINARY

@@ -128,7 +128,7 @@ def _columns(names: Iterable[str], schema: TableSchema) -> list[Column]:
 def alone(register: TableRegister) -> list[Orphan]:
     """Tables that are replayed without the others, although their parents would change rows."""
     return [
-        Orphan(entry, "a foreign key changes its rows, and it goes on apart from its parent")
+        Orphan(entry, "a foreign key changes its rows, but it is followed without its parent")
         for entry in register
         if entry.state == STREAMING and any(key.parent != entry.name for key in entry.schema.row_changing_keys)
     ]

@@ -84,7 +84,7 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
     for column in new.columns:
         source = names_any(column.generated or "", changed)
         if source:
-            yield Check("true", f"column {column.name} is computed anew from {source}, which has changed")
+            yield Check("true", f"column {column.name} is computed again from {source}, which has changed")
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ def _right(value: Value, size: Value) -> Value:
 
 def _constant(value: Value) -> int:
     if value.kind is not Kind.NUMBER or value.low != value.high or value.scale or abs(value.low) >= _LONGEST_TEXT:
-        raise NotDerivable("a place in a text that is no constant")
+        raise NotDerivable("a position in a text that is no constant")
     return value.low
 
 
