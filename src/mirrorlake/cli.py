@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from mirrorlake import __version__
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.run.password import take_password
-from mirrorlake.shown import json_text, one_line, say
+from mirrorlake.shown import escape_what_it_lacks, json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
 """Exit code after a signal: 0 for a job that follows, 4 for one with an end, the signal's own code for a query."""
@@ -538,6 +538,7 @@ def preflight(
 def main() -> None:
     """Run in a thread of its own: a signal that interrupts a call to the JVM would garble the connection."""
     codes: list[int | str | None] = []
+    escape_what_it_lacks(sys.stdout)
 
     def work() -> None:
         try:

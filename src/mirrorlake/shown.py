@@ -6,6 +6,8 @@ writing, or ends of lines that no editor shows.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 from typing import Any, TextIO
@@ -43,6 +45,20 @@ def json_text(found: Any) -> str:
     """JSON with the same values, in which every such character is escaped."""
     text = json.dumps(found, ensure_ascii=False, indent=1)
     return _STEERING.sub(lambda sign: sign[0] if sign[0] in _LINES else f"\\u{ord(sign[0]):04x}", text)
+
+
+def escape_what_it_lacks(stream: TextIO) -> None:
+    """Let a stream of the process write what its encoding lacks as JSON's escapes, ``\\u00e9``."""
+    codecs.register_error("mirrorlake-escapes", _in_json)
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="mirrorlake-escapes")
+
+
+def _in_json(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
 
 
 def _escaped(sign: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.inspect.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text
+from mirrorlake.jobs.inspect.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text, check_reading
 from mirrorlake.jobs.inspect.sql import Catalog, run_sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
@@ -20,6 +21,11 @@ from mirrorlake.lake.gold.control.register import TableRegister
 
 NO_FILE = "this lake has no table"
 FUNCTION = "the function"
+NO_OWN_TYPES = "a result has no user-defined types"
+UDT = (
+    '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","pyClass":"this.x","serializedClass":"",'
+    '"sqlType":"string"},"nullable":true,"metadata":{}}]}'
+)
 UNKNOWN = "IDENTIFIER() takes a plain text here"
 
 REFUSED = {
@@ -87,6 +93,17 @@ REFUSED = {
     "SELECT schema_of_xml('<a/>', map('rowValidationXSDPath', '/etc/passwd'))": FUNCTION,
     "SELECT from_avro(X'00', '{}', map('avroSchemaUrl', 'file:///etc/passwd'))": FUNCTION,
     "SELECT * FROM shop.customers WITH ('path' = '/etc')": "a table is read without options",
+    "SELECT * FROM delta.`{lake}/gold/../../other`": NO_FILE,
+    "SELECT * FROM delta.`{lake}/./bronze/events`": NO_FILE,
+    "DESCRIBE DETAIL 'a\0b'": NO_FILE,
+    "DESCRIBE HISTORY 'hdfs://127.0.0.1:1/x'": NO_FILE,
+    # a type of the user's own: PySpark imports its module
+    f"SELECT from_json('{{}}', '{UDT}')": NO_OWN_TYPES,
+    f"SELECT from_json('{{}}', concat('{UDT[:20]}', '{UDT[20:]}'))": NO_OWN_TYPES,
+    f"SELECT from_csv('', '{UDT}')": NO_OWN_TYPES,
+    f"SELECT array(from_json('{{}}', '{UDT}')) AS a": NO_OWN_TYPES,
+    # streams and changes
+    "SELECT * FROM STREAM shop.customers": ONLY_READS,
     # whatever else is no query
     "WITH a AS (SELECT 1) INSERT INTO shop.customers SELECT * FROM a": ONLY_READS,
     "FROM shop.customers INSERT INTO shop.customers SELECT *": ONLY_READS,
@@ -141,7 +158,13 @@ READ = [
     "SELECT max(customer_id) OVER (PARTITION BY 1 ORDER BY customer_id) FROM shop.customers LIMIT 1",
     "SELECT /*+ BROADCAST(c) */ 1 FROM shop.customers c LIMIT 1",
     "SELECT * FROM spark_catalog.shop.customers LIMIT 1",
-    "SHOW TABLES IN shop", "SHOW COLUMNS IN shop.customers", "SHOW FUNCTIONS LIKE 'abs'",
+    "FROM shop.customers |> EXTEND 1 AS one |> DROP one |> ORDER BY customer_id |> LIMIT 1",
+    "SELECT customer_id FROM shop.customers QUALIFY row_number() OVER (ORDER BY customer_id) = 1",
+    "SELECT customer_id, count(*) FROM shop.orders GROUP BY ROLLUP (customer_id) HAVING count(*) > 0 LIMIT 2 OFFSET 1",
+    "SELECT /*+ REPARTITION(2) */ * FROM shop.customers TABLESAMPLE (5 ROWS)",
+    "SELECT * FROM range(3) UNPIVOT (v FOR n IN (id))",
+    "SHOW TABLES IN shop", "SHOW DATABASES", "SHOW CURRENT NAMESPACE",
+    "SHOW COLUMNS IN shop.customers", "SHOW FUNCTIONS LIKE 'abs'",
     "DESCRIBE shop.customers", "DESC FUNCTION abs", "DESCRIBE QUERY SELECT 1",
     "DESCRIBE HISTORY shop.customers", "DESCRIBE DETAIL shop.customers", "EXPLAIN SELECT * FROM shop.customers",
     "EXPLAIN FORMATTED /* a */ WITH a AS (SELECT 1) SELECT * FROM a", "explain\nextended\nVALUES (1)",
@@ -159,7 +182,7 @@ def test_whatever_does_not_only_read_the_lake_is_refused(lake, tmp_path):
     with Catalog(lake) as catalog:
         rows = catalog.query("SELECT * FROM shop.customers").num_rows
         for statement in REFUSED:
-            text = statement.replace("{folder}", str(tmp_path)).replace("{lake}", lake.names.root)
+            text = _filled(statement, tmp_path, lake)
             with pytest.raises(UsageError) as refused:
                 catalog.query(text)
             assert refused.value.code == "sql"
@@ -168,7 +191,11 @@ def test_whatever_does_not_only_read_the_lake_is_refused(lake, tmp_path):
         assert "made" not in str(catalog.query("SHOW TABLES IN shop").to_pylist())
     others = {s: m for s, m in refusals.items() if not m.startswith(REFUSED[s])}
     assert others == {}
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [] and "this" not in sys.modules
+
+
+def _filled(statement: str, folder: Path, lake: Lake) -> str:
+    return statement.replace("{folder}", str(folder)).replace("{lake}", lake.names.root)
 
 
 NO_QUERIES = (
@@ -193,6 +220,31 @@ def test_what_only_reads_is_run(lake):
     with Catalog(lake) as catalog:
         n_rows = [catalog.query(statement.replace("{lake}", lake.names.root)).num_rows for statement in READ]
     assert min(n_rows) > 0
+
+
+@pytest.fixture
+def other(lake, tmp_path) -> Path:
+    """A table outside of the lake."""
+    lake.spark.range(1).write.format("delta").save(str(tmp_path / "other"))
+    return tmp_path / "other"
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM delta.`{}`", "DESCRIBE DETAIL '{}'", "DESCRIBE HISTORY '{}'"])
+def test_in_the_lakes_folder_an_address_is_no_path_in_it(lake, other, monkeypatch, sql):
+    monkeypatch.chdir(lake.names.root)
+    with Catalog(replace(lake, names=LakeNames("."))) as catalog:
+        for path in (f"file:{other}", f"file://{other}", str(other)):
+            with pytest.raises(UsageError, match=NO_FILE):
+                catalog.query(sql.format(path))
+
+
+def test_two_points_after_a_link_are_no_way_out(lake, other, tmp_path):
+    """Python follows the link first, Hadoop cuts the points."""
+    (tmp_path / "link").symlink_to(Path(lake.names.root, "gold"))
+    (tmp_path / "bronze").mkdir()
+    other.rename(tmp_path / "bronze" / "events")
+    with Catalog(lake) as catalog, pytest.raises(UsageError, match=NO_FILE):
+        catalog.query(f"SELECT * FROM delta.`{tmp_path}/link/../bronze/events`")
 
 
 def test_a_link_in_the_lake_leads_nowhere(lake, tmp_path):
@@ -266,7 +318,65 @@ def test_a_database_that_is_called_like_a_format_of_files_is_a_database(lake, mo
     register = TableRegister(replace(entry, database=database, table=table) for database, table in FORMATS)
     monkeypatch.setattr(TableRegister, "read", lambda *_, **__: register)
     n_rows = lake.spark.table(lake.names.mirror(entry.mirror_id)).count()
-    for name in ("json.rows", "delta.rows", "spark_catalog.json.rows"):
+    for name in ("json.rows", "delta.rows", "spark_catalog.json.rows", "JSON.Rows"):
         assert run_sql(lake, f"SELECT count(*) AS n FROM {name}").to_pylist() == [{"n": n_rows}]
+    with pytest.raises(UsageError, match=NO_FILE):
+        run_sql(lake, "SELECT * FROM json.`row\u017f`")
     with pytest.raises(UsageError, match="the mirror is called `text__/etc/hostname`"):
         run_sql(lake, "SELECT * FROM text.`/etc/hostname`")
+
+
+def with_tables(lake, monkeypatch, *names: tuple[str, str]) -> None:
+    """Further names for the mirror of shop.customers."""
+    [entry] = [entry for entry in TableRegister.read(lake) if entry.name == ("shop", "customers")]
+    register = TableRegister([entry, *(replace(entry, database=database, table=table) for database, table in names)])
+    monkeypatch.setattr(TableRegister, "read", lambda *_, **__: register)
+
+
+def test_a_name_in_another_case_is_no_file_where_case_matters(lake, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "SECRET").write_text("a line")
+    with_tables(lake, monkeypatch, ("text", "secret"), ("shop", "Customers"))
+    for name in ("text.SECRET", "TEXT.SECRET", "Text.secret"):
+        with pytest.raises(UsageError, match=NO_FILE):
+            run_sql(lake, f"SELECT * FROM {name}")
+    assert run_sql(lake, "SELECT 1 AS one FROM text.secret LIMIT 1").num_rows == 1
+
+
+@pytest.mark.parametrize("database", ["global_temp", "Spark_Catalog"])
+def test_a_database_that_spark_does_not_create_is_in_no_ones_way(lake, monkeypatch, database):
+    with_tables(lake, monkeypatch, (database, "t"))
+    assert run_sql(lake, "SHOW TABLES IN shop").num_rows > 0
+    assert run_sql(lake, f"SELECT 1 AS one FROM {database}__t LIMIT 1").num_rows == 1
+
+
+def test_a_name_of_two_mirrors_is_none_of_a_third(lake, monkeypatch):
+    with_tables(lake, monkeypatch, ("shop", "a__b"), ("shop__a", "b"), ("evil", "shop__a__b"))
+    with pytest.raises(UsageError, match="TABLE_OR_VIEW_NOT_FOUND"):
+        run_sql(lake, "SELECT * FROM shop__a__b")
+
+
+@pytest.mark.parametrize(
+    "name", ["text.SECRET", "text.`.`", "text.`*`", "CSV.a", "`org.example.Source`.a", "delta.`a`"]
+)
+def test_in_unity_no_file_is_read_by_a_name(spark, name):
+    lake = Lake(spark, LakeNames("uc:spark_catalog.default"), "", "mysql")
+    catalog = Catalog.__new__(Catalog)
+    catalog._lake, catalog._spark = lake, spark
+    with pytest.raises(UsageError, match=NO_FILE):
+        check_reading(spark, f"SELECT * FROM {name}", catalog._may_be_read)
+
+
+def test_columns_keep_all_values_and_variants_are_json(lake):
+    found = run_sql(
+        lake,
+        "SELECT 1 AS a, 2 AS a, 3 AS a_2, parse_json('[1]') AS v, 4 AS V, array(parse_json('{\"b\":2}')) AS l,"
+        " named_struct('x', parse_json('null')) AS s",
+    )
+    assert found.to_pylist() == [{"a": 1, "a_3": 2, "a_2": 3, "v": "[1]", "V": 4, "l": '[{"b":2}]', "s": '{"x":null}'}]
+
+
+def test_a_list_of_thousands_is_checked_at_once(lake):
+    """Literals are skipped: every call to the JVM counts."""
+    ids = ", ".join(map(str, range(3_000)))
+    assert run_sql(lake, f"SELECT 2999 IN ({ids}) AS found").to_pylist() == [{"found": True}]

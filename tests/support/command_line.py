@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -17,8 +18,9 @@ def mirrorlake_cli(*arguments, **environment):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
 
 
-def in_a_process(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+def in_a_process(*arguments, **environment):
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=120)
 
 
 def complaint(result) -> tuple[int, str, str]:

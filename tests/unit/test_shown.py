@@ -16,7 +16,7 @@ from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.show.output import show_list, show_table, write_rows
 from mirrorlake.jobs.show.view import LineView, open_view, refusal_lines
 from mirrorlake.lake.gold.control.register import TableEntry
-from mirrorlake.shown import MOST, as_line, json_text, say, shown
+from mirrorlake.shown import MOST, as_line, escape_what_it_lacks, json_text, say, shown
 
 STEERING = [chr(n) for n in range(0x20) if chr(n) not in "\n\t"] + [chr(n) for n in range(0x7F, 0xA0)]
 STEERING += [*"\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069", "\ud800", "\udfff"]
@@ -104,3 +104,11 @@ def test_the_view_of_a_run_escapes_what_it_says():
 
 def test_the_error_itself_keeps_what_was_said():
     assert RefusedError("log-event", HOSTILE).message == HOSTILE
+
+
+def test_an_output_of_another_encoding_gets_escapes_of_json():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    escape_what_it_lacks(stream)
+    print(json_text(["é😀"]), file=stream, flush=True)
+    assert stream.buffer.getvalue() == b'[\n "\\u00e9\\ud83d\\ude00"\n]\n'
+    assert json.loads(stream.buffer.getvalue()) == ["é😀"]

@@ -79,8 +79,9 @@ def table(generated: str, columns: str = COLUMNS) -> TableSchema:
         ("int as (e is null)", "CAST(CAST((`e` IS NULL) AS BIGINT) AS int)"),
         (
             "varchar(9) as (upper(w))",
-            "IF(coalesce((octet_length(`w`) <> char_length(`w`)), false), raise_error('generated-column: the value of"
-            " generated column v is not computed for a row'), CAST(substring(upper(`w`), 1, 9) AS string))",
+            "IF(coalesce((octet_length(`w`) <> char_length(`w`)), false), raise_error('mirrorlake.errors"
+            ".RefusedError: generated-column: the value of generated column v is not computed for a row'),"
+            " CAST(substring(upper(`w`), 1, 9) AS string))",
         ),
     ],
 )

@@ -1,8 +1,9 @@
 """Does a statement only read, and only from the lake? The plan of Spark's own parser decides.
 
 So comments, continued lines and names mean what they mean to Spark. These are not run: anything but a query, EXPLAIN of
-a query, SHOW and DESCRIBE; TRANSFORM, which starts a program; functions that call Java or leave the machine;
-files by their path; IDENTIFIER() of an expression, because no plan says what that names.
+a query, SHOW and DESCRIBE; a part of a plan that no known form of a query has, such as TRANSFORM, which starts a
+program; functions that call Java or leave the machine; files by their path; IDENTIFIER() of an expression, because no
+plan says what that names; a result with a user-defined type, whose Python module PySpark would import.
 
 Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has a comment
 or any such word.
@@ -10,14 +11,16 @@ or any such word.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from py4j.java_gateway import JavaObject, is_instance_of
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.sql_text import Sql, quote, users_sql
 from mirrorlake.errors import UsageError
@@ -33,21 +36,39 @@ TABLE_FUNCTIONS = frozenset((
     "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack",
     "json_tuple", "variant_explode", "variant_explode_outer", "sql_keywords", "collations",
 ))  # fmt: skip
+PLANS_OF_QUERIES = frozenset((
+    "Aggregate", "AsOfJoin", "DataFrameDropColumns", "Distinct", "Except", "Filter", "Generate", "GlobalLimit",
+    "Intersect", "Join", "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "NearestByJoin", "Offset",
+    "OneRowRelation", "PipeOperator", "Pivot", "Project", "RelationTimeTravel", "Repartition",
+    "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union", "Unpivot", "UnresolvedHaving",
+    "UnresolvedHint", "UnresolvedInlineTable", "UnresolvedQualify", "UnresolvedRelation",
+    "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
+    "Window", "WithWindowDefinition",
+))  # fmt: skip
+"""Kinds of ``LogicalPlan`` that Spark's parser makes of a query."""
+_NAMED_BY_LOOKING = (
+    "UnresolvedNamespace", "UnresolvedTable", "UnresolvedView", "UnresolvedFunctionName", "UnresolvedIdentifier",
+    "UnresolvedPathBased", "ResolvedNamespace", "CurrentNamespace",
+)  # fmt: skip
+"""Begin the kinds below a SHOW or DESCRIBE."""
 _LOOKING = ("Show", "Describe")
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
 _BY_PATH = "UnresolvedPathBased"  # Delta's own, of DESCRIBE HISTORY and DESCRIBE DETAIL
+_IDENTIFIER = "WithUnresolvedIdentifier"
 _FUNCTIONS = ("UnresolvedFunction", "UnresolvedGenerator", "UnresolvedTableValuedFunction")
-_NOT_IN_QUERIES = tuple(
-    f"org.apache.spark.sql.catalyst.plans.logical.{name}"
-    for name in ("Command", "ParsedStatement", "CompoundPlanStatement", "ScriptTransformation")
-)
+_LEAVES = ("org.apache.spark.sql.catalyst.expressions.Literal", "org.apache.spark.sql.types.")
+"""Begin the names of classes in which nothing else is: a list of constants may have thousands."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST)\s+)?", re.IGNORECASE)
-_FORMATS = (
-    "text|csv|json|xml|parquet|orc|avro|protobuf|binaryfile|image|libsvm|delta|jdbc|kafka|statestore|state-metadata"
-)
+FORMATS = (
+    "text", "csv", "json", "xml", "parquet", "orc", "avro", "protobuf", "binaryfile", "image", "libsvm", "delta",
+    "jdbc", "kafka", "statestore", "state-metadata",
+)  # fmt: skip
+"""Before a path these make a table of a file."""
+_WITH_SCHEMA = ("from_json", "from_csv", "variant_get", "try_variant_get")
+"""A schema in the form of JSON may have user-defined types: over Connect it is seen too late."""
 _IN_TEXT = re.compile(
-    rf"\b(?:{'|'.join(sorted(FORBIDDEN_FUNCTIONS))}|identifier)\b|\busing\b(?!\s*\()|`[^`]*[/:.][^`]*`"
-    rf"|\b(?:{_FORMATS})`?\s*\.|/\*|--",
+    rf"\b(?:{'|'.join([*sorted(FORBIDDEN_FUNCTIONS), *_WITH_SCHEMA])}|identifier)\b"
+    rf"|\busing\b(?!\s*\()|`[^`]*[/:.][^`]*`|\b(?:{'|'.join(FORMATS)})`?\s*\.|/\*|--",
     re.IGNORECASE,
 )
 
@@ -69,11 +90,24 @@ def check_reading(session: SparkSession, statement: Sql, is_known: Callable[[tup
     if not (is_query or is_looking):
         raise UsageError("sql", ONLY_READS)
     parts = plan.logicalPlan() if is_explained else plan
-    for node in _nodes(session, parts):
-        if not (is_looking and node is parts) and _is_any(session, node, _NOT_IN_QUERIES):
+    for node, kind in _nodes(session, parts):
+        is_named = is_looking and (node is parts or kind.name.startswith(_NAMED_BY_LOOKING))
+        if kind.is_plan and kind.name not in PLANS_OF_QUERIES and not is_named and not kind.name.endswith(_IDENTIFIER):
             raise UsageError("sql", ONLY_READS)
-        _check_names(node, is_known)
+        _check_names(node, kind.name, is_known)
     return is_explained or _kind(plan).startswith("Show")
+
+
+def check_types(frame: DataFrame) -> None:
+    """Raise UsageError ``sql`` if a column has a user-defined type, before PySpark looks at the schema."""
+    if not is_connect(frame.sparkSession) and _has_own_type(json.loads(frame._jdf.schema().json())):
+        raise UsageError("sql", "a result has no user-defined types")
+
+
+def _has_own_type(schema: Any) -> bool:
+    if isinstance(schema, dict):
+        return schema.get("type") == "udt" or any(map(_has_own_type, schema.values()))
+    return isinstance(schema, list) and any(map(_has_own_type, schema))
 
 
 def _parsed(session: SparkSession, statement: Sql) -> tuple[JavaObject, bool]:
@@ -100,8 +134,7 @@ def _explains_query(session: SparkSession, statement: Sql) -> bool:
     return found is not None and _parsed(session, users_sql(statement[found.end() :]))[1]
 
 
-def _check_names(node: JavaObject, is_known: Callable[[tuple[str, ...]], bool]) -> None:
-    kind = _kind(node)
+def _check_names(node: JavaObject, kind: str, is_known: Callable[[tuple[str, ...]], bool]) -> None:
     if kind in _RELATIONS or kind.startswith(_BY_PATH):
         name = ("delta", node.path()) if kind.startswith(_BY_PATH) else tuple(_strings(node.multipartIdentifier()))
         if len(name) > 1 and not is_known(name):
@@ -109,8 +142,8 @@ def _check_names(node: JavaObject, is_known: Callable[[tuple[str, ...]], bool]) 
         if kind == "UnresolvedRelation" and not node.options().isEmpty():
             raise UsageError("sql", "a table is read without options")
     elif kind in _FUNCTIONS:
-        _check_function(_function_name(node), is_table=kind == "UnresolvedTableValuedFunction")
-    elif kind.endswith("WithUnresolvedIdentifier"):
+        _check_function(_function_name(node, kind), is_table=kind == "UnresolvedTableValuedFunction")
+    elif kind.endswith(_IDENTIFIER):
         raise UsageError("sql", "IDENTIFIER() takes a plain text here")
 
 
@@ -119,8 +152,8 @@ def _check_function(name: str, is_table: bool) -> None:
         raise UsageError("sql", f"the function {name} is not run: it may reach beyond the lake's tables")
 
 
-def _function_name(node: JavaObject) -> str:
-    match _kind(node):
+def _function_name(node: JavaObject, kind: str) -> str:
+    match kind:
         case "UnresolvedFunction":
             return _strings(node.nameParts())[-1].casefold()
         case "UnresolvedTableValuedFunction":
@@ -132,7 +165,7 @@ def _check_text(session: SparkSession, statement: Sql) -> bool:
     """Check without a parser: DESCRIBE QUERY accepts only a query in parentheses."""
     found = _IN_TEXT.search(statement)
     if found:
-        raise UsageError("sql", f"over Spark Connect no statement is run in which {found[0]} stands")
+        raise UsageError("sql", f"over Spark Connect no statement with {found[0]} is run")
     try:
         session.sql(f"DESCRIBE QUERY ({statement})")
     except ParseException:
@@ -142,19 +175,53 @@ def _check_text(session: SparkSession, statement: Sql) -> bool:
     return False
 
 
-def _nodes(session: SparkSession, plan: JavaObject) -> Iterator[JavaObject]:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A class of Spark's plans. name: the last part of its name; is_node: a plan or an expression."""
+
+    name: str
+    is_list: bool
+    is_product: bool
+    is_node: bool
+    is_plan: bool
+    is_leaf: bool
+
+
+_kinds: dict[str, _Kind] = {}
+
+
+def _kind_of(session: SparkSession, found: JavaObject) -> _Kind:
+    """Ask the JVM once for each class: a plan may have thousands of nodes."""
+    java_class = found.getClass()
+    name = java_class.getName()
+    if name not in _kinds:
+        classes = (
+            "scala.collection.Iterable", "scala.Product", "org.apache.spark.sql.catalyst.trees.TreeNode",
+            "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan",
+        )  # fmt: skip
+        gateway = session.sparkContext._gateway
+        is_list, is_product, is_node, is_plan = (is_instance_of(gateway, found, each) for each in classes)
+        is_leaf = name.startswith(_LEAVES)
+        _kinds[name] = _Kind(java_class.getSimpleName(), is_list, is_product, is_node, is_plan, is_leaf)
+    return _kinds[name]
+
+
+def _nodes(session: SparkSession, plan: JavaObject) -> Iterator[tuple[JavaObject, _Kind]]:
     """Yield the plan and every node in it, also plans in expressions and expressions in lists and options."""
     waiting: list[Any] = [plan]
     while waiting:
         found = waiting.pop()
         if not isinstance(found, JavaObject):
             continue
-        if _is_any(session, found, ("scala.collection.Iterable",)):
+        kind = _kind_of(session, found)
+        if kind.is_leaf:
+            continue
+        if kind.is_list:
             waiting += _items(found.iterator())
-        elif _is_any(session, found, ("scala.Product",)):
-            if _is_any(session, found, ("org.apache.spark.sql.catalyst.trees.TreeNode",)):
-                yield found
-            waiting += _items(found.productIterator())
+        elif kind.is_product or kind.is_node:
+            if kind.is_node:
+                yield found, kind
+            waiting += _items(found.productIterator() if kind.is_product else found.children().iterator())
 
 
 def _items(iterator: JavaObject) -> list[Any]:
@@ -170,7 +237,3 @@ def _strings(names: JavaObject) -> list[str]:
 
 def _kind(node: JavaObject) -> str:
     return node.getClass().getSimpleName()
-
-
-def _is_any(session: SparkSession, found: JavaObject, kinds: tuple[str, ...]) -> bool:
-    return any(is_instance_of(session.sparkContext._gateway, found, kind) for kind in kinds)

@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import count
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import InternalError, RefusedError, UsageError
-from mirrorlake.jobs.inspect.reading import check_reading
+from mirrorlake.jobs.inspect.reading import FORMATS, check_reading, check_types
 from mirrorlake.jobs.run.failures import as_ours, first_line, what_failed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
@@ -34,6 +35,9 @@ from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+_SPARKS_OWN = ("global_temp", "spark_catalog")
+"""Databases that Spark does not create."""
 
 Name = tuple[str, ...]
 
@@ -59,7 +63,8 @@ class Catalog:
         self._listed = [e for e in self._entries if e.state == STREAMING and not register.is_shadow(e)]
         self._added: list[Sql] = []
         self._databases: list[Sql] = []
-        if len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries):
+        self._is_case_sensitive = len({tuple(map(str.casefold, e.name)) for e in self._entries}) < len(self._entries)
+        if self._is_case_sensitive:
             self._spark.conf.set("spark.sql.caseSensitive", "true")
 
     def __enter__(self) -> Catalog:
@@ -81,7 +86,11 @@ class Catalog:
         try:
             if check_reading(self._spark, statement, self._may_be_read):
                 self._add_all()
-            return _printable(self._resolve(statement)).toArrow()
+            frame = self._resolve(statement)
+            check_types(frame)
+            return _printable(frame).toArrow()
+        except pa.ArrowException as error:
+            raise UsageError("sql", f"the result is no table of Arrow: {type(error).__name__}") from error
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
         except Py4JError as error:  # PySpark does not translate all
@@ -140,8 +149,8 @@ class Catalog:
             )
             for key in keys:
                 found = [entry for entry in self._entries if fold(key(entry)) == wanted]
-                if len(found) == 1:
-                    return found[0]
+                if found:
+                    return found[0] if len(found) == 1 else None
         return None
 
     def _may_be_read(self, name: Name) -> bool:
@@ -151,14 +160,23 @@ class Catalog:
         The mirror is registered at once: Spark reads ``json.a`` as a file where no such table is.
         """
         if self._lake.names.is_unity:
-            return not any(sign in part for part in name for sign in "/:")
-        if self._find(name[-2:]) is not None:
-            return self._add(name[-2:])
-        is_inside = os.path.realpath(name[-1]).startswith(f"{os.path.realpath(self._lake.names.root)}/")
-        return name[0].casefold() == "delta" and len(name) == 2 and is_inside
+            is_file = name[0].casefold() in FORMATS or any(sign in part for part in name for sign in "/:.")
+            return not is_file
+        entry = self._find(name[-2:])
+        if entry is not None:
+            return self._is_the_same(name[-2:], entry) and self._add(name[-2:])
+        return name[0].casefold() == "delta" and len(name) == 2 and _is_inside(self._lake.names.root, name[1])
+
+    def _is_the_same(self, name: Name, entry: TableEntry) -> bool:
+        """Is this name the entry's to Spark, too? Otherwise it would look for a file."""
+        if name == entry.name:
+            return True
+        is_folded = all(map(str.isascii, name)) and tuple(map(str.lower, name)) == tuple(map(str.lower, entry.name))
+        return is_folded and not self._is_case_sensitive
 
     def _is_cataloged(self, entry: TableEntry) -> bool:
-        return not self._lake.names.is_unity and all(map(_CATALOG_NAME.fullmatch, entry.name))
+        is_word = all(map(_CATALOG_NAME.fullmatch, entry.name))
+        return not self._lake.names.is_unity and is_word and entry.database.lower() not in _SPARKS_OWN
 
     def _mirror(self, entry: TableEntry) -> Sql:
         """Raises UsageError ``syncpoint`` for a mirror that others had changed."""
@@ -195,12 +213,37 @@ def _missing_name(error: AnalysisException) -> Name | None:
     return parts[1:] if len(parts) == 3 else parts
 
 
+def _is_inside(root: str, path: str) -> bool:
+    """Is this the path of a table in the folder, for Python as for Hadoop, which follows no link before ``..``?"""
+    if "\0" in path or os.path.normpath(path) != path.rstrip("/"):
+        return False
+    if "://" in root:
+        return path.startswith(f"{root.rstrip('/')}/")
+    return os.path.isabs(path) and os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+
+
 def _printable(frame: DataFrame) -> DataFrame:
+    """Give each column a name of its own; VARIANT as JSON text, also in lists and structures."""
     names: list[str] = []
     for name in frame.columns:
-        n = sum(1 for known in frame.columns[: len(names)] if known == name)
-        names.append(f"{name}_{n + 1}" if n else name)
-    frame = frame.toDF(*names)
-    kinds = {field.name: field.dataType for field in frame.schema}
-    variants = {name: F.to_json(F.col(quote(name))) for name in names if isinstance(kinds[name], VariantType)}
-    return frame.withColumns(variants) if variants else frame
+        free = (f"{name}_{n}" for n in count(2))
+        names.append(name if name not in names else next(n for n in free if n not in (*names, *frame.columns)))
+    fields = frame.schema.fields
+    places = [f"c{i}" for i in range(len(fields))]
+    frame = frame.toDF(*places)
+    columns = [
+        F.to_json(place).alias(place) if _has_variant(field.dataType) else F.col(place)
+        for place, field in zip(places, fields, strict=True)
+    ]
+    return frame.select(columns).toDF(*names)
+
+
+def _has_variant(kind: DataType) -> bool:
+    match kind:
+        case ArrayType():
+            return _has_variant(kind.elementType)
+        case MapType():
+            return _has_variant(kind.valueType)
+        case StructType():
+            return any(_has_variant(field.dataType) for field in kind)
+    return isinstance(kind, VariantType)

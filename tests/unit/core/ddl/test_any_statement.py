@@ -234,6 +234,16 @@ def test_more_options_than_any_statement_has():
     }
 
 
+def test_more_keys_than_any_table_has():
+    keys, foreign_keys = ", ".join(["add key (b)"] * 600), ", ".join(["add foreign key (b) references u (id)"] * 600)
+    assert refused(f"alter table t {keys}, {foreign_keys}") == {
+        "d.t": ("ddl-unsupported", "an ALTER TABLE with more than 1024 keys")
+    }
+    assert refused(f"create table n (a int, {', '.join(['key (a)'] * 1_100)})") == {
+        "d.n": ("ddl-unsupported", "a table with more than 1024 keys")
+    }
+
+
 def test_a_statement_of_more_tokens_than_are_read(monkeypatch):
     monkeypatch.setattr(tokens, "MAX_TOKENS", 100)
     assert refused("alter table t add c int as (" + "(" * 100) == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.core.ddl.parse.columns import read_column
-from mirrorlake.core.ddl.parse.create import MAX_COLUMNS, keys_of_column, read_period, skip_wait
+from mirrorlake.core.ddl.parse.create import MAX_COLUMNS, MAX_KEYS, keys_of_column, read_period, skip_wait
 from mirrorlake.core.ddl.parse.defaults import read_default
 from mirrorlake.core.ddl.parse.keys import read_constraint
 from mirrorlake.core.ddl.parse.options import read_table_option
@@ -52,10 +52,15 @@ def read_alter_table(tokens: Tokens) -> AlterTable:
     if_exists = tokens.accept("IF", "EXISTS")
     table = AlterTable(tokens.table_name(), if_exists=if_exists)
     skip_wait(tokens)
+    n_keys = 0
     while not tokens.at_end:
         if len(table.clauses) > _MAX_CLAUSES:
             raise ParseError(f"an ALTER TABLE with more than {_MAX_CLAUSES} clauses")
-        table.clauses += _read_clause(tokens)
+        found = _read_clause(tokens)
+        table.clauses += found
+        n_keys += sum(isinstance(clause, (AddKey, AddForeignKey)) for clause in found)
+        if n_keys > MAX_KEYS:
+            raise ParseError(f"an ALTER TABLE with more than {MAX_KEYS} keys")
         tokens.accept(",")
     return table
 

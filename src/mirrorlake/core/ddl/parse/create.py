@@ -13,6 +13,8 @@ from mirrorlake.core.schema.keys import PLAIN, PRIMARY, PRIMARY_NAME, UNIQUE, Ke
 from mirrorlake.core.schema.tables import Period
 
 MAX_COLUMNS = 4096
+MAX_KEYS = 1024
+"""Keys and foreign keys together. Servers have 64 keys and no limit of foreign keys."""
 """Maximum number of columns of a table, on both servers."""
 _SELECT_WORDS = ("AS", "SELECT", "IGNORE", "REPLACE", "WITH", "VALUES", "TABLE")
 
@@ -61,8 +63,8 @@ def _read_items(tokens: Tokens, table: CreateTable) -> None:
 
 
 def _read_item(tokens: Tokens, table: CreateTable) -> None:
-    if len(table.keys) + len(table.foreign_keys) > MAX_COLUMNS:
-        raise ParseError(f"a table with more than {MAX_COLUMNS} keys")
+    if len(table.keys) + len(table.foreign_keys) > MAX_KEYS:
+        raise ParseError(f"a table with more than {MAX_KEYS} keys")
     if tokens.accept("PERIOD", "FOR"):
         table.periods.append(read_period(tokens))
     elif constraint := read_constraint(tokens):
