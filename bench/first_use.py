@@ -107,7 +107,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
 
     from mirrorlake.core.changes.images import CHANGE_COLUMNS, net_effect
     from mirrorlake.core.changes.partial_images import partial_net_effect
-    from mirrorlake.core.changes.row_counts import net_copies
+    from mirrorlake.core.changes.row_counts import net_counts
     from mirrorlake.lake.delta.types import spark_type
     from mirrorlake.lake.gold.merge.net_effect import arrow_type
 
@@ -119,7 +119,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
         types = {column.name: arrow_type(spark_type(column.type)) for column in schema.columns}
         logged = mine.select([*CHANGE_COLUMNS, "partial"]).to_batches()
         if not schema.primary_key:
-            net_copies(logged, types)
+            net_counts(logged, types)
         elif mine.num_rows:
             list(net_effect(logged, types, schema.primary_key))
             partial_net_effect(logged, types, schema.primary_key)

@@ -129,7 +129,7 @@ def test_a_table_without_a_key_goes_on_from_where_it_is_however_the_rest_is_cut(
     run.assemble()
     with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
         patch.setattr("mirrorlake.lake.gold.merge.changes.CHUNK_BITS", 4)
-        crash_at(patch, "mirrorlake.lake.gold.row_epoch.write_copies", "after", commits)
+        crash_at(patch, "mirrorlake.lake.gold.row_epoch.write_counts", "after", commits)
         run.apply(epoch_changes=1)
     run.apply()
     assert gold(run)["k"] == AS_IN_SOURCE_LATER["k"]

@@ -21,32 +21,32 @@ from mirrorlake.core.changes.images import LSN
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_type, decode_images
 
-COPIES = "_copies"
+COUNT = "_count"
 """Change of the row's count; below 0: rows are deleted."""
 
 
-def place(i: int) -> Sql:
-    """Name of the table's column i in a net effect, because the source may use any name, also ``COPIES``."""
+def column_name(i: int) -> Sql:
+    """Name of the table's column i in a net effect, because the source may use any name, also ``COUNT``."""
     return f"_{i}"
 
 
-def copies_schema(types: Iterable[Asked]) -> pa.Schema:
-    columns = {place(i): arrow_type(asked) for i, asked in enumerate(types)}
-    return pa.schema({**columns, LSN: pa.int64(), COPIES: pa.int64()})
+def counts_schema(types: Iterable[Asked]) -> pa.Schema:
+    columns = {column_name(i): arrow_type(asked) for i, asked in enumerate(types)}
+    return pa.schema({**columns, LSN: pa.int64(), COUNT: pa.int64()})
 
 
-def net_copies(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked]) -> pa.Table:
+def net_counts(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked]) -> pa.Table:
     """Return each row whose count changes, once; ``_lsn`` is its last change's.
 
-    batches: ``CHANGE_COLUMNS`` of one table, in any order. Returns columns of ``copies_schema``.
+    batches: ``CHANGE_COLUMNS`` of one table, in any order. Returns columns of ``counts_schema``.
     """
-    schema, places = copies_schema(columns.values()), [place(i) for i in range(len(columns))]
+    schema, names = counts_schema(columns.values()), [column_name(i) for i in range(len(columns))]
     images = pa.concat_tables([schema.empty_table(), *(_counted_images(batch, columns) for batch in batches)])
     counted = pa.table([_comparable(column) for column in images.columns], names=schema.names)
-    summed = counted.group_by(places).aggregate([(LSN, "max"), (COPIES, "sum")])
-    changed = summed.filter(pc.not_equal(summed[f"{COPIES}_sum"], 0))
-    rows = [_typed(changed[name], schema.field(name).type) for name in places]
-    return pa.table([*rows, changed[f"{LSN}_max"], changed[f"{COPIES}_sum"]], schema=schema)
+    summed = counted.group_by(names).aggregate([(LSN, "max"), (COUNT, "sum")])
+    changed = summed.filter(pc.not_equal(summed[f"{COUNT}_sum"], 0))
+    rows = [_typed(changed[name], schema.field(name).type) for name in names]
+    return pa.table([*rows, changed[f"{LSN}_max"], changed[f"{COUNT}_sum"]], schema=schema)
 
 
 def _counted_images(changes: pa.RecordBatch, columns: dict[str, Asked]) -> pa.Table:
@@ -55,9 +55,9 @@ def _counted_images(changes: pa.RecordBatch, columns: dict[str, Asked]) -> pa.Ta
     go = pc.indices_nonzero(pc.not_equal(op, "INSERT")).to_numpy().astype(np.int64)
     images = (decode_images(changes.column(side), columns, rows) for side, rows in (("after", come), ("before", go)))
     lsn = changes.column("lsn").take(pa.array(np.concatenate([come, go])))
-    copies = pa.array(np.repeat([1, -1], [len(come), len(go)]))
+    counts = pa.array(np.repeat([1, -1], [len(come), len(go)]))
     arrays = [pa.concat_arrays(pair) for pair in zip(*images, strict=True)]
-    return pa.Table.from_arrays([*arrays, lsn, copies], schema=copies_schema(columns.values()))
+    return pa.Table.from_arrays([*arrays, lsn, counts], schema=counts_schema(columns.values()))
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

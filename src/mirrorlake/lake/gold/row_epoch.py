@@ -48,7 +48,7 @@ from mirrorlake.lake.gold.control.versions import held_lsn
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
-from mirrorlake.lake.gold.merge.keyless import net_copies_of, write_copies
+from mirrorlake.lake.gold.merge.keyless import net_counts_of, write_counts
 from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows
 from mirrorlake.lake.gold.merge.mirror_files import prepare_files
 from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
@@ -166,8 +166,8 @@ class RowEpochs:
         settings = {} if is_empty else prepare_files(session, mirror)
         if not key:
             lsn_from = max(epoch.lsn_from, held_lsn(session, mirror))
-            copies = net_copies_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
-            return write_copies(session, lake, entry.mirror_id, copies, types, epoch.lsn_to, payload, settings)
+            counts = net_counts_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
+            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsn_to, payload, settings)
         if changes.n_changes:
             net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
         else:

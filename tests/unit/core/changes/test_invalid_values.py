@@ -13,7 +13,7 @@ import pytest
 
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.core.changes.partial_images import partial_net_effect
-from mirrorlake.core.changes.row_counts import COPIES, net_copies, place
+from mirrorlake.core.changes.row_counts import COUNT, column_name, net_counts
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.shown_text import Shown
@@ -130,5 +130,5 @@ def test_equal_texts_are_copies_of_one_row(tmp_path):
     rows = [row(1, "day", "utf8"), row(1, "day", "utf8"), row(1) | {"utf8": "0xFF"}]
     found = silver(tmp_path, Log("mysql", [Transaction([Insert(replace(T, primary_key=()), rows)])]))
     logged = found.filter(pc.equal(found["op"], "INSERT")).select(CHANGE_COLUMNS).to_batches()
-    net = net_copies(logged, {"day": Shown(), "utf8": Shown()}).select([place(0), place(1), COPIES])
+    net = net_counts(logged, {"day": Shown(), "utf8": Shown()}).select([column_name(0), column_name(1), COUNT])
     assert [tuple(each.values()) for each in net.to_pylist()] == [("0000-00-00", "0xFF", 2), ("2024-01-10", "0xFF", 1)]

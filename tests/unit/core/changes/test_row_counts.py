@@ -1,4 +1,4 @@
-"""How many copies of each row come and go, against the oracle's rows before and after."""
+"""How the count of each row changes, against the oracle's rows before and after."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.changes.images import LSN
-from mirrorlake.core.changes.row_counts import COPIES, net_copies, place
+from mirrorlake.core.changes.row_counts import COUNT, column_name, net_counts
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
@@ -28,10 +28,12 @@ def table(**types: ColumnType) -> TableSchema:
 
 
 def counted(net: pa.Table, schema: TableSchema) -> dict[str, int]:
-    rows = net.select([place(i) for i in range(len(schema.columns))]).rename_columns([c.name for c in schema.columns])
+    rows = net.select([column_name(i) for i in range(len(schema.columns))]).rename_columns(
+        [c.name for c in schema.columns]
+    )
     keys = [canonical_row(row) for row in rows.to_pylist()]
     assert len(set(keys)) == len(keys)
-    return dict(zip(keys, net[COPIES].to_pylist(), strict=True))
+    return dict(zip(keys, net[COUNT].to_pylist(), strict=True))
 
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
@@ -47,7 +49,7 @@ def test_the_sum_over_any_cut_is_what_the_rows_gained_and_lost(tmp_path, seed, f
         total: Counter = Counter()
         for start, end in zip([0, *cuts], [*cuts, len(changes)], strict=True):
             part = changes.slice(start, end - start)
-            total.update(counted(net_copies(part.to_batches(max_chunksize=7)[::-1], types), schema))
+            total.update(counted(net_counts(part.to_batches(max_chunksize=7)[::-1], types), schema))
         expected: Counter = Counter()
         for change, is_mine in zip(logged, mine.to_pylist(), strict=True):
             if is_mine:
@@ -64,19 +66,19 @@ def test_rows_are_equal_byte_for_byte(tmp_path):
     items = [Transaction([Insert(schema, [zero, zero, minus, upper, null, null]), Delete(schema, [zero, null])])]
     items += [Transaction([Update(schema, [(zero, minus), (upper, null)]), Delete(schema, [null, null])])]
     changes = read_columns(row_changes(Log("mysql", items), tmp_path))
-    assert counted(net_copies(changes.to_batches(), arrow_types(schema)), schema) == {canonical_row(minus): 2}
+    assert counted(net_counts(changes.to_batches(), arrow_types(schema)), schema) == {canonical_row(minus): 2}
 
 
 def test_a_row_has_the_lsn_of_its_last_change_and_one_that_stays_is_not_there(tmp_path):
-    schema = table(_copies=ColumnType("int"), _0=ColumnType("int"))
-    one, two, three = ({"_copies": n, "_0": None} for n in (1, 2, 3))
+    schema = table(_count=ColumnType("int"), _0=ColumnType("int"))
+    one, two, three = ({"_count": n, "_0": None} for n in (1, 2, 3))
     items = [Transaction([Insert(schema, [one, two])])]
     items += [Transaction([Update(schema, [(two, one)]), Delete(schema, [three])])]
     changes = read_columns(row_changes(Log("mysql", items), tmp_path))
-    net = net_copies(changes.to_batches(), arrow_types(schema)).sort_by(COPIES).to_pylist()
+    net = net_counts(changes.to_batches(), arrow_types(schema)).sort_by(COUNT).to_pylist()
     lsn = changes["lsn"].to_pylist()
     assert net == [
-        {"_0": 3, "_1": None, LSN: lsn[3], COPIES: -1},
-        {"_0": 1, "_1": None, LSN: lsn[2], COPIES: 2},
+        {"_0": 3, "_1": None, LSN: lsn[3], COUNT: -1},
+        {"_0": 1, "_1": None, LSN: lsn[2], COUNT: 2},
     ]
-    assert net_copies([], arrow_types(schema)).schema == net_copies(changes.to_batches(), arrow_types(schema)).schema
+    assert net_counts([], arrow_types(schema)).schema == net_counts(changes.to_batches(), arrow_types(schema)).schema
