@@ -3,7 +3,7 @@
 A rows event (types 23-25 v1, 30-32 v2; MySQL ``rows_event.h``): table id u48, flags u16, [v2: u16 length of extra
 data, itself included, and the data], column count (length-encoded), bitmap of logged columns (UPDATE: two), then row
 images until the end: a bitmap of NULLs over the logged columns, then the values that are not NULL. PARTIAL_UPDATE_ROWS
-(39) is like UPDATE_ROWS v2, with a different form of after images (``partial_update``).
+(39) is like UPDATE_ROWS v2, with a different form of after images (``partial_json``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Body, in order (integers little-endian; *packed* is MySQL's length-encoded integ
     wire types      1 byte per column
     metadata        packed length, then 0-2 bytes per column (``_METADATA_BYTES``)
     null bitmap     1 bit per column, low bit first; set: nullable
-    fields          until the end: type 1 byte, length packed, value; see ``table_map_fields``
+    fields          until the end: type 1 byte, length packed, value; see ``table_map_metadata``
 
 Sources: Table_map_event in MySQL's libs/mysql/binlog/event/rows_event.h and Table_map_log_event in MariaDB's
 sql/log_event.h; checked against TABLE_MAPs of MySQL 9.7 and MariaDB 10.11.

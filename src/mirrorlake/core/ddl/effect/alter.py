@@ -1,6 +1,6 @@
 """A known definition and the clauses of an ALTER TABLE -> the definition after it, and the effect on rows.
 
-``ddl_redefine`` makes the definition; this module finds the source of each column's values, and the rows to delete.
+``redefine`` makes the definition; this module finds the source of each column's values, and the rows to delete.
 """
 
 from __future__ import annotations

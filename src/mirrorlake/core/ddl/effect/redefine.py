@@ -1,4 +1,4 @@
-"""A known definition and the clauses of an ALTER TABLE -> the definition after it. ``ddl_evolve`` has the rows.
+"""A known definition and the clauses of an ALTER TABLE -> the definition after it. ``alter`` has the rows.
 
 The order of the clauses matters only for columns: the server takes the old columns, changed or dropped, then puts new
 and moved ones (mysql_prepare_alter_table in sql_table.cc).

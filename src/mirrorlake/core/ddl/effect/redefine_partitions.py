@@ -1,4 +1,4 @@
-"""Apply the clauses of an ALTER TABLE to a table's partitions. ``ddl_evolve`` has the rows."""
+"""Apply the clauses of an ALTER TABLE to a table's partitions. ``alter`` has the rows."""
 
 from __future__ import annotations
 

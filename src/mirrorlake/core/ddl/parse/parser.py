@@ -1,4 +1,4 @@
-"""A statement's text -> what kind of statement it is, and its tables. See ``ddl_statements`` for the values.
+"""A statement's text -> what kind of statement it is, and its tables. See ``statements`` for the values.
 
 The first words decide the kind of a statement. One that is neither known to leave tables alone nor understood raises.
 """

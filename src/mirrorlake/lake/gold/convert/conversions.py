@@ -109,7 +109,7 @@ def _value_type(column: Column) -> tuple:
 
 def _without_nulls(value: Sql, found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
     """NULL becomes the type's zero, in a TIMESTAMP the time of the statement; on MariaDB it may become the DEFAULT that
-    the column had (``ddl_copies``)."""
+    the column had (``core.ddl.effect.algorithm``)."""
     is_null = f"{value} IS NULL"
     unknown = replace(found, fails=any_of(found.fails, is_null))
     is_date, zero = new.type.name in ("date", "datetime"), _zero_for_null(new.type)

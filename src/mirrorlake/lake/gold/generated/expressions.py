@@ -6,7 +6,7 @@
     sum           term, then + or - and a term, any number of times
     term          factor, then * % MOD DIV and a factor, any number of times
     factor        - factor, ! factor, (disjunction), CASE, a literal, a column, column -> path, column ->> path,
-                  or a function of ``generated_functions`` and ``generated_json``
+                  or a function of ``functions`` and ``json``
 
 Everything else raises NotDerivable. Comparisons are of numbers: those of text depend on collations.
 """
