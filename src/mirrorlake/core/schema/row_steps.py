@@ -86,7 +86,7 @@ class Copied:
 class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session.
     pads_char: a CHAR is read with blanks up to its length.
-    copies_rows: MariaDB copied them into a new table (``core.ddl.effect.algorithm``); None: not known, or it does not matter.
+    copies_rows: MariaDB copied them into a new table (``algorithm``); None: not known, or it does not matter.
     """
 
     flavor: str

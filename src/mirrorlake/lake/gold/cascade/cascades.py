@@ -1,6 +1,6 @@
 """Add rows that foreign keys change without a row event to the child's net effect.
 
-While a row references a key, its parent has it; so where a parent's row gives up its key (``core.changes.parent_keys``), the server
+While a row references a key, its parent has it; so where a parent's row gives up its key (``parent_keys``), the server
 has removed every child row that referenced it at that moment, or set its columns. Which rows these are
 (``matches``) follows from the *versions* of the child's rows: what its mirror had before the epoch, and the result
 of each change of the epoch, valid from its position in the log up to the next change of its key.
