@@ -10,8 +10,9 @@ from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
 from mirrorlake.core.ddl.parse import statements as ddl
 from mirrorlake.core.ddl.parse.lexer import LexError
 from mirrorlake.core.ddl.parse.parser import parse_statement
-from mirrorlake.core.ddl.parse.tokens import ParseError, TableName, Tokens
+from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.inspect.syncpoints import make_syncpoint
 from mirrorlake.jobs.run.open import create_tables, open_lake
@@ -107,7 +108,7 @@ def _difference(
     return before.difference(after)
 
 
-def _entries(lake: Lake, point: Syncpoint) -> dict[tuple[str, str], TableEntry]:
+def _entries(lake: Lake, point: Syncpoint) -> dict[TableName, TableEntry]:
     return {entry.name: entry for entry in TableRegister.read(lake, up_to=point.lsn) if entry.state != DROPPED}
 
 

@@ -24,6 +24,7 @@ from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
@@ -40,7 +41,7 @@ from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Name, SourceTable, create_statement, list_tables, parents_first
+from mirrorlake.mysql.source_tables import SourceTable, create_statement, list_tables, parents_first
 
 COPIED, NOT_COPIED = "copied", "not copied"
 READ_BYTES = 256 << 20
@@ -105,11 +106,11 @@ def _wanted(lake: Lake, login: ServerLogin, options: Options) -> list[SourceTabl
         connection.close()
 
 
-def _followed(lake: Lake) -> set[Name]:
+def _followed(lake: Lake) -> set[TableName]:
     """Tables that have a mirror, or will have one after the next run."""
     register, changes = TableRegister.read(lake), [change for _, change in recorded(lake)]
     streaming = {entry.name for entry in register if entry.state == STREAMING}
-    definitions, names = Definitions(changes), {(change.database, change.table) for change in changes}
+    definitions, names = Definitions(changes), {TableName(change.database, change.table) for change in changes}
     ahead = {name for name in names if isinstance(definitions.get(*name), TableSchema) and not register.get(name)}
     waiting = {answer.name for answer in read_answers(lake)[EpochLog(lake).answers :] if answer.copy_id}
     return streaming | ahead | waiting
@@ -145,7 +146,7 @@ def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Ite
         read.close()
 
 
-def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTable:
+def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> CopiedTable:
     text = create_statement(read.rows, name)
     schema, reason = defined(text, name, lake.flavor, lake.name_case)
     if schema is None:
@@ -157,7 +158,7 @@ def _copied(lake: Lake, read: ConsistentRead, name: Name, lsn: int) -> CopiedTab
     return CopiedTable(*name, n_rows)
 
 
-def defined(text: str, name: Name, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
+def defined(text: str, name: TableName, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
     """The definition, or why there is none. Whether its parents are followed is decided when the snapshot is
     applied."""
     changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)

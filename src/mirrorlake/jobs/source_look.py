@@ -13,10 +13,11 @@ from mirrorlake.config import Options
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
-from mirrorlake.mysql.source_tables import Ask, Name, SourceTable, create_statement, list_tables
+from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
 
 _BEYOND_UTF8MB3 = re.compile("[^\u0000-\uffff]")
 Sums = dict[str, tuple[int, int]]
@@ -27,9 +28,9 @@ class SourceLook:
     """tables: all tables of the server. definitions: those of the requested tables; None: not understood. sums: those
     of tables whose engine keeps no older rows."""
 
-    tables: dict[Name, SourceTable]
-    definitions: dict[Name, TableSchema | None]
-    sums: dict[Name, Sums]
+    tables: dict[TableName, SourceTable]
+    definitions: dict[TableName, TableSchema | None]
+    sums: dict[TableName, Sums]
 
     @classmethod
     def take(
@@ -39,7 +40,7 @@ class SourceLook:
         sums_of: computes the sums of a table with this definition."""
         name_case = NameCase(options.lower_case_table_names)
         tables = {table.name: table for table in list_tables(read.rows, name_case.fold)}
-        definitions, sums = dict[Name, TableSchema | None](), dict[Name, Sums]()
+        definitions, sums = dict[TableName, TableSchema | None](), dict[TableName, Sums]()
         for name, table in tables.items():
             if not options.wants(*name):
                 continue
@@ -52,7 +53,7 @@ class SourceLook:
         return cls(tables, definitions, sums)
 
 
-def definition_of(ask: Ask, name: Name, flavor: str, name_case: NameCase) -> TableSchema | None:
+def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> TableSchema | None:
     """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
     changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
@@ -41,7 +42,7 @@ from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Ask, Name, list_tables
+from mirrorlake.mysql.source_tables import Ask, list_tables
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
@@ -178,8 +179,8 @@ def _verified_table(
     return _compared(lake, entry, version, read, n_keys)
 
 
-def _name(table: VerifiedTable) -> tuple[str, str]:
-    return table.database, table.table
+def _name(table: VerifiedTable) -> TableName:
+    return TableName(table.database, table.table)
 
 
 def _why_not(entry: TableEntry, version: int | None) -> str | None:
@@ -193,10 +194,10 @@ def _why_not(entry: TableEntry, version: int | None) -> str | None:
 def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
     """The sums that two looks must agree in."""
     text, key, _ = _spelled(schema, as_text=True)
-    return _source(ask, (schema.database, schema.table)).sums(key, text)
+    return _source(ask, TableName(schema.database, schema.table)).sums(key, text)
 
 
-def _source(ask: Ask, name: Name) -> _Side:
+def _source(ask: Ask, name: TableName) -> _Side:
     return _Side(ask, quote(*name), _for_source, "UNSIGNED")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.mysql.connection import ServerConnection, log_end
 from mirrorlake.mysql.login import ServerLogin
@@ -60,7 +61,7 @@ class CurrentRead:
 class _Holder:
     """Blocks DDL on tables until the consistent read itself has their locks."""
 
-    def __init__(self, login: ServerLogin, names: Sequence[tuple[str, str]]):
+    def __init__(self, login: ServerLogin, names: Sequence[TableName]):
         self._session = Session(login)
         try:
             for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quote(*name)) for name in names)):
@@ -80,7 +81,7 @@ class ConsistentRead:
     of the read and the query for the position, which needs the privilege FLUSH_TABLES (before 8.0.23 RELOAD).
     """
 
-    def __init__(self, login: ServerLogin, *, holding: Sequence[tuple[str, str]] = ()):
+    def __init__(self, login: ServerLogin, *, holding: Sequence[TableName] = ()):
         """holding: tables whose DDL must wait from the position until the end.
 
         Raises TableChanged for one that does not exist; what ``Session`` raises; RetryableError ``server-lost``

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection
@@ -28,7 +29,6 @@ _CHARSETS = f"""
     WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
 """
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
-Name = tuple[str, str]
 Ask = Callable[[Sql], list[tuple]]
 """Function: statement -> its rows."""
 
@@ -41,11 +41,11 @@ class SourceTable:
     table: str
     engine: str
     n_bytes: int
-    parents: frozenset[Name]
+    parents: frozenset[TableName]
 
     @property
-    def name(self) -> Name:
-        return self.database, self.table
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
     @property
     def has_versions(self) -> bool:
@@ -55,13 +55,15 @@ class SourceTable:
 
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
     """List the tables with rows of users, by name. named: gives the name that a database or table has here."""
-    parents: dict[Name, set[Name]] = {}
+    parents: dict[TableName, set[TableName]] = {}
     for row in _rows(ask, _PARENTS, (str, str, str, str)):
         database, table, *parent = map(named, row)
-        parents.setdefault((database, table), set()).add((parent[0], parent[1]))
+        parents.setdefault(TableName(database, table), set()).add(TableName(*parent))
     tables = _rows(ask, _LIST, (str, str, (str, NoneType), (int, NoneType)))
     return [
-        SourceTable(database, table, (engine or "").lower(), size or 0, frozenset(parents.get((database, table), ())))
+        SourceTable(
+            database, table, (engine or "").lower(), size or 0, frozenset(parents.get(TableName(database, table), ()))
+        )
         for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in tables)
     ]
 
@@ -88,7 +90,7 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
             yield waiting.pop(table.name)
 
 
-def create_statement(ask: Ask, name: Name) -> str:
+def create_statement(ask: Ask, name: TableName) -> str:
     """The CREATE TABLE that the server shows now."""
     rows = ask(f"SHOW CREATE TABLE {quote(*name)}")
     if not rows or len(rows[0]) < 2 or not isinstance(rows[0][1], str):

@@ -31,6 +31,7 @@ from mirrorlake.core.kernels.compiling import address_of
 from mirrorlake.core.kernels.memory import addresses
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.values import variant
 from mirrorlake.errors import RefusedError
@@ -112,7 +113,7 @@ class Assembler:
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case)
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
-        self._created: tuple[int, int, set[tuple[str, str]]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
+        self._created: tuple[int, int, set[TableName]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
         self._state = np.zeros(decode.STATE_SIZE, np.int64)
         self._state[decode.NOTE] = decode.NO_NOTE
         self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
@@ -256,7 +257,7 @@ class Assembler:
     def _refusal(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict:
         cause, slot = int(out.amounts[r]), int(out.slots[r])
         table = self._layouts.tables[slot] if slot >= 0 else None
-        name = (table.map.database, table.map.table) if table else None
+        name = TableName(table.map.database, table.map.table) if table else None
         lsn = self._refused_at(int(events.tx_lsn[out.row_event[r]]), name)
         if table and cause == decode.REFUSED_TABLE:
             return {"lsn": lsn, "refusal": ": ".join(table.refusal)}
@@ -265,7 +266,7 @@ class Assembler:
             return {"lsn": lsn, "refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
         return {"lsn": lsn, "refusal": _REFUSALS[cause]}
 
-    def _refused_at(self, tx_lsn: int, name: tuple[str, str] | None) -> int:
+    def _refused_at(self, tx_lsn: int, name: TableName | None) -> int:
         """The lsn of a refusal: before the whole transaction, so that gold cuts none; but after the table's own
         CREATE."""
         created_in, created_at, names = self._created
@@ -293,7 +294,7 @@ class Assembler:
         )  # fmt: skip
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
-            names = {(change.database, change.table) for change in changes}
+            names = {TableName(change.database, change.table) for change in changes}
             self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"

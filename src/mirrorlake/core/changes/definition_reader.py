@@ -23,7 +23,8 @@ from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
-from mirrorlake.core.schema.timeline import TableName, Timeline
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.timeline import Timeline
 
 QUERY, FORMAT_DESCRIPTION = 2, 15
 _LAST_MICROSECOND = 999_999
@@ -145,7 +146,7 @@ class DefinitionReader:
         first_of_slot = {int(slots[i]): int(i) for i in maps[::-1]}
         for slot, i in first_of_slot.items():
             table = layouts.tables[slot]
-            name = table.map.database, table.map.table
+            name = TableName(table.map.database, table.map.table)
             self._mapped.add(name)
             if table.refusal:
                 self.refused_maps.setdefault(name, table.refusal)

@@ -9,6 +9,7 @@ from enum import Enum
 
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import step_from_plain, step_to_plain
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
 
@@ -100,24 +101,24 @@ class Definitions:
     """
 
     def __init__(self, changes: Iterable[DefinitionChange] = ()):
-        self._tables: dict[tuple[str, str], TableSchema | Refused | Absent] = {}
-        self._children: dict[tuple[str, str], TableSchema] = {}
+        self._tables: dict[TableName, TableSchema | Refused | Absent] = {}
+        self._children: dict[TableName, TableSchema] = {}
         self._databases: dict[str, Database] = {}
-        self._spellings: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._spellings: dict[TableName, set[TableName]] = {}
         self.schema_ids: set[int] = set()
         self.apply(changes)
 
     def get(self, database: str, table: str) -> TableSchema | Refused | Absent | None:
-        found = self._tables.get((database, table))
+        found = self._tables.get(TableName(database, table))
         if found is None and database in self._databases and self._databases[database].is_complete:
             return ABSENT
         return found
 
     def without(self, database: str, table: str) -> Definitions:
         """The same, as if the table were not known to exist."""
-        others = Definitions()
-        others._tables = {name: known for name, known in self._tables.items() if name != (database, table)}
-        others._children = {name: schema for name, schema in self._children.items() if name != (database, table)}
+        others, one = Definitions(), TableName(database, table)
+        others._tables = {name: known for name, known in self._tables.items() if name != one}
+        others._children = {name: schema for name, schema in self._children.items() if name != one}
         others._databases, others.schema_ids = self._databases, self.schema_ids
         others._spellings = self._spellings
         return others
@@ -133,17 +134,17 @@ class Definitions:
         """Tables of a database that are known to exist, refused ones included."""
         return [name for (home, name), known in self._tables.items() if home == database and known is not ABSENT]
 
-    def followed(self) -> list[tuple[str, str]]:
+    def followed(self) -> list[TableName]:
         """Names of the tables that are known and not refused."""
         return [name for name, known in self._tables.items() if isinstance(known, TableSchema)]
 
     def is_known(self, database: str, table: str) -> bool:
         """Is the table known to exist? A refused one is."""
-        return self._tables.get((database, table), ABSENT) is not ABSENT
+        return self._tables.get(TableName(database, table), ABSENT) is not ABSENT
 
-    def alike(self, database: str, table: str) -> list[tuple[str, str]]:
+    def alike(self, database: str, table: str) -> list[TableName]:
         """Tables that are known to exist under another name that is equal in lower case."""
-        spelled = self._spellings.get((folded(database), folded(table)), set()) - {(database, table)}
+        spelled = self._spellings.get(TableName(folded(database), folded(table)), set()) - {TableName(database, table)}
         return sorted(name for name in spelled if self.is_known(*name))
 
     def databases_alike(self, database: str) -> list[str]:
@@ -172,14 +173,14 @@ class Definitions:
         self._set(change.database, change.table, Refused(change.code or "", change.reason or ""))
 
     def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
-        if (database, table) not in self._tables:
-            spelled = folded(database), folded(table)
-            self._spellings.setdefault(spelled, set()).add((database, table))
-        self._tables[database, table] = known
+        name = TableName(database, table)
+        if name not in self._tables:
+            self._spellings.setdefault(TableName(folded(database), folded(table)), set()).add(name)
+        self._tables[name] = known
         if isinstance(known, TableSchema) and known.row_changing_keys:
-            self._children[database, table] = known
+            self._children[name] = known
         else:
-            self._children.pop((database, table), None)
+            self._children.pop(name, None)
 
     def _note_map(self, change: DefinitionChange) -> None:
         pass

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.table_name import TableName
 
 PRIMARY, UNIQUE, PLAIN, FULLTEXT, SPATIAL, VECTOR = "primary", "unique", "plain", "fulltext", "spatial", "vector"
 PRIMARY_NAME = "PRIMARY"
@@ -79,8 +80,8 @@ class ForeignKey:
         return not ROW_CHANGING_ACTIONS.isdisjoint((self.on_delete, self.on_update))
 
     @property
-    def parent(self) -> tuple[str, str]:
-        return self.parent_database, self.parent_table
+    def parent(self) -> TableName:
+        return TableName(self.parent_database, self.parent_table)
 
 
 def settle_foreign_keys(keys: Iterable[ForeignKey], database: str, table: str) -> tuple[ForeignKey, ...]:

@@ -9,9 +9,8 @@ from enum import Enum
 import numpy as np
 
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
-
-TableName = tuple[str, str]
 
 
 class LeftOut(Enum):
@@ -35,7 +34,7 @@ class Timeline:
 
     def follow(self, lsn: int, change: DefinitionChange, definitions: Definitions) -> None:
         """Record the definitions after ``change`` at ``lsn``. Call it in log order."""
-        concerned = [(change.database, change.table)] if change.table else self._tables_of(change.database)
+        concerned = [TableName(change.database, change.table)] if change.table else self._tables_of(change.database)
         for name in concerned:
             known = definitions.get(*name)
             in_force = LEFT_OUT if isinstance(known, Refused) else known if isinstance(known, TableSchema) else None
@@ -43,10 +42,11 @@ class Timeline:
 
     def at(self, database: str, table: str, lsn: int) -> TableSchema | LeftOut | None:
         """The definition in force for the event at ``lsn``."""
-        if (database, table) not in self._lsns:
+        name = TableName(database, table)
+        if name not in self._lsns:
             return self._others
-        place = bisect_left(self._lsns[database, table], lsn)
-        return self._schemas[database, table][place - 1] if place else None
+        place = bisect_left(self._lsns[name], lsn)
+        return self._schemas[name][place - 1] if place else None
 
     @property
     def edges(self) -> np.ndarray:

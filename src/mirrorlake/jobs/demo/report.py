@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 
 from mirrorlake.core.constants import EventType
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.jobs.inspect.sql import Catalog
 from mirrorlake.jobs.inspect.trace import written_by
 from mirrorlake.jobs.show.output import show_table
@@ -17,7 +18,7 @@ from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.control.register import REFUSED, STREAMING, TableRegister
 from mirrorlake.shown import say
 
-FOLLOWED = ("shop", "orders")
+FOLLOWED = TableName("shop", "orders")
 QUERY = """SELECT c.country, count(*) AS orders, sum(o.total) AS revenue, max(o.placed_at) AS latest
 FROM shop.orders o JOIN shop.customers c USING (customer_id) GROUP BY ALL ORDER BY revenue DESC LIMIT 5"""
 
@@ -45,7 +46,7 @@ def report_counts(lake: Lake, expected: dict[str, Any], out: TextIO) -> None:
     for entry in entries:
         if entry.state == STREAMING:
             n = lake.spark.table(lake.names.mirror(entry.mirror_id)).count()
-            name = ".".join(entry.name)
+            name = str(entry.name)
             rows.append((name, n, expected["tables"].get(name, {}).get("rows")))
     print("gold:", file=out)
     show_table(("mirror", "rows", "rows on the server"), rows, out)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import read_progress
@@ -99,12 +100,12 @@ def give_answer(lake: Lake, table: str, lsn: int | None, text: str | None) -> di
     return refused
 
 
-def _refusals(lake: Lake) -> dict[tuple[str, str], tuple[int, str | None, str | None]]:
+def _refusals(lake: Lake) -> dict[TableName, tuple[int, str | None, str | None]]:
     """Return table name -> (lsn of the statement that refused it, code and reason), from silver's definitions and from
     gold."""
-    found, statements = dict[tuple[str, str], tuple[int, str | None, str | None]](), set()
+    found, statements = dict[TableName, tuple[int, str | None, str | None]](), set()
     for lsn, change in recorded(lake):
-        name = change.database, change.table
+        name = TableName(change.database, change.table)
         if change.action == SEEN:
             continue
         statements.add((lsn, name))

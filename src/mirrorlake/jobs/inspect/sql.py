@@ -125,7 +125,7 @@ class Catalog:
         if entry is None:
             return False
         if entry.state == REFUSED:
-            raise RefusedError(entry.code, f"this table is not mirrored: {entry.reason}", table=".".join(entry.name))
+            raise RefusedError(entry.code, f"this table is not mirrored: {entry.reason}", table=str(entry.name))
         if len(name) == 1:
             self._view(name[0], self._mirror(entry))
         elif self._is_cataloged(entry):
@@ -134,7 +134,7 @@ class Catalog:
             raise UsageError(
                 "sql",
                 f"in this catalog the mirror is called {quote('__'.join(entry.name))}",
-                table=".".join(entry.name),
+                table=str(entry.name),
             )
         return True
 
@@ -142,11 +142,7 @@ class Catalog:
         """Find an entry by exact name, else without regard to case if there is only one."""
         for fold in (str, str.casefold):
             wanted = ".".join(map(fold, name))
-            keys = (
-                ((lambda e: ".".join(e.name)),)
-                if len(name) > 1
-                else ((lambda e: "__".join(e.name)), (lambda e: e.table))
-            )
+            keys = ((lambda e: str(e.name)),) if len(name) > 1 else ((lambda e: "__".join(e.name)), (lambda e: e.table))
             for key in keys:
                 found = [entry for entry in self._entries if fold(key(entry)) == wanted]
                 if found:
@@ -184,7 +180,7 @@ class Catalog:
         if self._at is None:
             return mirror
         if entry.mirror_id not in self._versions:
-            raise UsageError("syncpoint", f"{self._at.name} has no version of this table", table=".".join(entry.name))
+            raise UsageError("syncpoint", f"{self._at.name} has no version of this table", table=str(entry.name))
         return f"{mirror} VERSION AS OF {self._versions[entry.mirror_id]}"
 
     def _view(self, name: str, table: Sql) -> None:

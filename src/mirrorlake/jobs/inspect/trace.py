@@ -137,7 +137,7 @@ def _transaction(lake: Lake, tx_lsn: int) -> Transaction:
 def _mirrored(lake: Lake, table: str) -> tuple[TableEntry, TableSchema]:
     name = lake.name_case.fold(table)
     for entry in TableRegister.read(lake):
-        if name == ".".join(entry.name) and entry.state != DROPPED and entry.mirror_id and entry.schema:
+        if name == str(entry.name) and entry.state != DROPPED and entry.mirror_id and entry.schema:
             return entry, entry.schema
     raise UsageError("usage", "there is no mirror of this table; `mirrorlake tables` lists them", table=table)
 

@@ -63,7 +63,7 @@ def _lag(lake: Lake, options: Options) -> pd.DataFrame:
 def _mirror_row(lake: Lake, table: str, key: str) -> pd.DataFrame:
     condition = users_sql(key or "true")
     for entry in TableRegister.read(lake):
-        if entry.mirror_id and entry.state == STREAMING and table in ("", ".".join(entry.name)):
+        if entry.mirror_id and entry.state == STREAMING and table in ("", str(entry.name)):
             mirror = lake.names.mirror(entry.mirror_id)
             row = lake.spark.sql(f"SELECT * FROM {mirror} WHERE {condition} ORDER BY _lsn DESC LIMIT 1").toPandas()
             if len(row):

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
 
@@ -94,7 +95,7 @@ def legible(database: str, table: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in f"{database}__{table}")[:80]
 
 
-def named(table: tuple[str, str]) -> Sql:
+def named(table: TableName) -> Sql:
     """The condition for rows about one source table, with columns ``database`` and ``table``."""
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
 

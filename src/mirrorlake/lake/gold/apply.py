@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
@@ -157,7 +158,7 @@ class ApplyHop:
         tables = self._planned(self._rows.tables_of(reader, lsn_from, lsn_to, self._register))
         return Epoch(number, ROWS, lsn_from, lsn_to, tables)
 
-    def _planned(self, names: list[tuple[str, str]]) -> tuple[EpochTable, ...]:
+    def _planned(self, names: list[TableName]) -> tuple[EpochTable, ...]:
         entries = {name: self._register.get(name) for name in names}
         identities = {name: entry.mirror_id if entry else None for name, entry in entries.items()}
         return tuple(EpochTable(*name, identity, self._version(identity)) for name, identity in identities.items())
@@ -194,13 +195,13 @@ class ApplyHop:
         self._register.commit(self._lake, work.entries, epoch.number)
         (entry,) = work.entries
         self._finish(epoch, work, [entry.name])
-        invalid = ((".".join(entry.name), n_invalid),) if n_invalid else ()
+        invalid = ((str(entry.name), n_invalid),) if n_invalid else ()
         return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid, _ignored(work))
 
-    def _finish(self, epoch: Epoch, work: DdlWork, changed: list[tuple[str, str]]) -> None:
+    def _finish(self, epoch: Epoch, work: DdlWork, changed: list[TableName]) -> None:
         for identity in work.touched:
             self._versions.pop(identity, None)
-        done = {(table.database, table.table): table for table in self._planned(list(dict.fromkeys(changed)))}
+        done = {TableName(table.database, table.table): table for table in self._planned(list(dict.fromkeys(changed)))}
         executed = [LedgerRow(lsn, kind, tuple(done[name] for name in named)) for lsn, kind, named in work.executed]
         barriers.record(self._lake, executed, epoch.number)
         self._log.finish(tuple(done.values()))

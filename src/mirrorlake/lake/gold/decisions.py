@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.ddl.effect.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
@@ -35,7 +36,7 @@ class Decisions:
     _definitions: dict[int, TableSchema] = field(default_factory=dict)
 
     def take(
-        self, summary: list[TableChanges], register: TableRegister, planned: Collection[tuple[str, str]]
+        self, summary: list[TableChanges], register: TableRegister, planned: Collection[TableName]
     ) -> tuple[list[tuple[TableChanges, TableEntry]], list[TableEntry]]:
         """Decide what is applied to which mirror, and the tables that are refused.
 
@@ -66,9 +67,9 @@ class Decisions:
         alike = [] if self.rules.knows_names else register.alike(changes.name)
         if not alike:
             return [unknown.refused(lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log")]
-        spelled = ".".join(alike[0].name)
+        spelled = str(alike[0].name)
         mine = unknown.refused(lsn, NAME_CASE, f"its CREATE TABLE is not in the log, but that of {spelled}")
-        theirs = f"the log has rows of {'.'.join(changes.name)}, but not its CREATE TABLE"
+        theirs = f"the log has rows of {changes.name}, but not its CREATE TABLE"
         return [mine, *(entry.refused(lsn, NAME_CASE, theirs) for entry in alike if entry.state == STREAMING)]
 
     def _refusal(self, entry: TableEntry, changes: TableChanges, is_planned: bool) -> tuple[str, str] | None:

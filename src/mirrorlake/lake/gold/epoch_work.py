@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
-from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.cascade.cascades import leaves_keys
 from mirrorlake.lake.gold.cascade.foreign_keys import Reference, above, alone, reached, references
@@ -102,15 +102,15 @@ def _why_untold(ways: list[Reference], changes: Mapping[TableName, TableChanges]
         for entry, names in ((reference.parent, reference.parent_columns), (reference.child, reference.columns)):
             lacks = entry.name in changes and changes[entry.name].lacks_generated
             if lacks and any(c.generated is not None for c in entry.schema.columns if c.name in names):
-                return f"the log leaves out generated columns of {'.'.join(entry.name)} that a foreign key is about"
+                return f"the log leaves out generated columns of {entry.name} that a foreign key is about"
     return None
 
 
 def _why_lost(ways: list[Reference], refused: Collection[TableName]) -> str | None:
     for reference in ways:
-        parent = ".".join(reference.parent.name)
+        parent = str(reference.parent.name)
         if reference.parent.name in refused:
             return f"a foreign key changes its rows, and its parent {parent} is not mirrored any more"
         if reference.doubt:
-            return f"a foreign key to {parent} changes rows of {'.'.join(reference.child.name)}: {reference.doubt}"
+            return f"a foreign key to {parent} changes rows of {reference.child.name}: {reference.doubt}"
     return None

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.conditions import GENERATED
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
-from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
@@ -100,7 +100,7 @@ class RowEpochs:
     def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
         """Take step 2 for this group's mirrors; the first group waits for the others, and returns the refusals of
         all."""
-        planned = {(t.database, t.table): t for t in epoch.tables}
+        planned = {TableName(t.database, t.table): t for t in epoch.tables}
         versions = {table.mirror_id: table.version for table in epoch.tables}
         work, refused = self._work.find(
             self.session(), reader, epoch.lsn_from, epoch.lsn_to, register, planned.keys(), versions
@@ -217,7 +217,7 @@ def tables_to_do(lake: Lake, epoch: Epoch) -> tuple[EpochTable, ...]:
 
 
 def _invalid_values(work: list[TableWork]) -> tuple[tuple[str, int], ...]:
-    return tuple((".".join(item.entry.name), n) for item in work if (n := _n_nulls(item.changes, item.entry)))
+    return tuple((str(item.entry.name), n) for item in work if (n := _n_nulls(item.changes, item.entry)))
 
 
 def _n_nulls(changes: TableChanges, entry: TableEntry) -> int:

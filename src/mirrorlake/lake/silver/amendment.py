@@ -17,6 +17,7 @@ from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.interpret import why_not_understood
 from mirrorlake.core.ddl.effect.override import Answer, placed
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -121,8 +122,8 @@ def _why_over(was: list[DefinitionChange]) -> str | None:
     return f"the table is not refused any more, there is a later {ended}" if ended else None
 
 
-def _name(change: DefinitionChange) -> tuple[str, str]:
-    return change.database, change.table
+def _name(change: DefinitionChange) -> TableName:
+    return TableName(change.database, change.table)
 
 
 def brought(rows: DataFrame, answer: Answer) -> DataFrame:

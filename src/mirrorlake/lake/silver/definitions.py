@@ -17,6 +17,7 @@ from mirrorlake.core.changes.definition_reader import SEEN, DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
@@ -88,7 +89,7 @@ class DefinitionLog:
         """The timeline for decoding the range that was read last."""
         return self._reader.timeline(lsn_from, lsn_to)
 
-    def refused_map(self, name: tuple[str, str]) -> tuple[str, str] | None:
+    def refused_map(self, name: TableName) -> tuple[str, str] | None:
         """Return (code, reason) for the range's first table map that does not fit the table's definition."""
         return self._reader.refused_maps.get(name)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from mirrorlake.core.ddl.effect.alter import Moment
 from mirrorlake.core.ddl.effect.definition import Dialect
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
 

@@ -12,9 +12,9 @@ from mirrorlake.core.ddl.effect.definition import define_like
 from mirrorlake.core.ddl.effect.redefine_keys import Contradiction
 from mirrorlake.core.ddl.effect.redefine_partitions import repartition
 from mirrorlake.core.ddl.parse.statements import PartitionToTable, TableToPartition
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange
 from mirrorlake.core.schema.row_steps import Remove, TakeRows
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.parse.statements import AlterTable, CreateTable, RefusedClause, Statement
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.engines import why_engine_loses_rows, why_keys_are_unsure
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
+from mirrorlake.core.schema.table_name import TableName
 
 _MERGED = "its rows are changed through a table of engine MERGE, too"
 

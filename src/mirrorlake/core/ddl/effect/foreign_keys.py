@@ -13,9 +13,9 @@ from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refuse
 from mirrorlake.core.schema.keys import NOT_FOLLOWED, ForeignKey
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import From, Keep
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
-_Name = tuple[str, str]
 _GONE = ("drop", "moved")
 
 
@@ -24,10 +24,10 @@ def with_references(changes: Sequence[DefinitionChange], definitions: Definition
     parents that are not followed: these are refused. definitions: before the statement."""
     if not any(change.table for change in changes):
         return list(changes)
-    found = {(change.database, change.table): change for change in changes}
+    found = {TableName(change.database, change.table): change for change in changes}
     renames = _Renames.of(changes)
     for child in definitions.children():
-        name = (child.database, child.table)
+        name = TableName(child.database, child.table)
         is_named = name in found or renames.tables.get(name, name) in found
         if not is_named and renames.follow(child) is not child:
             found[name] = DefinitionChange("alter", *name, child)
@@ -39,15 +39,15 @@ def with_references(changes: Sequence[DefinitionChange], definitions: Definition
 class _Renames:
     """tables: old name -> new. columns: of a table by its old name, case folded -> new name."""
 
-    tables: dict[_Name, _Name] = field(default_factory=dict)
-    columns: dict[_Name, dict[str, str]] = field(default_factory=dict)
+    tables: dict[TableName, TableName] = field(default_factory=dict)
+    columns: dict[TableName, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, changes: Iterable[DefinitionChange]) -> _Renames:
         renames = cls()
         for change in changes:
-            name = (change.database, change.table)
-            source = next(((s.database, s.table) for s in change.steps if isinstance(s, From)), name)
+            name = TableName(change.database, change.table)
+            source = next((TableName(s.database, s.table) for s in change.steps if isinstance(s, From)), name)
             if source != name:
                 renames.tables[source] = name
             kept = (step for step in change.steps if isinstance(step, Keep))
@@ -74,9 +74,9 @@ class _Renames:
         return replace(key, parent_database=database, parent_table=table, parent_columns=columns)
 
 
-def _refuse_children(found: dict[_Name, DefinitionChange], definitions: Definitions) -> list[DefinitionChange]:
+def _refuse_children(found: dict[TableName, DefinitionChange], definitions: Definitions) -> list[DefinitionChange]:
     """Refuse tables whose rows a refused parent, or one older than the log, may change; and their children as well."""
-    after = {(s.database, s.table): s for s in definitions.children()}
+    after = {TableName(s.database, s.table): s for s in definitions.children()}
     after = {name: schema for name, schema in after.items() if name not in found}
     after |= {name: c.schema for name, c in found.items() if c.schema and c.action not in (*_GONE, "refuse")}
     lost = {name for name, change in found.items() if change.action == "refuse"}
@@ -94,7 +94,7 @@ def _refuse_children(found: dict[_Name, DefinitionChange], definitions: Definiti
             keys = (key for key in schema.row_changing_keys if key.parent != name)
             cause = next(((key, why) for key in keys if (why := why_lost(key))), None)
             if cause:
-                reason = f"a foreign key changes its rows, and its parent {'.'.join(cause[0].parent)} {cause[1]}"
+                reason = f"a foreign key changes its rows, and its parent {cause[0].parent} {cause[1]}"
                 found[name] = DefinitionChange("refuse", *name, schema, code=NOT_FOLLOWED, reason=reason)
                 lost.add(name)
                 del after[name]

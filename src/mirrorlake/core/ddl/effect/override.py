@@ -12,6 +12,7 @@ from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import quote
 
@@ -34,8 +35,8 @@ class Answer:
     copy_id: str | None = None
 
     @property
-    def name(self) -> tuple[str, str]:
-        return self.database, self.table
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
     @property
     def is_of_database(self) -> bool:
@@ -77,7 +78,7 @@ def put_in_place(
     definitions: those in force before the statement. interpret(text): interprets a text as if logged there.
     """
     for answer in answers:
-        others = [change for change in changes if (change.database, change.table) != answer.name]
+        others = [change for change in changes if TableName(change.database, change.table) != answer.name]
         if answer.text is not None:
             changes = others + interpret(answer.text)
         elif isinstance(known := definitions.get(*answer.name), TableSchema):

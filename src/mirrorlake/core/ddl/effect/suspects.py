@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.table_name import TableName
 
 _WORD = re.compile(r"[0-9A-Za-z$_\u0080-\U0010ffff]+")
 _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE)

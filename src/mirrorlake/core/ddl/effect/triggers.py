@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.effect.context import Before
 from mirrorlake.core.ddl.parse.statements import CreateTrigger, DropTrigger
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema, UpdateTrigger
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.parse.statements import ExchangePartition, RenameTables, TruncateTable
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Refused
 from mirrorlake.core.schema.keys import foreign_keys_of_renamed
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.row_steps import Exchange, From, Step
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
 _FIRST_COPY, _RESYNC = "needs-first-copy", "needs-resync"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mirrorlake.core.ddl.parse.lexer import Kind
 from mirrorlake.core.ddl.parse.statements import TableOptions
-from mirrorlake.core.ddl.parse.tokens import TableName, Tokens
+from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.ddl.parse.types import read_charset, read_collation
+from mirrorlake.core.schema.table_name import TableName
 
 _VALUE_OPTIONS = frozenset(
     """AUTO_INCREMENT AUTOEXTEND_SIZE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM COMMENT COMPRESSION CONNECTION

@@ -30,10 +30,11 @@ from mirrorlake.core.ddl.parse.statements import (
     TableOptions,
     TruncateTable,
 )
-from mirrorlake.core.ddl.parse.tokens import TableName, Tokens
+from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.ddl.parse.triggers import read_create_trigger, read_drop_trigger, sees_trigger
 from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.keys import UNIQUE
+from mirrorlake.core.schema.table_name import TableName
 
 _NO_EFFECT = frozenset(
     """BEGIN COMMIT ROLLBACK SAVEPOINT RELEASE START XA SET USE LOCK UNLOCK GRANT REVOKE FLUSH RESET PURGE CHANGE STOP

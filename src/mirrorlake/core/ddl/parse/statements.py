@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mirrorlake.core.ddl.parse.tokens import TableName
 from mirrorlake.core.schema.keys import ForeignKey, Key
 from mirrorlake.core.schema.partitions import Partition, Partitioning
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Default, Period
 
 

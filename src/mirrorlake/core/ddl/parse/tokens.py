@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.table_name import TableName
 
 T = TypeVar("T")
 
@@ -21,12 +21,6 @@ _BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
 
 class ParseError(ValueError):
     """The statement has a part that is not understood; the message names it, without any value of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableName:
-    database: str
-    table: str
 
 
 class Tokens:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError
 from mirrorlake.core.ddl.parse.statements import CreateTrigger, DropTrigger, NoEffect
-from mirrorlake.core.ddl.parse.tokens import TableName, Tokens
+from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.table_name import TableName
 
 _MOST_DEFINER_TOKENS = 6  # DEFINER = user @ host TRIGGER
 

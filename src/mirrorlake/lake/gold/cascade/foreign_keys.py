@@ -9,8 +9,8 @@ from enum import Enum
 
 from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL, ForeignKey
 from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.timeline import TableName
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.lake.gold.control.register import DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
@@ -96,7 +96,7 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
                 continue
             reference = None if is_absent or parent.state != STREAMING else _reference(child, parent, key, keys)
             if reference is None:
-                named = ".".join(key.parent)
+                named = str(key.parent)
                 orphans.append(Orphan(child, f"a foreign key changes its rows, and its parent {named} is not mirrored"))
                 break
             found.append(reference)

@@ -17,7 +17,7 @@ from mirrorlake.core.changes.images import REMOVED, alias, placed_images, placed
 from mirrorlake.core.changes.parent_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
-from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError

@@ -10,6 +10,7 @@ import pyarrow as pa
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.shadow_tables import shadowed
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import legible
@@ -48,8 +49,8 @@ class TableEntry:
     epoch: int = 0
 
     @property
-    def name(self) -> tuple[str, str]:
-        return self.database, self.table
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
     def refused(self, lsn: int, code: str, reason: str) -> TableEntry:
         """The entry of a mirror that no longer changes from ``lsn`` on."""
@@ -76,7 +77,7 @@ class TableRegister:
     """The newest entry of every name."""
 
     def __init__(self, entries: Iterable[TableEntry] = ()):
-        self._entries: dict[tuple[str, str], TableEntry] = {}
+        self._entries: dict[TableName, TableEntry] = {}
         self.put(entries)
 
     @classmethod
@@ -93,7 +94,7 @@ class TableRegister:
     def copy(self) -> TableRegister:
         return TableRegister(self._entries.values())
 
-    def get(self, name: tuple[str, str]) -> TableEntry | None:
+    def get(self, name: TableName) -> TableEntry | None:
         return self._entries.get(name)
 
     def __iter__(self) -> Iterator[TableEntry]:
@@ -103,7 +104,7 @@ class TableRegister:
         """Is this a shadow table, mirrored together with the table that the tool changes?"""
         if entry.state == DROPPED:
             return False
-        beside = (self.get((entry.database, name)) for name in shadowed(entry.table))
+        beside = (self.get(TableName(entry.database, name)) for name in shadowed(entry.table))
         return any(other and other.state != DROPPED for other in beside)
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
@@ -125,7 +126,7 @@ class TableRegister:
         )  # fmt: skip
         self.put(entries if done else TableRegister.read(lake, before=epoch + 1))
 
-    def alike(self, name: tuple[str, str]) -> list[TableEntry]:
+    def alike(self, name: TableName) -> list[TableEntry]:
         """Tables that are known under another name that is equal in lower case."""
         lower = tuple(map(folded, name))
         return [entry for entry in self if entry.state != DROPPED and tuple(map(folded, entry.name)) == lower]

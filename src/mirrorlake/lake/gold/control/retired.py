@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import DONE
 from mirrorlake.lake.gold.control.register import TableEntry
@@ -28,7 +29,7 @@ def _ends(entries: Iterable[TableEntry]) -> dict[str, int | None]:
     A mirror continues as long as any name has it: a RENAME moves it from one name to another.
     """
     ends: dict[str, int | None] = {}
-    newest: dict[tuple[str, str], str | None] = {}
+    newest: dict[TableName, str | None] = {}
     for (_, epoch), together in groupby(entries, key=attrgetter("lsn", "epoch")):
         now = {entry.name: entry.mirror_id for entry in together}
         before = {newest[name] for name in now if newest.get(name)}

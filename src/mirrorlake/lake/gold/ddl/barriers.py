@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -43,8 +44,8 @@ class Barrier:
     changes: tuple[DefinitionChange, ...]
 
     @property
-    def names(self) -> list[tuple[str, str]]:
-        return [(change.database, change.table) for change in self.changes]
+    def names(self) -> list[TableName]:
+        return [TableName(change.database, change.table) for change in self.changes]
 
     @property
     def begins_copy(self) -> bool:
@@ -60,7 +61,7 @@ class LedgerRow:
     tables: tuple[EpochTable, ...]
 
 
-def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: tuple[str, str] | None = None) -> list[Barrier]:
+def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: TableName | None = None) -> list[Barrier]:
     """Barriers with lsn_from < lsn <= lsn_to, in log order. only: of this table alone.
 
     answers: number of the operator's answers that count; of a statement's rows about one table, the newest answer's are
@@ -80,15 +81,15 @@ def answered(lake: Lake, number: int) -> Barrier | None:
 
 def _barriers(rows: DataFrame) -> list[Barrier]:
     """Make barriers of rows; for one table and statement the row of the newest answer is used."""
-    found: dict[int, dict[tuple[str, str], DefinitionChange]] = {}
+    found: dict[int, dict[TableName, DefinitionChange]] = {}
     told = rows.where(F.col("action").isin(*ACTIONS)).collect()
     for row in sorted(told, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
-        changes.setdefault((row.database, row.table), DefinitionChange.from_row(row.asDict()))
+        changes.setdefault(TableName(row.database, row.table), DefinitionChange.from_row(row.asDict()))
     return [barrier for lsn, changes in sorted(found.items()) for barrier in _of_place(lsn, changes)]
 
 
-def _of_place(lsn: int, changes: dict[tuple[str, str], DefinitionChange]) -> list[Barrier]:
+def _of_place(lsn: int, changes: dict[TableName, DefinitionChange]) -> list[Barrier]:
     """Make barriers for one lsn: one statement, or independent snapshots."""
     together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
     return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_copy else [together]

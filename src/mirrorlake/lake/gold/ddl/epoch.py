@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.gold.control.epochs import EpochTable
@@ -36,7 +37,7 @@ MAX_THREADS = 4
 
 
 def with_effect(
-    ahead: list[Barrier], register: TableRegister, rules: TableRules, changed: Collection[tuple[str, str]]
+    ahead: list[Barrier], register: TableRegister, rules: TableRules, changed: Collection[TableName]
 ) -> list[Barrier]:
     """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
 
@@ -57,7 +58,7 @@ class DdlWork:
     """entries: new ones for the register. executed: lsn, class and names of each DDL. touched: mirrors changed."""
 
     entries: list[TableEntry] = field(default_factory=list)
-    executed: list[tuple[int, DdlClass, list[tuple[str, str]]]] = field(default_factory=list)
+    executed: list[tuple[int, DdlClass, list[TableName]]] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
 
 
@@ -80,7 +81,7 @@ def carry_out_epoch(
 
 def independent(ahead: list[Barrier]) -> list[list[Barrier]]:
     """Split barriers into groups that name no table in common, each in the order of the log."""
-    groups: list[tuple[set[tuple[str, str]], list[Barrier]]] = []
+    groups: list[tuple[set[TableName], list[Barrier]]] = []
     for barrier in ahead:
         names = set(barrier.names)
         meets = [group for group in groups if not names.isdisjoint(group[0])]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Copied, Exchange, From, Remove, TakeRows
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
 from mirrorlake.errors import RefusedError
@@ -89,7 +90,7 @@ class _Statement:
     rules: TableRules
 
     def outcome(self, change: DefinitionChange) -> Outcome | None:
-        entry = self.register.get((change.database, change.table))
+        entry = self.register.get(TableName(change.database, change.table))
         if change.action in ("drop", "moved"):
             return self._end(change, entry)
         if not self.rules.is_wanted(change.database, change.table):
@@ -153,7 +154,7 @@ class _Statement:
 
     def _other_side(self, database: str, table: str) -> TableEntry:
         """The entry of the other of two tables between which rows move. Raises NotDerivable."""
-        other = self.register.get((database, table))
+        other = self.register.get(TableName(database, table))
         if other is None or other.state != STREAMING or not self.rules.is_wanted(database, table):
             raise NotDerivable(f"rows came from {database}.{table}, which is not mirrored")
         return other
@@ -172,7 +173,7 @@ class _Statement:
 
     def _rename(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
         source = next(step for step in change.steps if isinstance(step, From))
-        moved = self.register.get((source.database, source.table))
+        moved = self.register.get(TableName(source.database, source.table))
         if moved is None or moved.state == DROPPED:
             reason = f"it was renamed from {source.database}.{source.table}, which is not mirrored"
             return self._refused(change, (NEEDS_FIRST_COPY, reason), None)
@@ -244,9 +245,9 @@ class _Statement:
 
 def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
     if mine.schema.as_text != other.schema.as_text:
-        raise NotDerivable(f"rows came from {'.'.join(other.name)}, which holds invalid values in another way")
+        raise NotDerivable(f"rows came from {other.name}, which holds invalid values in another way")
     if mine.schema.left_out != other.schema.left_out:
-        raise NotDerivable(f"rows came from {'.'.join(other.name)}, whose mirror lacks other generated columns")
+        raise NotDerivable(f"rows came from {other.name}, whose mirror lacks other generated columns")
 
 
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:

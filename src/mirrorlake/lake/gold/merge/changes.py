@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.changes.conditions import GENERATED, read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
-from mirrorlake.core.schema.timeline import TableName
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 
@@ -46,12 +46,12 @@ class TableChanges:
     conditions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def none(cls, name: tuple[str, str], lsn: int) -> TableChanges:
+    def none(cls, name: TableName, lsn: int) -> TableChanges:
         return cls(*name, frozenset(), 0, 0, 0, lsn)
 
     @property
-    def name(self) -> tuple[str, str]:
-        return self.database, self.table
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
     @property
     def lacks_generated(self) -> bool:
@@ -94,7 +94,7 @@ class _Summary:
 class ChangeReader:
     """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory if the assembled batches are still there."""
 
-    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: tuple[str, str] | None = None):
+    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: TableName | None = None):
         """only: read as if silver had only this table's changes; then without batches."""
         self.only = only
         self._lake, self._is_seen = lake, named(only) if only else "true"
@@ -106,7 +106,7 @@ class ChangeReader:
         """The changes of each table, by name."""
         if self._summary is None or not self._summary.is_for(lsn_from, lsn_to):
             rows = self._count_rows(lsn_from, lsn_to)
-            names = sorted({row[:2] for row in rows})
+            names = sorted({TableName(*row[:2]) for row in rows})
             self._summary = _Summary(lsn_from, lsn_to, [_table_changes(name, rows) for name in names])
         return self._summary.tables
 
@@ -154,15 +154,15 @@ class ChangeReader:
             changes = self._lake.spark.table(self._lake.names.silver_changes)
             commits = changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND op = 'COMMIT' AND statement IS NOT NULL")
             mine = self._rows(lsn_from, lsn_to).join(commits.select("tx_lsn"), "tx_lsn", "left_semi")
-            return {(row.database, row.table) for row in mine.select("database", "table").distinct().collect()}
+            return {TableName(row.database, row.table) for row in mine.select("database", "table").distinct().collect()}
         is_commit = pc.and_(self._is_inside(lsn_from, lsn_to, ("COMMIT",)), pc.is_valid(self._table["statement"]))
         groups = self._table["tx_lsn"].filter(is_commit)
         is_mine = pc.and_(self._is_inside(lsn_from, lsn_to, ROW_OPS), pc.is_in(self._table["tx_lsn"], groups))
         names = self._table.select(["database", "table"]).filter(is_mine).group_by(["database", "table"]).aggregate([])
-        return {(row["database"], row["table"]) for row in names.to_pylist()}
+        return {TableName(row["database"], row["table"]) for row in names.to_pylist()}
 
     def in_memory(
-        self, name: tuple[str, str], lsn_from: int, lsn_to: int, *, that_cascade: bool = False
+        self, name: TableName, lsn_from: int, lsn_to: int, *, that_cascade: bool = False
     ) -> list[pa.RecordBatch] | None:
         """Row changes of one table (``CHANGE_COLUMNS``) if they are in memory, else None.
 
@@ -177,7 +177,7 @@ class ChangeReader:
         return self._table.select(list(CHANGE_COLUMNS)).filter(wanted).combine_chunks().to_batches()
 
     def stored(
-        self, session: SparkSession, name: tuple[str, str], lsn_from: int, lsn_to: int, *,
+        self, session: SparkSession, name: TableName, lsn_from: int, lsn_to: int, *,
         that_cascade: bool = False,
     ) -> DataFrame:  # fmt: skip
         """The same, read from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty
@@ -207,7 +207,7 @@ def _stops(counts: _Counts) -> bool:
     return counts.op == "REFUSED" and not (counts.refusal or "").startswith(f"{UNDEFINED}:")
 
 
-def _table_changes(name: tuple[str, str], counts: list[_Counts]) -> TableChanges:
+def _table_changes(name: TableName, counts: list[_Counts]) -> TableChanges:
     mine = [each for each in counts if each[:2] == name]
     changes = [each for each in mine if each.op in ROW_OPS]
     refused = min(((each.first_lsn, each.refusal) for each in mine if _stops(each)), default=None)
