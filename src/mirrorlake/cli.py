@@ -433,9 +433,9 @@ def _copy(ctx: typer.Context, again: bool) -> int:
     from mirrorlake.jobs import snapshot as job
     from mirrorlake.jobs.show.output import show_list
 
-    found: list[job.CopiedTable] = []
+    found: list[job.TableSnapshot] = []
 
-    def told(table: job.CopiedTable) -> None:
+    def told(table: job.TableSnapshot) -> None:
         found.append(table)
         rows = table.reason or f"{table.rows:,} rows"
         say(f"{table.state} {table.database}.{table.table}: {rows}", sys.stderr)

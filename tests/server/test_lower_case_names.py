@@ -83,7 +83,7 @@ def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower
     lower.reset()
     play(lower, OLDER)
     options = Options(source=lower.url, lake=str(lake_dir), tables="SHOP.*,oLD.*")
-    copies: list[snapshot.CopiedTable] = []
+    copies: list[snapshot.TableSnapshot] = []
     snapshot.snapshot(options, copies.append, spark=spark)
     assert [(each.database, each.table, each.rows, each.reason) for each in copies] == [("old", "stock", 2, None)]
     play(lower, LOGGED)

@@ -31,7 +31,7 @@ _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'ALLOW_INVALID_D
 
 def copied(options: Options, spark, **how) -> dict[str, int | str]:
     """Rows of each table, or why it was not copied."""
-    found: list[snapshot.CopiedTable] = []
+    found: list[snapshot.TableSnapshot] = []
     snapshot.snapshot(options, found.append, spark=spark, **how)
     return {table.table: table.reason or table.rows for table in found}
 

@@ -8,7 +8,7 @@ from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.jobs.snapshot import CopiedTable, snapshot
+from mirrorlake.jobs.snapshot import TableSnapshot, snapshot
 from mirrorlake.jobs.verify import (
     CHANGED,
     CHANGED_MEANWHILE,
@@ -175,9 +175,9 @@ def test_a_default_whose_bytes_are_no_text_hides_no_table(server, spark, lake_di
     server.execute("CREATE TABLE shop.notes (id INT PRIMARY KEY)")
     server.execute("INSERT INTO shop.codes (id) VALUES (1)")
     options = Options(source=server.url, lake=str(lake_dir))
-    copied: list[CopiedTable] = []
+    copied: list[TableSnapshot] = []
     snapshot(options, copied.append, spark=spark)
-    assert copied == [CopiedTable("shop", "codes", 1), CopiedTable("shop", "notes", 0)]
+    assert copied == [TableSnapshot("shop", "codes", 1), TableSnapshot("shop", "notes", 0)]
     server.execute("INSERT INTO shop.codes (id) VALUES (2)")
     hops.run(options, Watcher(), spark)
     assert verified(options, spark) == [

@@ -9,7 +9,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.old_log import first_kept
-from mirrorlake.jobs.old_snapshots import removable_copies
+from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.bronze import ingest, snapshots
 from mirrorlake.lake.bronze.newest import first_lsn
@@ -19,8 +19,8 @@ from mirrorlake.lake.delta.maintenance import (
     compact,
     delete_before,
     keep_history,
-    remove_copy,
     remove_mirror,
+    remove_snapshot,
     remove_staged,
 )
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
@@ -59,8 +59,8 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
         name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
     }
     outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
-    for copy_id in removable_copies(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
-        outcomes[f"bronze_copy_{copy_id}"] = remove_copy(lake.spark, names, copy_id)
+    for copy_id in removable_snapshots(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
+        outcomes[f"bronze_copy_{copy_id}"] = remove_snapshot(lake.spark, names, copy_id)
     for hop in (ingest.HOP, assemble.HOP, snapshots.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED

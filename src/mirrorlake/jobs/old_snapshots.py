@@ -10,7 +10,7 @@ from mirrorlake.lake.gold.control.epochs import EpochLog
 from mirrorlake.lake.silver.overrides import read_given
 
 
-def removable_copies(lake: Lake, *, left_days: int, bronze_days: int | None) -> list[str]:
+def removable_snapshots(lake: Lake, *, left_days: int, bronze_days: int | None) -> list[str]:
     """Ids of snapshots that may be deleted.
 
     These are the ones a killed run left more than ``left_days`` ago, and those that mirrors applied more than
@@ -18,10 +18,10 @@ def removable_copies(lake: Lake, *, left_days: int, bronze_days: int | None) -> 
     now, n_done = dt.datetime.now(dt.timezone.utc), EpochLog(lake).answers
     given = {each.answer.copy_id: each for each in read_given(lake)}
     found = []
-    for copy_id in lake.names.find_copies(lake.spark):
+    for copy_id in lake.names.find_snapshots(lake.spark):
         answered = given.get(copy_id)
         if answered is None:
-            *_, oldest = read_history(lake.spark, lake.names.copy(copy_id))
+            *_, oldest = read_history(lake.spark, lake.names.snapshot(copy_id))
             begun = oldest.timestamp.astimezone(dt.timezone.utc)
             is_old = now - begun > dt.timedelta(days=left_days)
         else:

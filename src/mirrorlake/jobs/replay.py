@@ -60,8 +60,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     for place in (("bronze", "events"), ("control", "answers")):
         copy_table(old.names.folder(*place), names.folder(*place))
     for answer in read_answers(old):
-        if answer.copy_id and table_exists(old.spark, old.names.copy(answer.copy_id)):
-            copy_table(old.names.copy_path(answer.copy_id), names.copy_path(answer.copy_id))
+        if answer.copy_id and table_exists(old.spark, old.names.snapshot(answer.copy_id)):
+            copy_table(old.names.snapshot_path(answer.copy_id), names.snapshot_path(answer.copy_id))
     into_lake = options.model_copy(update={"lake": into})
     if options.lower_case_table_names is not None:
         keep_name_case(open_lake(into_lake, old.spark), NameCase(options.lower_case_table_names))

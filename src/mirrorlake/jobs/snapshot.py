@@ -31,7 +31,7 @@ from mirrorlake.jobs.database_charsets import note_charsets
 from mirrorlake.jobs.run.open import as_compared, create_lake, open_source, server_login
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
-from mirrorlake.lake.bronze.snapshots import new_copy_id, select_cells, write_copy
+from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.snapshot_cells import cell_types
 from mirrorlake.lake.gold.control.epochs import EpochLog
@@ -50,7 +50,7 @@ READ_TABLES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedTable:
+class TableSnapshot:
     """rows: None if the table has no snapshot, for this reason."""
 
     database: str
@@ -64,7 +64,7 @@ class CopiedTable:
 
 
 def snapshot(
-    options: Options, told: Callable[[CopiedTable], None], *, again: bool = False, spark: SparkSession | None = None
+    options: Options, told: Callable[[TableSnapshot], None], *, again: bool = False, spark: SparkSession | None = None
 ) -> None:
     """Take a snapshot of every table that the options want and the lake does not follow, and report each one.
 
@@ -79,9 +79,9 @@ def snapshot(
         tables = [table for table in tables if table.name not in followed]
     for table in tables:
         if not table.has_versions:
-            told(CopiedTable(*table.name, reason=f"storage engine {table.engine} keeps no older versions of rows"))
+            told(TableSnapshot(*table.name, reason=f"storage engine {table.engine} keeps no older versions of rows"))
     for group in _groups(parents_first([table for table in tables if table.has_versions])):
-        for done in _copy_group(lake, login, group):
+        for done in _snapshot_group(lake, login, group):
             told(done)
 
 
@@ -128,15 +128,15 @@ def _groups(tables: Iterator[SourceTable]) -> Iterator[list[SourceTable]]:
         yield group
 
 
-def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[CopiedTable]:
+def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[TableSnapshot]:
     try:
         read = ConsistentRead(login, holding=[table.name for table in group])
     except TableChanged:  # one no longer exists: read each separately
         if len(group) == 1:
-            yield CopiedTable(*group[0].name, reason="it was dropped meanwhile")
+            yield TableSnapshot(*group[0].name, reason="it was dropped meanwhile")
             return
         for table in group:
-            yield from _copy_group(lake, login, [table])
+            yield from _snapshot_group(lake, login, [table])
         return
     try:
         lsn = IngestProgress.read(lake).lsn_before(read.identity, read.position)
@@ -146,16 +146,16 @@ def _copy_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Ite
         read.close()
 
 
-def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> CopiedTable:
+def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> TableSnapshot:
     text = create_statement(read.rows, name)
     schema, reason = defined(text, name, lake.flavor, lake.name_case)
     if schema is None:
-        return CopiedTable(*name, reason=reason)
+        return TableSnapshot(*name, reason=reason)
     shown = of_rows_in_force(schema)
-    copy_id = new_copy_id(shown, lsn)
-    n_rows = write_copy(lake, copy_id, shown, read.batches(select_cells(shown), cell_types(shown)), lsn)
+    copy_id = new_snapshot_id(shown, lsn)
+    n_rows = write_snapshot(lake, copy_id, shown, read.batches(select_cells(shown), cell_types(shown)), lsn)
     give(lake, Answer(len(read_answers(lake)) + 1, lsn, *name, text, copy_id))
-    return CopiedTable(*name, n_rows)
+    return TableSnapshot(*name, n_rows)
 
 
 def defined(text: str, name: TableName, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:

@@ -1,13 +1,13 @@
 """The effect of a DDL on existing rows, as values: the steps of a DefinitionChange. The server logs none of it.
 
-Keep        a column continues, possibly with another name, position or type
-Add         a new column, and its value in existing rows
-From        the name that a renamed table had
-Remove      the rows of some partitions are deleted
-Exchange    the rows of a partition and those of another table are exchanged
-TakeRows    the rows of a partition or of a whole other table come here
-Copied      the rows of a snapshot come here; no statement does that
-ServerMode  what a conversion of values depends on besides the types
+Keep          a column continues, possibly with another name, position or type
+Add           a new column, and its value in existing rows
+From          the name that a renamed table had
+Remove        the rows of some partitions are deleted
+Exchange      the rows of a partition and those of another table are exchanged
+TakeRows      the rows of a partition or of a whole other table come here
+FromSnapshot  the rows of a snapshot come here; no statement does that
+ServerMode    what a conversion of values depends on besides the types
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class TakeRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class FromSnapshot:
     copy_id: str
 
 
@@ -97,10 +97,10 @@ class ServerMode:
     copies_rows: bool | None = None
 
 
-Step = Keep | Add | From | Remove | Exchange | TakeRows | Copied | ServerMode
+Step = Keep | Add | From | Remove | Exchange | TakeRows | FromSnapshot | ServerMode
 _KINDS: dict[str, type] = {
     "keep": Keep, "add": Add, "from": From, "remove": Remove, "exchange": Exchange, "take": TakeRows,
-    "copied": Copied, "mode": ServerMode,
+    "copied": FromSnapshot, "mode": ServerMode,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

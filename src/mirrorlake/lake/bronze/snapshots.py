@@ -25,20 +25,20 @@ _AS_NUMBER = {"bit": "{} + 0", "float": "{} * 1e0", "double": "{} * 1e0"}
 """The server shows a FLOAT with six digits, but a product with enough digits to identify it."""
 
 
-def new_copy_id(schema: TableSchema, lsn: int) -> str:
+def new_snapshot_id(schema: TableSchema, lsn: int) -> str:
     """Make an id, another one each time: a table may have two snapshots at one position."""
     return f"{legible(schema.database, schema.table)}__{lsn:x}_{uuid.uuid4().hex[:8]}"
 
 
 def select_cells(schema: TableSchema) -> Sql:
-    """The query, in the server's SQL, whose result ``write_copy`` takes."""
+    """The query, in the server's SQL, whose result ``write_snapshot`` takes."""
     cells = (_AS_NUMBER.get(column.type.name, "{}").format(quote(column.name)) for column in schema.columns)
     return f"SELECT {', '.join(cells)} FROM {quote(schema.database, schema.table)}"
 
 
-def write_copy(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable[pa.RecordBatch], lsn: int) -> int:
+def write_snapshot(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable[pa.RecordBatch], lsn: int) -> int:
     """Write the rows of a snapshot, and return their number."""
-    copy, types = lake.names.copy(copy_id), cell_types(schema)
+    copy, types = lake.names.snapshot(copy_id), cell_types(schema)
     columns = ", ".join(f"{quote(f.name)} {'BINARY' if pa.types.is_binary(f.type) else 'STRING'}" for f in types)
     create_table(lake.spark, copy, columns, {"delta.dataSkippingNumIndexedCols": "0"})
     stage = Stage(lake.names.staging(HOP), types)

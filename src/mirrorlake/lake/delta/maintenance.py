@@ -77,9 +77,9 @@ def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
     return _remove(spark, names, names.mirror(mirror_id), names.mirror_path(mirror_id))
 
 
-def remove_copy(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
+def remove_snapshot(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
     """Delete a snapshot of a source table for good, as ``remove_mirror``."""
-    return _remove(spark, names, names.copy(copy_id), names.copy_path(copy_id))
+    return _remove(spark, names, names.snapshot(copy_id), names.snapshot_path(copy_id))
 
 
 def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> str:

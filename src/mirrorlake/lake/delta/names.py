@@ -58,15 +58,15 @@ class LakeNames:
         """The mirror's folder, or its name in the catalog, for a person."""
         return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
 
-    def copy(self, copy_id: str) -> Sql:
+    def snapshot(self, copy_id: str) -> Sql:
         """A snapshot of a source table, with the rows as the server showed them."""
         return self._table("bronze", f"{_COPY}{copy_id}")
 
-    def copy_path(self, copy_id: str) -> str:
+    def snapshot_path(self, copy_id: str) -> str:
         """The folder of a snapshot, for a lake in a folder."""
         return self.folder("bronze", f"{_COPY}{copy_id}")
 
-    def find_copies(self, spark: SparkSession) -> list[str]:
+    def find_snapshots(self, spark: SparkSession) -> list[str]:
         """Ids of all snapshots; none are found in an object store."""
         if self.is_unity:
             prefix = f"bronze_{_COPY}"

@@ -138,7 +138,7 @@ class ApplyHop:
     def _is_beyond(self, answered: Barrier) -> bool:
         """Has gold passed this position without the table?"""
         entry = self._register.get(answered.names[0])
-        if answered.begins_copy or entry is None:
+        if answered.begins_snapshot or entry is None:
             return self.lsn >= answered.lsn
         return entry.state == REFUSED and entry.lsn == answered.lsn
 

@@ -33,7 +33,7 @@ def catch_up(
     (table,) = epoch.tables
     name = TableName(table.database, table.table)
     ahead = barriers.read(lake, epoch.lsn_from, epoch.lsn_to, answers, only=name)
-    was = None if ahead and ahead[0].begins_copy else register.get(name)
+    was = None if ahead and ahead[0].begins_snapshot else register.get(name)
     now = TableRegister([_as_it_was(lake, was)] if was and was.mirror_id else [])
     done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
     reader = ChangeReader(lake, only=name)

@@ -8,7 +8,7 @@ import pytest
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer, set_charset
-from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
@@ -123,7 +123,7 @@ def test_a_copy_begins_the_table_anew_at_its_place(tmp_path, is_behind_all, foun
         else change.action
         for change in mine
     ] == found
-    assert [lsn for lsn, change in changes if Copied("t_copy") in change.steps] == [place]
+    assert [lsn for lsn, change in changes if FromSnapshot("t_copy") in change.steps] == [place]
 
 
 def test_a_database_has_the_character_set_that_a_snapshot_noted(tmp_path):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import NameCase
-from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import quote
@@ -60,7 +60,7 @@ def placed(answer: Answer, flavor: str, definitions: Definitions, name_case: Nam
     if answer.is_of_database:
         return interpret_shown(answer.text, answer.database, flavor, definitions, name_case)
     return [
-        replace(change, steps=(Copied(answer.copy_id),)) if change.action == "create" else change
+        replace(change, steps=(FromSnapshot(answer.copy_id),)) if change.action == "create" else change
         for change in interpret_shown(
             answer.text, answer.database, flavor, definitions.without(*answer.name), name_case
         )

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Copied
+from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
@@ -48,8 +48,8 @@ class Barrier:
         return [TableName(change.database, change.table) for change in self.changes]
 
     @property
-    def begins_copy(self) -> bool:
-        return any(isinstance(step, Copied) for change in self.changes for step in change.steps)
+    def begins_snapshot(self) -> bool:
+        return any(isinstance(step, FromSnapshot) for change in self.changes for step in change.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _barriers(rows: DataFrame) -> list[Barrier]:
 def _of_place(lsn: int, changes: dict[TableName, DefinitionChange]) -> list[Barrier]:
     """Make barriers for one lsn: one statement, or independent snapshots."""
     together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
-    return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_copy else [together]
+    return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_snapshot else [together]
 
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:

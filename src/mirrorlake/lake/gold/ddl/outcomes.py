@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Copied, Exchange, From, Remove, TakeRows
+from mirrorlake.core.schema.row_steps import Exchange, From, FromSnapshot, Remove, TakeRows
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
@@ -32,7 +32,7 @@ from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.columns import new_layout
 from mirrorlake.lake.gold.ddl.held_definitions import altered, created, held_as, shows
-from mirrorlake.lake.gold.ddl.snapshot_rows import take_copy
+from mirrorlake.lake.gold.ddl.snapshot_rows import take_snapshot
 from mirrorlake.lake.gold.ddl.steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition.rows import rows_in
 
@@ -122,18 +122,22 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, None)
         if change.steps:
-            return self._create_of_copy(change) if isinstance(change.steps[0], Copied) else self._create_of_rows(change)
+            return (
+                self._create_of_snapshot(change)
+                if isinstance(change.steps[0], FromSnapshot)
+                else self._create_of_rows(change)
+            )
         change = created(change, self.rules)
         identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
 
-    def _create_of_copy(self, change: DefinitionChange) -> Outcome:
+    def _create_of_snapshot(self, change: DefinitionChange) -> Outcome:
         """Make a separate mirror: a table may have two snapshots at one position."""
         (copied,) = change.steps
         shown = of_rows_in_force(change.schema)
         change = created(change, self.rules)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, change.schema)
-        take = take_copy(copied.copy_id, change.schema, shown, refuses_invalid=refuses_invalid)
+        take = take_snapshot(copied.copy_id, change.schema, shown, refuses_invalid=refuses_invalid)
         identity = copied.copy_id + form_of(change.schema)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), take)))
 

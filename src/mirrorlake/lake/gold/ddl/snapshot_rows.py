@@ -9,10 +9,10 @@ from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.register import INVALID_KEY, INVALID_VALUE
 from mirrorlake.lake.gold.convert.date_text import meant
-from mirrorlake.lake.gold.ddl.steps import Check, TakeCopy
+from mirrorlake.lake.gold.ddl.steps import Check, TakeSnapshot
 
 
-def take_copy(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeCopy:
+def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeSnapshot:
     """Make the step that takes a snapshot. schema: of the mirror. shown: of all columns of the snapshot.
 
     refuses_invalid: an invalid value stops the table; else only one in its key does."""
@@ -28,7 +28,7 @@ def take_copy(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_
         if refuses_invalid and invalid:
             reason = "a row has a value that its mirror cannot hold"
             checks.append(Check(" OR ".join(invalid.values()), reason, INVALID_VALUE))
-    return TakeCopy(copy_id, columns, tuple(checks))
+    return TakeSnapshot(copy_id, columns, tuple(checks))
 
 
 def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:

@@ -91,7 +91,7 @@ class AppendRows:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeCopy:
+class TakeSnapshot:
     """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows."""
 
     copy_id: str
@@ -99,7 +99,7 @@ class TakeCopy:
     checks: tuple[Check, ...] = ()
 
 
-MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeCopy
+MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeSnapshot
 _CLASSES: dict[type, DdlClass] = {
     Create: DdlClass.COMPARED,
     Alter: DdlClass.COMPARED,
@@ -107,7 +107,7 @@ _CLASSES: dict[type, DdlClass] = {
     Delete: DdlClass.DESTRUCTIVE,
     ExchangeRows: DdlClass.SELF_INVERSE,
     AppendRows: DdlClass.SELF_INVERSE,
-    TakeCopy: DdlClass.REBUILT,
+    TakeSnapshot: DdlClass.REBUILT,
 }
 
 
@@ -205,8 +205,8 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
             return Stop(check.code, check.reason)
     step = work.steps[-1] if work.steps else None
-    if isinstance(step, TakeCopy):
-        return _failed_copy(session, lake, step)
+    if isinstance(step, TakeSnapshot):
+        return _failed_snapshot(session, lake, step)
     if not isinstance(step, ExchangeRows | AppendRows):
         return None
     is_partitioned = isinstance(step, ExchangeRows) and step.is_partitioned
@@ -220,8 +220,8 @@ def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping
     return None
 
 
-def _failed_copy(session: SparkSession, lake: Lake, step: TakeCopy) -> Stop | None:
-    copy = lake.names.copy(step.copy_id)
+def _failed_snapshot(session: SparkSession, lake: Lake, step: TakeSnapshot) -> Stop | None:
+    copy = lake.names.snapshot(step.copy_id)
     if not table_exists(session, copy):
         return Stop(NEEDS_RESYNC, "its copy is gone")
     for check in step.checks:
@@ -251,9 +251,9 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case AppendRows(where=where):
             rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
-        case TakeCopy(copy_id, columns):
+        case TakeSnapshot(copy_id, columns):
             cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
-            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.copy(copy_id)}"
+            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.snapshot(copy_id)}"
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
 
 

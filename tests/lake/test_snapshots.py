@@ -9,13 +9,13 @@ import pytest
 
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
-from mirrorlake.jobs.old_snapshots import removable_copies
+from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.snapshot import defined
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
-from mirrorlake.lake.bronze.snapshots import new_copy_id, write_copy
+from mirrorlake.lake.bronze.snapshots import new_snapshot_id, write_snapshot
 from mirrorlake.lake.bronze.table import end_lsn
-from mirrorlake.lake.delta.maintenance import REMOVED, remove_copy
+from mirrorlake.lake.delta.maintenance import REMOVED, remove_snapshot
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.delta.snapshot_cells import cell_types
 from mirrorlake.lake.silver.overrides import give, read_answers
@@ -91,9 +91,9 @@ def copy_tables(run: LakeRun, place: int, *names: str) -> None:
         text = CREATE.format(name)
         schema, reason = defined(text, ("shop", name), "mysql", AS_WRITTEN)
         assert reason is None
-        copy_id, types = new_copy_id(schema, place), cell_types(schema)
+        copy_id, types = new_snapshot_id(schema, place), cell_types(schema)
         rows = pa.RecordBatch.from_arrays([pa.array(cells) for cells in zip(*ROWS[name], strict=True)], schema=types)
-        assert write_copy(run.lake, copy_id, schema, [rows], place) == len(ROWS[name])
+        assert write_snapshot(run.lake, copy_id, schema, [rows], place) == len(ROWS[name])
         give(run.lake, Answer(len(read_answers(run.lake)) + 1, place, "shop", name, text, copy_id))
 
 
@@ -160,12 +160,12 @@ def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
 def test_copies_go_when_they_were_taken_or_nobody_has_answered_for_them(earlier, tmp_path):
     run = earlier.copied(tmp_path / "copy")
     schema, _ = defined(CREATE.format("o"), ("shop", "o"), "mysql", AS_WRITTEN)
-    write_copy(run.lake, "left_over", schema, [], end_of(run))
+    write_snapshot(run.lake, "left_over", schema, [], end_of(run))
     copy_tables(run, end_of(run), "o")
     (taken,) = (answer.copy_id for answer in read_answers(run.lake))
-    assert removable_copies(run.lake, left_days=0, bronze_days=0) == ["left_over"]
+    assert removable_snapshots(run.lake, left_days=0, bronze_days=0) == ["left_over"]
     run.all_hops()
-    assert removable_copies(run.lake, left_days=1, bronze_days=None) == []
-    assert removable_copies(run.lake, left_days=1, bronze_days=0) == [taken]
-    assert remove_copy(run.spark, run.lake.names, taken) == REMOVED
-    assert run.lake.names.find_copies(run.spark) == ["left_over"]
+    assert removable_snapshots(run.lake, left_days=1, bronze_days=None) == []
+    assert removable_snapshots(run.lake, left_days=1, bronze_days=0) == [taken]
+    assert remove_snapshot(run.spark, run.lake.names, taken) == REMOVED
+    assert run.lake.names.find_snapshots(run.spark) == ["left_over"]
