@@ -211,11 +211,11 @@ def _missing_name(error: AnalysisException) -> Name | None:
 
 def _is_inside(root: str, path: str) -> bool:
     """Is this the path of a table in the folder, for Python as for Hadoop, which follows no link before ``..``?"""
-    if "\0" in path or os.path.normpath(path) != path.rstrip("/"):
-        return False
     if "://" in root:
-        return path.startswith(f"{root.rstrip('/')}/")
-    return os.path.isabs(path) and os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+        return path.startswith(f"{root.rstrip('/')}/") and ".." not in path
+    if "\0" in path or ":" in path.split("/")[0] or os.path.normpath(path) != path.rstrip("/"):
+        return False
+    return os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
 
 
 def _printable(frame: DataFrame) -> DataFrame:
