@@ -40,6 +40,22 @@ def taken(
     return [entry.table for _, entry in work], [(entry.lsn, entry.code, entry.reason) for entry in refused]
 
 
+def test_rows_under_the_old_name_of_a_renamed_table_refuse_both():
+    """The RENAME was of a temporary table, or the table under the old name is not the one that the mirror has."""
+    entries = [
+        TableEntry(5, "d", "t", STREAMING, "d__t__5", T), TableEntry(6, "d", "t", DROPPED),
+        TableEntry(6, "d", "renamed", STREAMING, "d__t__5", T), TableEntry(5, "d", "u", STREAMING, "d__u__5", T),
+    ]  # fmt: skip
+    decisions = Decisions(dict, TableRules())
+    for register in (TableRegister(entries), TableRegister(entries).copy()):
+        work, refused = decisions.take([changes()], register, ())
+        assert work == []
+        assert [(entry.table, entry.code, entry.reason) for entry in refused] == [
+            ("t", "needs-first-copy", "its CREATE TABLE is not in the log"),
+            ("renamed", "needs-resync", "it was renamed from d.t, of which the log has rows after that"),
+        ]
+
+
 @pytest.mark.parametrize(
     ("found", "given", "work", "refused"),
     [

@@ -16,6 +16,7 @@ from mirrorlake.lake.gold.control.register import (
     DROPPED,
     INVALID_VALUE,
     NEEDS_FIRST_COPY,
+    NEEDS_RESYNC,
     REFUSED,
     STREAMING,
     TableEntry,
@@ -62,11 +63,16 @@ class Decisions:
         return work, refused
 
     def _unknown(self, changes: TableChanges, register: TableRegister) -> list[TableEntry]:
-        """Refuse a table without a mirror, and each table that it may be, if nobody said how names compare."""
+        """Refuse a table without a mirror, and each table that it may be, if nobody said how names compare.
+
+        MariaDB logs RENAME of a temporary table as that of the ordinary one, whose rows then come under the old name.
+        """
         unknown, lsn = TableEntry(changes.first_lsn, *changes.name, REFUSED), changes.first_lsn
         alike = [] if self.rules.knows_names else register.alike(changes.name)
         if not alike:
-            return [unknown.refused(lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log")]
+            mine = unknown.refused(lsn, NEEDS_FIRST_COPY, "its CREATE TABLE is not in the log")
+            renamed = f"it was renamed from {changes.name}, of which the log has rows after that"
+            return [mine, *(each.refused(lsn, NEEDS_RESYNC, renamed) for each in register.renamed_from(changes.name))]
         spelled = str(alike[0].name)
         mine = unknown.refused(lsn, NAME_CASE, f"its CREATE TABLE is not in the log, but that of {spelled}")
         theirs = f"the log has rows of {changes.name}, but not its CREATE TABLE"

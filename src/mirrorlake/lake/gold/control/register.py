@@ -74,10 +74,11 @@ class TableEntry:
 
 
 class TableRegister:
-    """The newest entry of every name."""
+    """The newest entry of every name, and all names that a mirror has had."""
 
     def __init__(self, entries: Iterable[TableEntry] = ()):
         self._entries: dict[TableName, TableEntry] = {}
+        self._names: dict[str, set[TableName]] = {}
         self.put(entries)
 
     @classmethod
@@ -92,7 +93,9 @@ class TableRegister:
         return cls(TableEntry.from_row(row) for row in rows.collect())
 
     def copy(self) -> TableRegister:
-        return TableRegister(self._entries.values())
+        found = TableRegister(self._entries.values())
+        found._names = {mirror_id: set(names) for mirror_id, names in self._names.items()}
+        return found
 
     def get(self, name: TableName) -> TableEntry | None:
         return self._entries.get(name)
@@ -131,8 +134,15 @@ class TableRegister:
         lower = tuple(map(folded, name))
         return [entry for entry in self if entry.state != DROPPED and tuple(map(folded, entry.name)) == lower]
 
+    def renamed_from(self, name: TableName) -> list[TableEntry]:
+        """Tables that are streaming under another name and had this one before."""
+        others = (entry for entry in self if entry.state == STREAMING and entry.name != name)
+        return [entry for entry in others if name in self._names.get(entry.mirror_id or "", ())]
+
     def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:
+            if entry.mirror_id:
+                self._names.setdefault(entry.mirror_id, set()).add(entry.name)
             known = self._entries.get(entry.name)
             if known is None or (known.lsn, known.epoch) <= (entry.lsn, entry.epoch):
                 self._entries[entry.name] = entry
