@@ -77,7 +77,7 @@ def _measured(flavor: str) -> dict[str, tuple[float, float]]:
 def _import() -> None:
     import mirrorlake.core.changes.assembler  # noqa: F401
     import mirrorlake.core.changes.images
-    import mirrorlake.core.changes.partial_images
+    import mirrorlake.core.changes.incomplete_images
     import mirrorlake.mysql.binlog_files  # noqa: F401
 
 
@@ -106,7 +106,7 @@ def _apply(assembled: tuple[list, dict]) -> None:
     import pyarrow.compute as pc
 
     from mirrorlake.core.changes.images import CHANGE_COLUMNS, net_effect
-    from mirrorlake.core.changes.partial_images import partial_net_effect
+    from mirrorlake.core.changes.incomplete_images import partial_net_effect
     from mirrorlake.core.changes.row_counts import net_counts
     from mirrorlake.lake.delta.types import spark_type
     from mirrorlake.lake.gold.merge.net_effect import arrow_type

@@ -10,7 +10,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.notebook.report import Report, report_apply
 from mirrorlake.jobs.run import hops
-from mirrorlake.jobs.run.log_extent import place_of
+from mirrorlake.jobs.run.log_bytes import place_of
 from mirrorlake.jobs.run.replicate import apply_hop
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.apply import ApplyHop

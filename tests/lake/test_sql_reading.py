@@ -13,7 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.inspect.reading import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text, check_reading
+from mirrorlake.jobs.inspect.read_only import FORBIDDEN_FUNCTIONS, ONLY_READS, _check_text, check_reading
 from mirrorlake.jobs.inspect.sql import Catalog, run_sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames

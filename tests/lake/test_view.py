@@ -11,7 +11,7 @@ from rich.console import Console
 from mirrorlake.core.binlog.log_reader import ResumePoint
 from mirrorlake.core.position import BinlogPosition, pack_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
-from mirrorlake.jobs.run.log_extent import LogExtent
+from mirrorlake.jobs.run.log_bytes import LogExtent
 from mirrorlake.jobs.show.view import HOPS, BarView, LineView
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch

@@ -10,7 +10,7 @@ from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Keep, ServerMode
 from mirrorlake.core.sql_text import bytes_literal, literal
-from mirrorlake.lake.gold.convert.conversions import conversion
+from mirrorlake.lake.gold.convert.by_type import conversion
 
 STRICT, PADDED = "STRICT_ALL_TABLES", "STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH"
 _MODES = {"": 0, STRICT: 1 << 22, PADDED: 1 << 22 | 1 << 31}

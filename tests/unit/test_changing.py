@@ -32,9 +32,9 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.cascade.foreign_keys import references
 from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.convert.by_type import conversion
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
-from mirrorlake.lake.gold.convert.conversions import conversion
 from mirrorlake.lake.gold.merge.net_effect import arrow_type
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,7 +179,7 @@ MAPPINGS = {
     "lake/delta/types.py": Mapping(has_a_spark_type),
     "lake/gold/merge/net_effect.py": Mapping(is_an_arrow_column),
     "lake/gold/convert/column_values.py": Mapping(has_a_zero, OPAQUE),
-    "lake/gold/convert/conversions.py": Mapping(is_converted, OPAQUE),
+    "lake/gold/convert/by_type.py": Mapping(is_converted, OPAQUE),
     "lake/gold/cascade/foreign_keys.py": Mapping(is_compared_by_a_foreign_key, NOT_COMPARED),
     "lake/compare/row_text.py": Mapping(has_a_text_to_compare, ("time", "decimal", "uuid", "inet6", "inet4")),
 }

@@ -15,8 +15,8 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.convert.as_text import text_conversion
+from mirrorlake.lake.gold.convert.by_type import conversion
 from mirrorlake.lake.gold.convert.conversion import Conversion
-from mirrorlake.lake.gold.convert.conversions import conversion
 from mirrorlake.lake.gold.convert.date_text import meant, shown
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes

@@ -25,7 +25,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import InternalError, RefusedError, UsageError
-from mirrorlake.jobs.inspect.reading import FORMATS, check_reading, check_types
+from mirrorlake.jobs.inspect.read_only import FORMATS, check_reading, check_types
 from mirrorlake.jobs.run.failures import as_ours, first_line, what_failed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES

@@ -13,7 +13,7 @@ from mirrorlake.core.gtid import parse_gtid_state
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs.run.log_extent import LogExtent
+from mirrorlake.jobs.run.log_bytes import LogExtent
 from mirrorlake.jobs.run.open import open_source
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake

@@ -22,7 +22,7 @@ from mirrorlake.core.position import (
 )
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.run.failover import follow_failover
-from mirrorlake.jobs.run.log_extent import LogExtent
+from mirrorlake.jobs.run.log_bytes import LogExtent
 from mirrorlake.jobs.run.open import as_compared
 from mirrorlake.jobs.run.same_log import check_not_behind, check_same_log
 from mirrorlake.jobs.run.watcher import PreparesNext, Watcher

@@ -10,7 +10,7 @@ from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
 if TYPE_CHECKING:
     from mirrorlake.core.position import BinlogPosition
     from mirrorlake.errors import RetryableError
-    from mirrorlake.jobs.run.log_extent import LogExtent
+    from mirrorlake.jobs.run.log_bytes import LogExtent
     from mirrorlake.lake.bronze.ingest import IngestedBatch
     from mirrorlake.lake.gold.apply import AppliedEpoch
     from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint

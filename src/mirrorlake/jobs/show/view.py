@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, show_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
-from mirrorlake.jobs.run.log_extent import LogExtent, place_of
+from mirrorlake.jobs.run.log_bytes import LogExtent, place_of
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch

@@ -16,7 +16,7 @@ PRELOADED = (
     "pyspark.worker",
     "mirrorlake.core.changes.assembler",
     "mirrorlake.core.changes.row_counts",
-    "mirrorlake.core.changes.partial_images",
+    "mirrorlake.core.changes.incomplete_images",
 )
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
-from mirrorlake.core.changes.partial_images import partial_net_effect
+from mirrorlake.core.changes.incomplete_images import partial_net_effect
 from mirrorlake.core.changes.row_counts import COUNT, column_name, net_counts
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType

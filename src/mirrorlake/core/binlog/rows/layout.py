@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.binlog.rows.incomplete_layout import Partial, PartialLayouts
 from mirrorlake.core.binlog.rows.mapped_table import MappedTable
-from mirrorlake.core.binlog.rows.partial_layout import Partial, PartialLayouts
 from mirrorlake.core.binlog.rows.table_map import COMPRESSED, length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.tables import Column, TableSchema

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.binlog.rows.partial_layout import IS_GENERATED, IS_KEY, NO_DEFAULT, UNTOLD
+from mirrorlake.core.binlog.rows.incomplete_layout import IS_GENERATED, IS_KEY, NO_DEFAULT, UNTOLD
 from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import is_invalid, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM

@@ -15,9 +15,9 @@ from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import DATED, STRINGS, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.by_type import conversion
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of
-from mirrorlake.lake.gold.convert.conversions import conversion
 from mirrorlake.lake.gold.convert.date_text import date_literal, meant, shown, zero_date
 
 _ZERO = re.compile(r"0000-00-00( 00:00:00([.]0{1,6})?)?")
@@ -37,7 +37,7 @@ def text_of(default: Default, column: Column, mode: ServerMode) -> Sql:
 
 
 def text_conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    """``conversions.conversion`` of texts. Raises NotDerivable."""
+    """``by_type.conversion`` of texts. Raises NotDerivable."""
     was_date, is_date = old.type.name in DATED, new.type.name in DATED
     if was_date and new.type.name in STRINGS:
         return _date_to_text(value, old, new, mode)

@@ -16,9 +16,9 @@ from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.register import INVALID_VALUE
 from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
+from mirrorlake.lake.gold.convert.by_type import conversion, replaces_nulls
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable
-from mirrorlake.lake.gold.convert.conversions import conversion, replaces_nulls
 from mirrorlake.lake.gold.ddl.steps import Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.ddl.widening import widens_in_place
 from mirrorlake.lake.gold.generated.computed_values import computed_value

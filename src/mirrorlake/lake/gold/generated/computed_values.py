@@ -10,8 +10,8 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.by_type import conversion
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of
-from mirrorlake.lake.gold.convert.conversions import conversion
 from mirrorlake.lake.gold.generated.expressions import computed_column
 from mirrorlake.lake.gold.partition.expressions import spark_expression
 

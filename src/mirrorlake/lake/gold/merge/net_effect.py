@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
-from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.changes.incomplete_images import TOLD, base_column, partial_net_effect
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAY_BE_INVALID
@@ -33,7 +33,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.table import mirror_types
 from mirrorlake.lake.gold.merge.changes import NO_IMAGE, ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.generated_columns import with_generated, without_generated
-from mirrorlake.lake.gold.merge.partial_rows import completed
+from mirrorlake.lake.gold.merge.incomplete_rows import completed
 
 _FLOATING = (pa.float32(), pa.float64())
 _MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"

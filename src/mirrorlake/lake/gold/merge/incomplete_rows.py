@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.changes.partial_images import TOLD, base_column
+from mirrorlake.core.changes.incomplete_images import TOLD, base_column
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 

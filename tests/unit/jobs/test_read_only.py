@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.jobs.inspect.reading import _IN_TEXT
+from mirrorlake.jobs.inspect.read_only import _IN_TEXT
 
 
 @pytest.mark.parametrize(

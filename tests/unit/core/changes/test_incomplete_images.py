@@ -10,7 +10,7 @@ import pytest
 
 from mirrorlake.core.changes.conditions import read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
-from mirrorlake.core.changes.partial_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.changes.incomplete_images import TOLD, base_column, partial_net_effect
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant import decode_metadata
