@@ -233,10 +233,9 @@ def other(lake, tmp_path) -> Path:
 def test_in_the_lakes_folder_an_address_is_no_path_in_it(lake, other, monkeypatch, sql):
     monkeypatch.chdir(lake.names.root)
     with Catalog(replace(lake, names=LakeNames("."))) as catalog:
-        for path in (f"file:{other}", f"file://{other}", str(other)):
+        for path in (f"file:{other}", f"file://{other}", str(other), "bronze/events"):
             with pytest.raises(UsageError, match=NO_FILE):
                 catalog.query(sql.format(path))
-        assert catalog.query(sql.format("bronze/events")).num_rows > 0
 
 
 def test_two_points_after_a_link_are_no_way_out(lake, other, tmp_path):

@@ -210,10 +210,13 @@ def _missing_name(error: AnalysisException) -> Name | None:
 
 
 def _is_inside(root: str, path: str) -> bool:
-    """Is this the path of a table in the folder, for Python as for Hadoop, which follows no link before ``..``?"""
+    """Is this the absolute path of a table in the folder, for Python as for Hadoop?
+
+    Hadoop follows no link before ``..``, and its current folder may be another one.
+    """
     if "://" in root:
         return path.startswith(f"{root.rstrip('/')}/") and ".." not in path
-    if "\0" in path or ":" in path.split("/")[0] or os.path.normpath(path) != path.rstrip("/"):
+    if "\0" in path or not os.path.isabs(path) or os.path.normpath(path) != path.rstrip("/"):
         return False
     return os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
 
