@@ -11,7 +11,6 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.snapshot import snapshot
 from mirrorlake.jobs.verify import EQUAL, verify
 from mirrorlake.lake.gold.control.register import TableRegister
-from tests.support.servers import Server
 
 pytestmark = pytest.mark.row_metadata("default")
 OLDER = """
@@ -20,7 +19,7 @@ CREATE DATABASE old_utf8 CHARACTER SET utf8mb4
 CREATE DATABASE `old quoted; x` CHARACTER SET koi8r
 CREATE TABLE old_latin.src (id INT PRIMARY KEY, nm VARCHAR(20), e ENUM('a','é'))
 INSERT INTO old_latin.src VALUES (1, 'é', 'é'), (2, 'y', 'a')
-"""
+""".strip().split("\n")
 NEWER = """
 CREATE TABLE old_latin.a (id INT PRIMARY KEY, nm VARCHAR(20), e ENUM('a','é'), t TEXT CHARACTER SET koi8r)
 INSERT INTO old_latin.a VALUES (1, 'é', 'é', 'Ж')
@@ -40,7 +39,7 @@ SET SESSION collation_server = 'hebrew_general_ci'
 CREATE DATABASE newer
 CREATE TABLE newer.g (id INT PRIMARY KEY, nm VARCHAR(20))
 INSERT INTO newer.g VALUES (1, 'א')
-"""
+""".strip().split("\n")
 
 INSTALLER = """
 CREATE TABLE old_latin.ct AS SELECT id, nm, e FROM old_latin.src
@@ -51,29 +50,23 @@ CREATE TABLE IF NOT EXISTS old_latin.made (id INT PRIMARY KEY)
 CREATE TABLE IF NOT EXISTS old_latin.made_alike LIKE old_latin.made
 INSERT INTO old_latin.made VALUES (1, 'Ж')
 INSERT INTO old_latin.made_alike VALUES (1, 'Ж')
-"""
-
-
-def played(server: Server, script: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in script.strip().split("\n"):
-            cursor.execute(statement)
+""".strip().split("\n")
 
 
 def test_tables_that_are_newer_than_a_snapshot_are_followed(server, spark, lake_dir):
     server.reset()
-    played(server, OLDER)
+    server.play(OLDER)
     options = Options(source=server.url, lake=str(lake_dir))
     snapshot(options, lambda table: None, spark=spark)
-    played(server, NEWER)
+    server.play(NEWER)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert [(f"{table.database}.{table.table}", table.state, table.rows) for table in found] == [
         ("newer.g", EQUAL, 1), ("old quoted; x.d", EQUAL, 1), ("old_latin.a", EQUAL, 1),
         ("old_latin.b", EQUAL, 3), ("old_latin.c", EQUAL, 1), ("old_latin.src", EQUAL, 2), ("old_utf8.f", EQUAL, 1),
     ]  # fmt: skip
-    played(server, "CREATE DATABASE later CHARACTER SET latin1\nDROP TABLE old_latin.src")
+    server.play(["CREATE DATABASE later CHARACTER SET latin1", "DROP TABLE old_latin.src"])
     snapshot(options, lambda table: None, spark=spark)  # while silver has gone past what it notes
-    played(server, "CREATE TABLE later.h (id INT PRIMARY KEY, nm CHAR(9))\nINSERT INTO later.h VALUES (1, 'é')")
+    server.play(["CREATE TABLE later.h (id INT PRIMARY KEY, nm CHAR(9))", "INSERT INTO later.h VALUES (1, 'é')"])
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert {table.state for table in found} == {EQUAL}
     assert len(found) == 7
@@ -83,10 +76,10 @@ def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(server
     """Where character sets are not known, a table that is made from a SELECT is refused, and not empty. MariaDB logs a
     CREATE TABLE IF NOT EXISTS only where it makes the table; MySQL says whether it did."""
     server.reset()
-    played(server, OLDER)
+    server.play(OLDER)
     server.execute("FLUSH BINARY LOGS")
     start = f"{server.log_files()[-1].name}:4"
-    played(server, INSTALLER)
+    server.play(INSTALLER)
     options = Options(source=server.url, lake=str(lake_dir), start=start)
     hops.run(options, Watcher(), spark)
     lake = open_lake(options, spark)
@@ -126,12 +119,12 @@ CREATE TABLE hidden.k (id INT PRIMARY KEY, v TEXT)
 INSERT INTO hidden.k VALUES (1, 'é')
 ALTER TABLE hidden.k ADD x LONGTEXT CHARACTER SET utf8, MODIFY v TEXT CHARACTER SET utf8
 INSERT INTO hidden.k VALUES (2, '😀', '😀😀')
-"""
+""".strip().split("\n")
 
 
 def test_settings_of_mariadb_that_no_log_has(mariadb, spark, lake_dir):
     mariadb.reset()
-    played(mariadb, SETTINGS)
+    mariadb.play(SETTINGS)
     options = Options(source=mariadb.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]

@@ -39,9 +39,7 @@ STATEMENTS = (
 
 def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, spark, lake_dir):
     server.reset()
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in STATEMENTS:
-            cursor.execute(sql)
+    server.play(STATEMENTS)
     options = Options(source=server.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
     lake = open_lake(options, spark)
@@ -61,9 +59,7 @@ def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, sp
 def test_from_files_an_engine_is_doubted_where_the_log_contradicts(server, spark, tmp_path):
     """The statements of the other test with their log alone: `others` is in MyISAM, and no statement says so."""
     server.reset()
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in STATEMENTS:
-            cursor.execute(sql)
+    server.play(STATEMENTS)
     server.execute("FLUSH BINARY LOGS")
     (tmp_path / "log").mkdir()
     shutil.copy(server.log_files()[0], tmp_path / "log")

@@ -30,9 +30,7 @@ OF_CHILD = [("c", "DELETE", False), ("c", "UPDATE", False)]
 def changes(server, folder) -> Counter:
     """(table, op, may_cascade) of each change but INSERTs."""
     server.reset()
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in filter(None, map(str.strip, STATEMENTS.split(";"))):
-            cursor.execute(sql)
+    server.play(filter(None, map(str.strip, STATEMENTS.split(";"))))
     rows = pa.Table.from_batches(silver_of(server, folder)).select(["table", "op", "may_cascade"]).to_pylist()
     return Counter(tuple(row.values()) for row in rows if row["op"] in ("UPDATE", "DELETE"))
 

@@ -71,22 +71,15 @@ def lower(request) -> Iterator[Server]:
         yield server
 
 
-def play(server: Server, statements: tuple[str, ...]) -> None:
-    """All in one session."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in statements:
-            cursor.execute(sql)
-
-
 @pytest.mark.xdist_group("lower_case_names")
 def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower, spark, lake_dir):
     lower.reset()
-    play(lower, OLDER)
+    lower.play(OLDER)
     options = Options(source=lower.url, lake=str(lake_dir), tables="SHOP.*,oLD.*")
     copies: list[snapshot.TableSnapshot] = []
     snapshot.snapshot(options, copies.append, spark=spark)
     assert [(each.database, each.table, each.rows, each.reason) for each in copies] == [("old", "stock", 2, None)]
-    play(lower, LOGGED)
+    lower.play(LOGGED)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert {each.table: (each.state, each.rows) for each in found} == {name: (EQUAL, n) for name, n in ROWS.items()}
     assert trace_row(open_lake(options, spark), "Shop.Customers", ["4"]).row["W"] == 7
@@ -97,7 +90,7 @@ def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower
 @pytest.mark.xdist_group("lower_case_names")
 def test_of_files_the_option_says_it_and_without_it_no_mirror_is_wrong(lower, spark, lake_dir, tmp_path):
     lower.reset()
-    play(lower, OLDER + LOGGED)
+    lower.play(OLDER + LOGGED)
     files, lake = f"files:{lower.datadir}", lake_dir / "told"
     hops.run(Options(source=files, lake=str(lake), lower_case_table_names=1), Watcher(), spark)
     assert states(lake, spark) == dict.fromkeys(ROWS, "streaming")

@@ -25,9 +25,7 @@ INSERT INTO v VALUES (2)
 
 def test_the_next_row_under_the_old_name_refuses_both(mariadb, spark, lake_dir):
     mariadb.reset()
-    with mariadb.connect() as connection, connection.cursor() as cursor:
-        for sql in STATEMENTS:
-            cursor.execute(sql)
+    mariadb.play(STATEMENTS)
     options = Options(source=mariadb.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
     found = {table["table"]: (table["state"], table.get("code")) for table in list_tables(open_lake(options, spark))}

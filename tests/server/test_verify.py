@@ -49,8 +49,8 @@ def test_what_differs_is_named(server, spark, lake_dir):
         server.execute(sql)
     options = Options(source=server.url, lake=str(lake_dir))
     hops.run(options, Watcher(), spark)
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in (
+    server.play(
+        (
             "SET sql_log_bin = 0",
             "UPDATE shop.orders SET city = 'Brühl', price = 0.30000000000000004 WHERE id = 1",
             "DELETE FROM shop.orders WHERE id = 2",
@@ -58,8 +58,8 @@ def test_what_differs_is_named(server, spark, lake_dir):
             "UPDATE shop.visits SET page = 'b' WHERE page = 'a' LIMIT 1",
             "DELETE FROM shop.codes",
             "UPDATE shop.drafts SET v = 2",
-        ):
-            cursor.execute(sql)
+        )
+    )
     found = {table.table: table for table in verified(options, spark)}
     assert found == {
         "codes": VerifiedTable("shop", "codes", DIFFERENT, 0, 1, (("part=00FF, number=1", EXTRA),)),
@@ -102,8 +102,8 @@ def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
         server.execute(sql)
     options = Options(source=server.url, lake=str(lake_dir), tables=("shop.*",))
     hops.run(options, Watcher(), spark)
-    with server.connect() as connection, connection.cursor() as cursor:
-        for sql in (
+    server.play(
+        (
             "SET sql_log_bin = 0",
             "ALTER TABLE shop.changed ADD n INT, DROP a, MODIFY b VARCHAR(5) CHARACTER SET utf8mb4, MODIFY c BIGINT",
             "ALTER TABLE shop.moved MODIFY b INT AFTER id",
@@ -111,8 +111,8 @@ def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
             "DROP TABLE shop.gone",
             "CREATE TABLE shop.unknown (id INT PRIMARY KEY)",
             "CREATE TABLE elsewhere.unknown (id INT PRIMARY KEY)",
-        ):
-            cursor.execute(sql)
+        )
+    )
     assert [(table.database, table.table, table.state, table.reason) for table in verified(options, spark)] == [
         ("elsewhere", "unknown", NOT_COMPARED, LEFT_OUT),
         ("shop", "changed", DIFFERENT,

@@ -20,7 +20,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -89,6 +89,12 @@ class Server:
         """Runs one statement on a shared connection; returns the number of rows changed."""
         with self._cursor() as cursor:
             return cursor.execute(sql, args or None)
+
+    def play(self, statements: Iterable[str]) -> None:
+        """Runs statements one after another in a session of their own."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            for sql in statements:
+                cursor.execute(sql)
 
     def query(self, sql: str, *args) -> list[tuple]:
         with self._cursor() as cursor:

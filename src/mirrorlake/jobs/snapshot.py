@@ -110,7 +110,7 @@ def _followed(lake: Lake) -> set[TableName]:
     """Tables that have a mirror, or will have one after the next run."""
     register, changes = TableRegister.read(lake), [change for _, change in recorded(lake)]
     streaming = {entry.name for entry in register if entry.state == STREAMING}
-    definitions, names = Definitions(changes), {TableName(change.database, change.table) for change in changes}
+    definitions, names = Definitions(changes), {change.name for change in changes}
     ahead = {name for name in names if isinstance(definitions.get(*name), TableSchema) and not register.get(name)}
     waiting = {answer.name for answer in read_answers(lake)[EpochLog(lake).answers :] if answer.copy_id}
     return streaming | ahead | waiting

@@ -194,7 +194,7 @@ def _why_not(entry: TableEntry, version: int | None) -> str | None:
 def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
     """The sums that two looks must agree in."""
     text, key, _ = _spelled(schema, as_text=True)
-    return _source(ask, TableName(schema.database, schema.table)).sums(key, text)
+    return _source(ask, schema.name).sums(key, text)
 
 
 def _source(ask: Ask, name: TableName) -> _Side:

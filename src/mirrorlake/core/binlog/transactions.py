@@ -342,6 +342,13 @@ def _put_gtid(o, event_type, start, end, tagged_reader, tagged_parts):
 
 
 @kernel
+def begins_transaction(start, end):
+    """Whether a GTID event of MariaDB is a BEGIN, too; one that is too short for its flags is none."""
+    flags = start + _MARIADB_GTID_FLAGS_AT
+    return flags < end and peek_u8(flags) & np.uint8(_STANDALONE) == 0
+
+
+@kernel
 def _role(roles, event_type, flags, start, end):
     """The role of an event. flags: the address of its flags."""
     role = np.int64(peek_u8(roles + event_type))
@@ -358,8 +365,7 @@ def _role(roles, event_type, flags, start, end):
             return ROLE_STATEMENT
         return ROLE_COMMIT if kind == QUERY_END else ROLE_BEGIN
     if role == _BY_STANDALONE_FLAG:  # a torn transaction is found before an event that is too short
-        is_short = end < start + HEADER_BYTES + _MARIADB_GTID_BYTES
-        return ROLE_GTID if is_short or peek_u8(start + _MARIADB_GTID_FLAGS_AT) & _STANDALONE else ROLE_GTID_BEGIN
+        return ROLE_GTID_BEGIN if begins_transaction(start, end) else ROLE_GTID
     return ROLE_IGNORED if peek_u16(flags) & _IGNORABLE else ROLE_REFUSED
 
 

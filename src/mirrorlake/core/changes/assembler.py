@@ -294,7 +294,7 @@ class Assembler:
         )  # fmt: skip
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
-            names = {TableName(change.database, change.table) for change in changes}
+            names = {change.name for change in changes}
             self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
             return {"op": "DDL", "database": query.database or None, "statement": query.statement}
         cause = f"{refused.code}: {refused.reason}"

@@ -58,6 +58,10 @@ class DefinitionChange:
     code: str | None = None
     reason: str | None = None
 
+    @property
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
+
     def to_row(self) -> dict:
         """The columns of silver_table_schemas except lsn."""
         return {

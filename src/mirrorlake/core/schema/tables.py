@@ -12,6 +12,7 @@ from mirrorlake.core.schema.keys import ForeignKey, Key
 from mirrorlake.core.schema.name_case import folded, folded_by_spark
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.plain import from_plain, to_plain
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
 
 RESERVED_COLUMN = "_lsn"  # the mirror's own column
@@ -120,6 +121,10 @@ class TableSchema:
     update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
     as_text: bool = field(default=False, compare=False)
     left_out: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
     @property
     def row_changing_keys(self) -> tuple[ForeignKey, ...]:

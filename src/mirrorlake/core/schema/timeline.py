@@ -34,7 +34,7 @@ class Timeline:
 
     def follow(self, lsn: int, change: DefinitionChange, definitions: Definitions) -> None:
         """Record the definitions after ``change`` at ``lsn``. Call it in log order."""
-        concerned = [TableName(change.database, change.table)] if change.table else self._tables_of(change.database)
+        concerned = [change.name] if change.table else self._tables_of(change.database)
         for name in concerned:
             known = definitions.get(*name)
             in_force = LEFT_OUT if isinstance(known, Refused) else known if isinstance(known, TableSchema) else None

@@ -105,7 +105,7 @@ def _refusals(lake: Lake) -> dict[TableName, tuple[int, str | None, str | None]]
     gold."""
     found, statements = dict[TableName, tuple[int, str | None, str | None]](), set()
     for lsn, change in recorded(lake):
-        name = TableName(change.database, change.table)
+        name = change.name
         if change.action == SEEN:
             continue
         statements.add((lsn, name))

@@ -201,7 +201,7 @@ class ApplyHop:
     def _finish(self, epoch: Epoch, work: DdlWork, changed: list[TableName]) -> None:
         for identity in work.touched:
             self._versions.pop(identity, None)
-        done = {TableName(table.database, table.table): table for table in self._planned(list(dict.fromkeys(changed)))}
+        done = {table.name: table for table in self._planned(list(dict.fromkeys(changed)))}
         executed = [LedgerRow(lsn, kind, tuple(done[name] for name in named)) for lsn, kind, named in work.executed]
         barriers.record(self._lake, executed, epoch.number)
         self._log.finish(tuple(done.values()))

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from pyspark.sql import functions as F
 
-from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableEntry, TableRegister
@@ -31,7 +30,7 @@ def catch_up(
     epoch: of one table, which the register has as refused, or which begins with a snapshot.
     """
     (table,) = epoch.tables
-    name = TableName(table.database, table.table)
+    name = table.name
     ahead = barriers.read(lake, epoch.lsn_from, epoch.lsn_to, answers, only=name)
     was = None if ahead and ahead[0].begins_snapshot else register.get(name)
     now = TableRegister([_as_it_was(lake, was)] if was and was.mirror_id else [])

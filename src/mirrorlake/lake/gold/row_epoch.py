@@ -100,7 +100,7 @@ class RowEpochs:
     def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
         """Take step 2 for this group's mirrors; the first group waits for the others, and returns the refusals of
         all."""
-        planned = {TableName(t.database, t.table): t for t in epoch.tables}
+        planned = {table.name: table for table in epoch.tables}
         versions = {table.mirror_id: table.version for table in epoch.tables}
         work, refused = self._work.find(
             self.session(), reader, epoch.lsn_from, epoch.lsn_to, register, planned.keys(), versions

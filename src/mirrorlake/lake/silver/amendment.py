@@ -17,7 +17,6 @@ from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.interpret import why_not_understood
 from mirrorlake.core.ddl.effect.override import Answer, placed
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
-from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -66,14 +65,14 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
     definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
     as_answered = definitions.read(events, lsn_to)
     was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {lsn_to}")]
-    was = [change for change in was if _name(change) == answer.name and change.action != SEEN]
+    was = [change for change in was if change.name == answer.name and change.action != SEEN]
     objection = (
         _objection(lake, answer, as_logged, as_answered)
         or _why_over(was)
         or ": ".join(definitions.refused_map(answer.name) or ())
     )
     return Amendment(
-        answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if _name(change) == answer.name],
+        answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if change.name == answer.name],
         was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan,
         undone(placed_events(lake, lsn_from, lsn_to, plan), events), objection or None,
     )  # fmt: skip
@@ -98,7 +97,7 @@ def without_log(
 def _objection(
     lake: Lake, answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]
 ) -> str | None:
-    mine = [change for lsn, change in as_answered if (lsn, _name(change)) == (answer.lsn, answer.name)]
+    mine = [change for lsn, change in as_answered if (lsn, change.name) == (answer.lsn, answer.name)]
     if answer.text is not None and not mine:
         why = why_not_understood(answer.text, answer.database, lake.flavor, lake.name_case)
         if why:
@@ -107,7 +106,7 @@ def _objection(
     if not mine or mine[0].action == "refuse":
         return mine[0].reason if answer.text else "nothing is known of the table before the statement"
     was, now = (
-        {(lsn, *_name(change)): change.to_row() for lsn, change in changes if _name(change) != answer.name}
+        {(lsn, *change.name): change.to_row() for lsn, change in changes if change.name != answer.name}
         for changes in (as_logged, as_answered)
     )
     other = min((place for place in was.keys() | now.keys() if was.get(place) != now.get(place)), default=None)
@@ -120,10 +119,6 @@ def _why_over(was: list[DefinitionChange]) -> str | None:
     """Why the refusal has already ended. was: silver's changes of the table from the refused statement on."""
     ended = next((change.action for change in was if was[0].action == "refuse" != change.action), None)
     return f"the table is not refused any more, there is a later {ended}" if ended else None
-
-
-def _name(change: DefinitionChange) -> TableName:
-    return TableName(change.database, change.table)
 
 
 def brought(rows: DataFrame, answer: Answer) -> DataFrame:

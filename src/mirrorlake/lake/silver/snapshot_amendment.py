@@ -17,7 +17,6 @@ from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.position import pack_lsn, unpack_lsn
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
@@ -93,7 +92,7 @@ def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
 
 
 def _is_of(answer: Answer, change: DefinitionChange) -> bool:
-    return TableName(change.database, change.table) == answer.name and change.action != SEEN
+    return change.name == answer.name and change.action != SEEN
 
 
 def _without_former(found: list[PlacedChange], told_before: set[int]) -> Iterator[PlacedChange]:

@@ -27,10 +27,11 @@ from mirrorlake.core.binlog.transactions import (
     QUERY_END,
     QUERY_OTHER,
     QUERY_XA_START,
+    begins_transaction,
     query_kind,
     query_text_start,
 )
-from mirrorlake.core.constants import EventType, MariadbGtidFlag
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.kernels.compiling import call_at
 from mirrorlake.core.kernels.memory import (
     item_i64,
@@ -87,11 +88,9 @@ _WRITE_V1, _UPDATE_V1, _DELETE_V1 = map(
 _WRITE, _UPDATE, _DELETE, _PARTIAL_UPDATE = map(
     int, (EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS, EventType.PARTIAL_UPDATE_ROWS)
 )
-_STANDALONE = int(MariadbGtidFlag.STANDALONE)
 _GTID_FIXED_BYTES = 42
 """Of MySQL's GTID event, before its commit times."""
 _COMMIT_TIME_BYTES = 7
-_MARIADB_GTID_FLAGS_AT = 12
 _ROWS_FIXED_BYTES = 8
 """Table id and flags."""
 _LENGTH_OF_2_BYTES = 252
@@ -317,13 +316,6 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
 
 
 @kernel
-def _begins_transaction(start, end):
-    """Whether a GTID of MariaDB is a BEGIN, too."""
-    flags = start + HEADER_BYTES + _MARIADB_GTID_FLAGS_AT
-    return flags < end and peek_u8(flags) & np.uint8(_STANDALONE) == 0
-
-
-@kernel
 def decode_events(n_events, events, slots, columns, partial, state, rows):
     """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
 
@@ -343,7 +335,7 @@ def decode_events(n_events, events, slots, columns, partial, state, rows):
             state[IN_TRANSACTION] = 0
             state[ORDINAL] = 0
             state[NOTE] = NO_NOTE
-            if kind == _MARIADB_GTID and _begins_transaction(start, end):
+            if kind == _MARIADB_GTID and begins_transaction(start, end):
                 _emit_begin(state, rows, i)
         elif kind == _QUERY:
             status = _put_query(start, end, i, np.int64(item_u32(events.timestamp, i)), state, rows)

@@ -29,7 +29,7 @@ def why_engine(parsed: CreateTable, before: Before) -> str | None:
 
 def _with_sure_keys(change: DefinitionChange, before: Before) -> DefinitionChange:
     reason = change.schema and change.action != "refuse" and why_keys_are_unsure(change.schema, before.default_engine)
-    name = TableName(change.database, change.table)
+    name = change.name
     return refuse(name, NOT_FOLLOWED, reason, change.schema) if reason else change
 
 

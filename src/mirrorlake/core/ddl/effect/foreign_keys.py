@@ -24,10 +24,10 @@ def with_references(changes: Sequence[DefinitionChange], definitions: Definition
     parents that are not followed: these are refused. definitions: before the statement."""
     if not any(change.table for change in changes):
         return list(changes)
-    found = {TableName(change.database, change.table): change for change in changes}
+    found = {change.name: change for change in changes}
     renames = _Renames.of(changes)
     for child in definitions.children():
-        name = TableName(child.database, child.table)
+        name = child.name
         is_named = name in found or renames.tables.get(name, name) in found
         if not is_named and renames.follow(child) is not child:
             found[name] = DefinitionChange("alter", *name, child)
@@ -46,7 +46,7 @@ class _Renames:
     def of(cls, changes: Iterable[DefinitionChange]) -> _Renames:
         renames = cls()
         for change in changes:
-            name = TableName(change.database, change.table)
+            name = change.name
             source = next((TableName(s.database, s.table) for s in change.steps if isinstance(s, From)), name)
             if source != name:
                 renames.tables[source] = name
@@ -76,7 +76,7 @@ class _Renames:
 
 def _refuse_children(found: dict[TableName, DefinitionChange], definitions: Definitions) -> list[DefinitionChange]:
     """Refuse tables whose rows a refused parent, or one older than the log, may change; and their children as well."""
-    after = {TableName(s.database, s.table): s for s in definitions.children()}
+    after = {s.name: s for s in definitions.children()}
     after = {name: schema for name, schema in after.items() if name not in found}
     after |= {name: c.schema for name, c in found.items() if c.schema and c.action not in (*_GONE, "refuse")}
     lost = {name for name, change in found.items() if change.action == "refuse"}

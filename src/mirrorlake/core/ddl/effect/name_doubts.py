@@ -23,7 +23,7 @@ def with_doubts(
     """
     named = set(tokens.tables)
     changes = [_without_doubted_parent(change, definitions) for change in changes]
-    found = {TableName(change.database, change.table): change for change in changes}
+    found = {change.name: change for change in changes}
     for spelled, other in _doubted(parsed, tokens, definitions):
         if other not in named:
             found.setdefault(other, refuse(other, CODE, f"a statement names {spelled}"))
@@ -44,7 +44,7 @@ def _doubted(parsed: Statement, tokens: Tokens, definitions: Definitions) -> Ite
 
 def _without_doubted_parent(change: DefinitionChange, definitions: Definitions) -> DefinitionChange:
     """Refuse a table if a foreign key may change its rows, and its parent is known only under another name."""
-    name = TableName(change.database, change.table)
+    name = change.name
     keys = change.schema.row_changing_keys if change.schema and change.action != "refuse" else ()
     parents = (key.parent for key in keys if key.parent != name and not definitions.is_known(*key.parent))
     doubted = next((parent for parent in parents if definitions.alike(*parent)), None)

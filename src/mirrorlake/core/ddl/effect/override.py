@@ -78,7 +78,7 @@ def put_in_place(
     definitions: those in force before the statement. interpret(text): interprets a text as if logged there.
     """
     for answer in answers:
-        others = [change for change in changes if TableName(change.database, change.table) != answer.name]
+        others = [change for change in changes if change.name != answer.name]
         if answer.text is not None:
             changes = others + interpret(answer.text)
         elif isinstance(known := definitions.get(*answer.name), TableSchema):

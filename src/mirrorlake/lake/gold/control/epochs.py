@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS
@@ -47,6 +48,10 @@ class EpochTable:
     table: str
     mirror_id: str
     version: int | None = None
+
+    @property
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Barrier:
 
     @property
     def names(self) -> list[TableName]:
-        return [TableName(change.database, change.table) for change in self.changes]
+        return [change.name for change in self.changes]
 
     @property
     def begins_snapshot(self) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Add, Keep
-from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force, system_period
 from mirrorlake.lake.gold.control.rules import TableRules
@@ -16,7 +15,7 @@ from mirrorlake.lake.gold.merge.generated_columns import not_computed
 
 def created(change: DefinitionChange, rules: TableRules) -> DefinitionChange:
     """Give a change the definition of a new mirror."""
-    name, left_out = TableName(change.database, change.table), tuple[str, ...]()
+    name, left_out = change.name, tuple[str, ...]()
     as_text = rules.creates_as_text(*name)
     if rules.leaves_out_generated(*name):
         left_out = tuple(not_computed(replace(change.schema, as_text=as_text)))

@@ -90,7 +90,7 @@ class _Statement:
     rules: TableRules
 
     def outcome(self, change: DefinitionChange) -> Outcome | None:
-        entry = self.register.get(TableName(change.database, change.table))
+        entry = self.register.get(change.name)
         if change.action in ("drop", "moved"):
             return self._end(change, entry)
         if not self.rules.is_wanted(change.database, change.table):
@@ -122,11 +122,8 @@ class _Statement:
         if refusal:
             return self._refused(change, refusal, None)
         if change.steps:
-            return (
-                self._create_of_snapshot(change)
-                if isinstance(change.steps[0], FromSnapshot)
-                else self._create_of_rows(change)
-            )
+            create = self._create_of_snapshot if isinstance(change.steps[0], FromSnapshot) else self._create_of_rows
+            return create(change)
         change = created(change, self.rules)
         identity = mirror_id(change.schema, self.lsn)
         return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
