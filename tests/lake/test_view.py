@@ -24,7 +24,7 @@ REFUSAL = TableEntry(1, "shop", "hours", REFUSED, code="column-type", reason="co
 
 def ingested(first, last, n=1200):
     resume = ResumePoint(BinlogPosition("f.000003", 4), "", last)
-    return IngestedBatch(first, last, n, 0, resume, None)
+    return IngestedBatch(first, last, n, 0, resume)
 
 
 def test_lines_tell_hop_range_rows_and_seconds():

@@ -26,6 +26,7 @@ from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, LakeNames
 from mirrorlake.lake.delta.notes import newest_version
+from mirrorlake.lake.delta.recent import Recent
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop
@@ -88,7 +89,7 @@ class LakeRun:
         if end <= start:
             return []
         chunks = LogReader(start, progress.gtids).read(source.read(start, end))
-        return list(ingest(self.lake, chunks, progress, batch_bytes=batch_bytes))
+        return list(ingest(self.lake, chunks, progress, batch_bytes=batch_bytes, recent=Recent(progress.lsn)))
 
     def assemble_hop(self, chunks: int = 1) -> AssembleHop:
         """chunks: of how many chunks of log a batch is; see ``assemble.CHUNK_BITS``."""

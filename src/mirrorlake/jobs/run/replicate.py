@@ -28,12 +28,13 @@ from mirrorlake.jobs.run.same_log import check_not_behind, check_same_log
 from mirrorlake.jobs.run.watcher import PreparesNext, Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.recent import Recent
 from mirrorlake.lake.delta.session import replaces_variables, require_delta_settings
-from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, FreshChanges, GroupHop, silver_fence
+from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, GroupHop, silver_fence
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.syncpoint import syncpoints
-from mirrorlake.lake.silver.assemble import AssembledBatch, AssembleHop, EventRange
+from mirrorlake.lake.silver.assemble import AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
 
 _Commit = TypeVar("_Commit")
@@ -45,7 +46,8 @@ KEEP_BYTES = 32 << 20
 class IngestJob:
     """Ingests one source into bronze, from bronze's own progress."""
 
-    def __init__(self, lake: Lake, source: BinlogSource, options: Options):
+    def __init__(self, lake: Lake, source: BinlogSource, options: Options, *, keep_bytes: int = 0):
+        """keep_bytes: see ``Recent``."""
         self._lake, self._source, self._options = lake, source, options
         self._until = parse_until(options.until, source.flavor)
         self._progress, self._is_taken_over = IngestProgress.read(lake), False
@@ -55,6 +57,7 @@ class IngestJob:
             self._progress, self._is_taken_over = follow_failover(lake, source, self._progress, options), True
         else:
             check_same_log(source, self._progress.last, self._progress.position)
+        self.recent = Recent(self._progress.lsn, keep_bytes=keep_bytes)
 
     def _begun(self) -> IngestProgress:
         position = self._first_position()
@@ -90,7 +93,7 @@ class IngestJob:
         )
         chunks = reader.read(self._source.read(start, end))
         batch_bytes = self._options.bronze_batch_mb << 20
-        for batch in ingest(self._lake, chunks, progress, batch_bytes=batch_bytes, keep_bytes=KEEP_BYTES):
+        for batch in ingest(self._lake, chunks, progress, batch_bytes=batch_bytes, recent=self.recent):
             self._progress = batch.progress
             yield batch
         self.is_finished = reader.is_finished
@@ -158,10 +161,10 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     _repeat(step, lambda: not options.follow, options, watcher)
 
 
-def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE) -> ApplyHop:
+def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE, silver: Recent | None = None) -> ApplyHop:
     """Make the apply hop. Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
     require_delta_settings(lake.spark)
-    return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group)
+    return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group, silver=silver)
 
 
 def _rules(lake: Lake, options: Options) -> TableRules:
@@ -215,35 +218,20 @@ def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher
 
 
 def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
-    """Run the three hops one after another. The next hop takes a small batch from memory; the lake is the truth, memory
-    a cache."""
-    ingest_job = IngestJob(lake, source, options)
-    assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, keep_bytes=KEEP_BYTES)
-    gold, watcher = apply_hop(lake, options), _preparing(lake, options, watcher)
+    """Run the three hops one after another. Each takes a small commit of the one before from memory."""
+    ingest_job = IngestJob(lake, source, options, keep_bytes=KEEP_BYTES)
+    assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, bronze=ingest_job.recent)
+    gold, watcher = apply_hop(lake, options, silver=assemble_hop.recent), _preparing(lake, options, watcher)
     applied = PeriodicSyncpoints(lake, gold, options, watcher)
-    is_first = True
 
     def step() -> bool:
-        nonlocal is_first
-        ingested: list[IngestedBatch] = []
-        for batch in ingest_job.step(watcher):
-            watcher.ingested(batch)
-            ingested = [*ingested[-1:], batch]
-        assembled: list[AssembledBatch] = []
-        for done in _assembled(assemble_hop, ingested, is_first):
-            watcher.assembled(done)
-            assembled = [*assembled[-1:], done]
-        if assembled or is_first:
-            fresh = _in_memory(assembled)
-            goes_on = fresh is not None and fresh.lsn_from == gold.lsn
-            is_in_step = assemble_hop.n_answers == gold.n_answers
-            _tell(gold.apply(fresh if goes_on and is_in_step else None), applied)
-        is_first = False
+        has_ingested = _tell(ingest_job.step(watcher), watcher.ingested)
+        _tell(assemble_hop.advance(), watcher.assembled)
+        _tell(gold.apply(), applied)
         applied.take_if_due()
-        if not ingested:
+        if not has_ingested:
             gold.flush()
-            gold.answer_requests()
-        return bool(ingested)
+        return has_ingested
 
     _repeat(step, ingest_job.is_done, options, watcher)
     gold.flush()
@@ -272,21 +260,3 @@ def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
         told(commit)
         has_any = True
     return has_any
-
-
-def _assembled(hop: AssembleHop, ingested: list[IngestedBatch], is_first: bool) -> Iterator[AssembledBatch]:
-    """Assemble from memory if the ingested batch is all there is. is_first: an earlier run may have left more."""
-    in_memory = len(ingested) == 1 and ingested[0].events is not None and ingested[0].lsn_from == hop.lsn
-    has_answers = hop.sees_answers()
-    if in_memory and not has_answers:
-        yield hop.assemble(EventRange(hop.lsn, ingested[0].lsn_to, events=ingested[0].events))
-    elif ingested or is_first or has_answers:
-        yield from hop.advance()
-
-
-def _in_memory(assembled: list[AssembledBatch]) -> FreshChanges | None:
-    """The changes in memory, if they are a single small batch."""
-    if len(assembled) != 1 or assembled[0].changes is None:
-        return None
-    only = assembled[0]
-    return FreshChanges(only.lsn_from, only.lsn_to, only.changes, only.has_ddl)

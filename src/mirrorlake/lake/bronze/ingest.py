@@ -25,6 +25,7 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import NAME_CASE, Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
+from mirrorlake.lake.delta.recent import Recent, RecentCommit
 from mirrorlake.lake.delta.stage import Stage
 
 HOP = "ingest"
@@ -70,6 +71,11 @@ class IngestProgress:
         knows_before = payload.get(KNOWS_BEFORE, False)
         return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last, knows_before)
 
+    @property
+    def lsn(self) -> int:
+        """Everything up to here is in bronze; -1: nothing."""
+        return self.recorded.lsn if self.recorded else -1
+
     def lsn_before(self, server: str, position: BinlogPosition) -> int:
         """The lsn between the last event before a position of a server's log and the first event after it.
 
@@ -107,25 +113,24 @@ def keep_name_case(lake: Lake, name_case: NameCase) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IngestedBatch:
-    """One commit: lsn of its last event, number of events, bytes of log. events: the rows, if they are few."""
+    """One commit: lsn of its last event, number of events, bytes of log."""
 
     lsn_from: int
     lsn_to: int
     n_events: int
     n_bytes: int
     progress: IngestProgress
-    events: list[pa.RecordBatch] | None
 
 
 def ingest(
-    lake: Lake, chunks: Iterable[LogChunk], progress: IngestProgress, *, batch_bytes: int, keep_bytes: int = 0
+    lake: Lake, chunks: Iterable[LogChunk], progress: IngestProgress, *, batch_bytes: int, recent: Recent
 ) -> Iterator[IngestedBatch]:
     """Append the chunks' events; yield after each commit. An unfinished transaction at the end is left for later.
 
-    batch_bytes: log bytes after which a batch is committed at the next boundary.
+    batch_bytes: log bytes after which a batch is committed at the next boundary. recent: gets each commit.
     Raises RefusedError ``lake-writer`` when another process committed from the same progress; then nothing is written.
     """
-    writer = _BatchWriter(lake, progress, keep_bytes)
+    writer = _BatchWriter(lake, progress, recent)
     try:
         for chunk in chunks:
             if chunk.resume is None:
@@ -142,8 +147,8 @@ def ingest(
 
 
 class _BatchWriter:
-    def __init__(self, lake: Lake, progress: IngestProgress, keep_bytes: int):
-        self._lake, self._progress, self._keep_bytes = lake, progress, keep_bytes
+    def __init__(self, lake: Lake, progress: IngestProgress, recent: Recent):
+        self._lake, self._progress, self._recent = lake, progress, recent
         self._held: list[pa.RecordBatch] = []
         self._stage = self._new_stage()
         self._resume: ResumePoint | None = None
@@ -175,7 +180,7 @@ class _BatchWriter:
         if self._resume is None:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
-        lsn_from = before.recorded.lsn if before.recorded else -1
+        lsn_from = before.lsn
         told: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
         told |= {KNOWS_BEFORE: True} if before.knows_before else {}
         payload = lake.payload(
@@ -192,10 +197,11 @@ class _BatchWriter:
         self._progress = replace(
             before, recorded=recorded, position=resume.position, gtids=gtids, skip=skip, last=self._last
         )
-        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, self._progress, stage.batches)
+        self._recent.put(RecentCommit(lsn_from, resume.lsn, stage.batches))
+        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, self._progress)
 
     def discard(self) -> None:
         self._stage.discard()
 
     def _new_stage(self) -> Stage:
-        return Stage(self._lake.names.staging(HOP), EVENT_SCHEMA, keep_bytes=self._keep_bytes)
+        return Stage(self._lake.names.staging(HOP), EVENT_SCHEMA, keep_bytes=self._recent.keep_bytes)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
+from mirrorlake.lake.delta.recent import Recent
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.catch_up import catch_up
 from mirrorlake.lake.gold.control.epochs import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
@@ -45,16 +44,6 @@ class AppliedEpoch:
     ignored: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FreshChanges:
-    """A silver commit that this process has just made, still in memory. has_ddl: it may contain a DDL."""
-
-    lsn_from: int
-    lsn_to: int
-    batches: list[pa.RecordBatch]
-    has_ddl: bool
-
-
 def silver_fence(lake: Lake) -> int:
     """The lsn up to which silver is complete; -1: nothing. Raises what ``claim_source`` raises."""
     silver = _silver(lake)
@@ -66,11 +55,11 @@ class ApplyHop:
 
     def __init__(
         self, lake: Lake, rules: TableRules, *, epoch_changes: int, sizes: Sizes | None = None,
-        group: ApplyGroup = WHOLE,
+        group: ApplyGroup = WHOLE, silver: Recent | None = None,
     ):  # fmt: skip
         """epoch_changes: about the number of row changes in one epoch. group: the first one of several that share the
-        work."""
-        self._lake, self._rules, self._epoch_changes = lake, rules, epoch_changes
+        work. silver: what this process commits to it, if it is the only writer."""
+        self._lake, self._rules, self._epoch_changes, self._silver = lake, rules, epoch_changes, silver
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
         self._log.renew()
@@ -84,14 +73,8 @@ class ApplyHop:
         """Every mirror has everything up to here; -1: nothing."""
         return self._log.applied_lsn
 
-    @property
-    def n_answers(self) -> int:
-        """Number of the operator's answers that the mirrors follow."""
-        return self._log.answers
-
-    def apply(self, fresh: FreshChanges | None = None, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
-        """Apply everything up to the fence. fresh: all of silver after ``lsn``, if it is still in memory. up_to: the
-        end of an epoch, to stop at.
+    def apply(self, *, up_to: int | None = None) -> Iterator[AppliedEpoch]:
+        """Apply everything up to the fence. up_to: the end of an epoch, to stop at.
 
         The end of the last epoch is recorded with the next plan, or by ``flush``.
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
@@ -100,9 +83,9 @@ class ApplyHop:
             ahead = self._ahead(half_way.lsn_from, half_way.lsn_to) if half_way.kind == DDL else []
             yield self._carry_out(half_way, ChangeReader(self._lake), ahead)
         self.answer_requests()
-        silver = None if fresh else _silver(self._lake)
-        yield from self._catch_up(silver.payload.get(ANSWERS, 0) if silver else 0)
-        fence = fresh.lsn_to if fresh else silver.lsn if silver else -1
+        fence, answers = self._end_of_silver()
+        fresh = self._silver and self._silver.take(self.lsn, self._log.answers)
+        yield from self._catch_up(answers)
         fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(self.lsn, fence)
@@ -112,6 +95,13 @@ class ApplyHop:
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader, ahead)
             self.answer_requests()
+
+    def _end_of_silver(self) -> tuple[int, int]:
+        """The lsn of the fence, and the number of answers before it."""
+        if self._silver:
+            return self._silver.lsn, self._silver.answers
+        silver = _silver(self._lake)
+        return (silver.lsn, silver.payload.get(ANSWERS, 0)) if silver else (-1, 0)
 
     def answer_requests(self) -> None:
         """Publish the requested syncpoints that gold has reached."""

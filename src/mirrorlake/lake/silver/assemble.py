@@ -34,6 +34,7 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
+from mirrorlake.lake.delta.recent import Recent, RecentCommit
 from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import Amendment, amend, amend_database, brought
@@ -60,39 +61,30 @@ STRETCH_CHUNKS = 4
 @dataclass(frozen=True, slots=True)
 class EventRange:
     """Events with lsn_from < lsn <= lsn_to, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk
-    apart, or further if a group is longer; longest: maximum bytes from one to the next.
-
-    events: the rows themselves, if they are still in memory.
-    """
+    apart, or further if a group is longer; longest: maximum bytes from one to the next."""
 
     lsn_from: int
     lsn_to: int
     n_bytes: int = 0
     cuts: tuple[int, ...] = ()
     longest: int = 0
-    events: list[pa.RecordBatch] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AssembledBatch:
-    """One commit. n_rows: None if Spark's workers made them. changes: the rows, if they are few.
-
-    has_ddl: the range may contain a DDL, also one whose rows a killed run had written.
-    """
+    """One commit. n_rows: None if Spark's workers made them."""
 
     lsn_from: int
     lsn_to: int
     n_rows: int | None
-    changes: list[pa.RecordBatch] | None
-    has_ddl: bool
 
 
 class AssembleHop:
     """Continues from silver's own progress; keeps the table definitions between batches."""
 
-    def __init__(self, lake: Lake, *, batch_bytes: int, keep_bytes: int = 0):
-        """batch_bytes: log bytes of one commit. keep_bytes: see ``Stage``."""
-        self._lake, self._batch_chunks, self._keep_bytes = lake, max(1, batch_bytes >> CHUNK_BITS), keep_bytes
+    def __init__(self, lake: Lake, *, batch_bytes: int, bronze: Recent | None = None):
+        """batch_bytes: log bytes of one commit. bronze: what this process commits to it, if it is the only writer."""
+        self._lake, self._batch_chunks, self._bronze = lake, max(1, batch_bytes >> CHUNK_BITS), bronze
         recorded = read_progress(lake.spark, lake.names.silver_changes)
         claim_source(recorded, lake.source)
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
@@ -102,6 +94,7 @@ class AssembleHop:
         self._look()
         self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
         self._definitions = self._read_definitions()
+        self.recent = Recent(self.lsn, self._n_answers, keep_bytes=bronze.keep_bytes if bronze else 0)
 
     @property
     def lsn(self) -> int:
@@ -110,16 +103,24 @@ class AssembleHop:
 
     def advance(self) -> Iterator[AssembledBatch]:
         """Commit all that bronze has and silver lacks, and the changes of the operator's new answers, one by one."""
-        while self.sees_answers() and self._comes_to(answer := self._answers[self._n_answers]):
+        while self._sees_answers() and self._comes_to(answer := self._answers[self._n_answers]):
             yield from map(self.assemble, self.pending(answer.lsn))
             yield self._take(self._answers[: self._n_answers + 1])
-        yield from map(self.assemble, self.pending())
+        yield from self._assemble_rest()
         copies = (answer for answer in self._answers[: self._n_answers] if answer.copy_id)
         for answer in sorted(copies, key=attrgetter("lsn")):  # one may be after the last existing event
             if answer.lsn > self.lsn and self._comes_to(answer):
                 yield self.assemble(EventRange(self.lsn, answer.lsn))
 
-    def sees_answers(self) -> bool:
+    def _assemble_rest(self) -> Iterator[AssembledBatch]:
+        if self._bronze and self._bronze.lsn <= self.lsn:
+            return
+        if commit := self._bronze and self._bronze.take(self.lsn):
+            yield self._assemble_here(EventRange(commit.lsn_from, commit.lsn_to), commit.batches or [])
+        else:
+            yield from map(self.assemble, self.pending())
+
+    def _sees_answers(self) -> bool:
         """Are there answers that are not in silver yet?"""
         self._look()
         return self._n_answers < len(self._answers)
@@ -149,12 +150,7 @@ class AssembleHop:
         self._n_answers = len(answers)
         self._commit(part, rows, None, self._prepared)
         self._definitions = self._read_definitions()
-        return AssembledBatch(part.lsn_from, part.lsn_to, None, None, True)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of the operator's answers in silver."""
-        return self._n_answers
+        return AssembledBatch(part.lsn_from, part.lsn_to, None)
 
     def pending(self, up_to: int | None = None) -> Iterator[EventRange]:
         """Yield what bronze has and silver lacks, in ranges of at most batch_bytes. up_to: an lsn between two
@@ -179,8 +175,6 @@ class AssembleHop:
         Raises RefusedError ``lake-writer`` when another process committed from the same progress; and a RefusedError
         for log that cannot be decoded at all.
         """
-        if part.events is not None:
-            return self._assemble_here(part, part.events)
         if part.n_bytes <= 2 << CHUNK_BITS:
             return self._assemble_here(part, collect(self._events(part, NO_XA)))
         events = collect(definition_events(self._events(part, NO_XA)))
@@ -192,7 +186,7 @@ class AssembleHop:
         if part.longest > LONG_BYTES and plan.is_empty:
             return self._assemble_events(part, self._in_stretches(part), plan, left_out)
         self._commit(part, self._decoded(part, plan, self._timeline(part), left_out), None, plan.prepared)
-        return AssembledBatch(part.lsn_from, part.lsn_to, None, None, self._definitions.ddl_lsn > part.lsn_from)
+        return AssembledBatch(part.lsn_from, part.lsn_to, None)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
         """Assemble in this process, with all events of the range in memory."""
@@ -208,7 +202,7 @@ class AssembleHop:
     ) -> AssembledBatch:
         """Assemble in this process, and leave the rows in files for Spark."""
         lake = self._lake
-        stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self._keep_bytes)
+        stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self.recent.keep_bytes)
         try:
             assembler = Assembler(lake.flavor, self._timeline(part), left_out, name_case=lake.name_case)
             for batch in assembler.assemble(events):
@@ -217,13 +211,16 @@ class AssembleHop:
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
             )
-            self._commit(part, rows, stage.rows, plan.prepared)
+            self._commit(part, rows, stage.rows, plan.prepared, stage.batches)
         finally:
             stage.discard()
-        has_ddl = self._definitions.ddl_lsn > part.lsn_from
-        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows, stage.batches, has_ddl)
+        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows)
 
-    def _commit(self, part: EventRange, rows: DataFrame, n_rows: int | None, prepared: dict[str, int]) -> None:
+    def _commit(
+        self, part: EventRange, rows: DataFrame, n_rows: int | None, prepared: dict[str, int],
+        batches: list[pa.RecordBatch] | None = None,
+    ) -> None:  # fmt: skip
+        """batches: the rows, if they are few."""
         lake, told = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
         told = {name: value for name, value in told.items() if value}
         payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows, **told)
@@ -231,6 +228,8 @@ class AssembleHop:
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
         )
         self._prepared = prepared
+        has_ddl = self._definitions.ddl_lsn > part.lsn_from  # also one whose rows a killed run had written
+        self.recent.put(RecentCommit(part.lsn_from, part.lsn_to, batches, has_ddl, self._n_answers))
 
     def _read_definitions(self) -> DefinitionLog:
         """Read the definitions up to silver's progress."""
