@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from mirrorlake.cli import tell
-from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.errors import RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.show.output import show_list, show_table, write_rows
 from mirrorlake.jobs.show.view import LineView, open_view, refusal_lines
 from mirrorlake.lake.gold.control.register import TableEntry
@@ -112,3 +112,27 @@ def test_an_output_of_another_encoding_gets_escapes_of_json():
     print(json_text(["é😀"]), file=stream, flush=True)
     assert stream.buffer.getvalue() == b'[\n "\\u00e9\\ud83d\\ude00"\n]\n'
     assert json.loads(stream.buffer.getvalue()) == ["é😀"]
+
+
+def _invalid_text() -> pa.Array:
+    return pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        _invalid_text(),
+        pa.array([40_000_000], pa.date32()),
+        pa.array([-800_000], pa.date32()),
+        pa.array([10**18], pa.timestamp("us")),
+        pa.array([10**18], pa.timestamp("us", "UTC")),
+        pa.ListArray.from_arrays([0, 1], _invalid_text()),
+    ],
+    ids=["text", "late date", "early date", "late time", "late moment", "list"],
+)
+def test_a_value_that_only_spark_can_hold_is_named_by_its_column(values, form):
+    stream = io.StringIO()
+    with pytest.raises(UsageError, match="column seen has") as refused:
+        write_rows(pa.table({"id": [1], "seen": values}), form, stream)
+    assert (refused.value.code, stream.getvalue()) == ("sql", "")

@@ -89,14 +89,14 @@ class Catalog:
             frame = self._resolve(statement)
             check_types(frame)
             return _printable(frame).toArrow()
-        except pa.ArrowException as error:
-            raise UsageError("sql", f"the result is no table of Arrow: {type(error).__name__}") from error
         except PySparkException as error:
             raise UsageError("sql", first_line(error)) from error
         except Py4JError as error:  # PySpark does not translate all
             if not isinstance(as_ours(error), InternalError):
                 raise
             raise UsageError("sql", what_failed(error)) from error
+        except (pa.ArrowException, ValueError) as error:
+            raise UsageError("sql", f"the result is no table of Arrow: {type(error).__name__}") from error
 
     def _resolve(self, statement: Sql) -> DataFrame:
         """Analyse a statement, registering the names that it asks for."""

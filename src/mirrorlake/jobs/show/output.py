@@ -23,19 +23,37 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mirrorlake.errors import UsageError
 from mirrorlake.shown import json_text, shown
 
 FORMATS = ("table", "json", "csv")
 
 
 def write_rows(rows: pa.Table, form: str, stream: TextIO) -> None:
-    """Write rows. form: one of ``FORMATS``. CSV writes NULL as nothing."""
+    """Write rows. form: one of ``FORMATS``. CSV writes NULL as nothing.
+
+    Raises UsageError ``sql`` for a value that only Spark can hold.
+    """
+    names, found = rows.column_names, _python_rows(rows)
     if form == "json":
-        print(json_text([_plain_row(row) for row in rows.to_pylist()]), file=stream)
+        print(json_text([dict(zip(names, map(plain, row), strict=True)) for row in found]), file=stream)
     elif form == "csv":
-        _write_csv([rows.column_names, *(list(row.values()) for row in rows.to_pylist())], stream)
+        _write_csv([names, *found], stream)
     else:
-        show_table(rows.column_names, ([_text(value) for value in row.values()] for row in rows.to_pylist()), stream)
+        show_table(names, ([_text(value) for value in row] for row in found), stream)
+
+
+def _python_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    columns = zip(rows.column_names, rows.columns, strict=True)
+    return list(zip(*(_python_values(name, column) for name, column in columns), strict=True))
+
+
+def _python_values(name: str, column: pa.ChunkedArray) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError) as error:  # a UnicodeDecodeError is a ValueError
+        reason = f"column {name} has a text that is not UTF-8, or a time outside the years 1 to 9999"
+        raise UsageError("sql", f"{reason}: CAST it to another type") from error
 
 
 def _write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
@@ -93,10 +111,6 @@ def plain(value: Any) -> Any:
         case list() | tuple():
             return [plain(item) for item in value]
     return str(value)
-
-
-def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: plain(value) for name, value in row.items()}
 
 
 def _text(value: Any, null: str = "NULL") -> str:
