@@ -11,7 +11,7 @@ from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.replay import replay
-from mirrorlake.jobs.snapshot import defined
+from mirrorlake.jobs.source_look import defined
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, write_snapshot
 from mirrorlake.lake.bronze.table import end_lsn

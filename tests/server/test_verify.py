@@ -17,6 +17,7 @@ from mirrorlake.jobs.verify import (
     EXTRA,
     LEFT_OUT,
     MISSING,
+    NEVER_IN_LAKE,
     NOT_COMPARED,
     NOT_IN_LAKE,
     NOT_ON_SERVER,
@@ -110,6 +111,8 @@ def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
             "ALTER TABLE shop.keyed DROP PRIMARY KEY, ADD PRIMARY KEY (a)",
             "DROP TABLE shop.gone",
             "CREATE TABLE shop.unknown (id INT PRIMARY KEY)",
+            "CREATE TABLE shop.taken (id INT PRIMARY KEY, _lsn INT)",
+            "CREATE TABLE shop.unversioned (id INT) ENGINE=MEMORY",
             "CREATE TABLE elsewhere.unknown (id INT PRIMARY KEY)",
         )
     )
@@ -122,7 +125,10 @@ def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
         ("shop", "keyed", DIFFERENT, "the key is (a), in the mirror (id)"),
         ("shop", "moved", DIFFERENT, "the columns stand in another order"),
         ("shop", "named", NOT_COMPARED, "refused (column-name)"),
+        ("shop", "taken", DIFFERENT, NEVER_IN_LAKE.format("column-name: column _lsn is a reserved name")),
         ("shop", "unknown", DIFFERENT, NOT_IN_LAKE),
+        ("shop", "unversioned", DIFFERENT,
+         NEVER_IN_LAKE.format("storage engine memory keeps no older versions of rows")),
     ]  # fmt: skip
 
 

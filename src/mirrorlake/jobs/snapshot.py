@@ -19,17 +19,15 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
-from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.history import Definitions
-from mirrorlake.core.schema.keys import NOT_FOLLOWED
-from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
 from mirrorlake.jobs.run.open import as_compared, create_lake, open_source, server_login
 from mirrorlake.jobs.run.preflight import check_source
+from mirrorlake.jobs.source_look import defined, no_versions
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
 from mirrorlake.lake.delta.lake import Lake
@@ -79,7 +77,7 @@ def snapshot(
         tables = [table for table in tables if table.name not in followed]
     for table in tables:
         if not table.has_versions:
-            told(TableSnapshot(*table.name, reason=f"storage engine {table.engine} keeps no older versions of rows"))
+            told(TableSnapshot(*table.name, reason=no_versions(table)))
     for group in _groups(parents_first([table for table in tables if table.has_versions])):
         for done in _snapshot_group(lake, login, group):
             told(done)
@@ -156,14 +154,3 @@ def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> Tabl
     n_rows = write_snapshot(lake, copy_id, shown, read.batches(select_cells(shown), cell_types(shown)), lsn)
     give(lake, Answer(len(read_answers(lake)) + 1, lsn, *name, text, copy_id))
     return TableSnapshot(*name, n_rows)
-
-
-def defined(text: str, name: TableName, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
-    """The definition, or why there is none. Whether its parents are followed is decided when the snapshot is
-    applied."""
-    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
-    change = next((change for change in changes if change.table == name[1]), None)
-    if change is None:
-        return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"
-    is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
-    return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mirrorlake.config import Options
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4
@@ -58,6 +59,22 @@ def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -
     changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
+
+
+def defined(text: str, name: TableName, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
+    """The definition in a SHOW CREATE TABLE, or why a snapshot is refused. Whether its parents are followed is decided
+    when the snapshot is applied."""
+    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
+    change = next((change for change in changes if change.table == name[1]), None)
+    if change is None:
+        return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"
+    is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
+    return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)
+
+
+def no_versions(table: SourceTable) -> str:
+    """Why ``snapshot`` leaves the table out."""
+    return f"storage engine {table.engine} keeps no older versions of rows"
 
 
 def differences(source: TableSchema, mirror: TableSchema) -> list[str]:

@@ -25,7 +25,7 @@ from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.open import as_compared, open_lake, server_login
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences
+from mirrorlake.jobs.source_look import SourceLook, Sums, defined, definition_of, differences, no_versions
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.compare.row_text import (
     Spelled,
@@ -42,13 +42,14 @@ from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Ask, list_tables
+from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
 CHANGED_MEANWHILE = "DDL has changed it meanwhile"
 ROWS_CHANGED = "its rows have changed meanwhile, and its storage engine keeps no older versions"
 NOT_IN_LAKE = "the lake does not have it: `mirrorlake snapshot` copies it"
+NEVER_IN_LAKE = "the lake does not have it, and `mirrorlake snapshot` leaves it out ({})"
 NOT_ON_SERVER = "the server does not have it"
 LEFT_OUT = "the lake does not have it, and no pattern of --tables fits it"
 LOOK_EVERY_S = 1
@@ -147,10 +148,21 @@ def _verified(
                 yield VerifiedTable(*entry.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
     still_there = {table.name for table in list_tables(read.rows, lake.name_case.fold)}
     for name in look.tables.keys() & still_there - entries.keys():
-        is_wanted = options.wants(*name)
-        yield VerifiedTable(
-            *name, DIFFERENT if is_wanted else NOT_COMPARED, reason=NOT_IN_LAKE if is_wanted else LEFT_OUT
+        yield (
+            _absent(lake, look.tables[name], read)
+            if options.wants(*name)
+            else VerifiedTable(*name, NOT_COMPARED, reason=LEFT_OUT)
         )
+
+
+def _absent(lake: Lake, table: SourceTable, read: ConsistentRead) -> VerifiedTable:
+    """A table that only the source has."""
+    try:
+        _, reason = defined(create_statement(read.rows, table.name), table.name, lake.flavor, lake.name_case)
+    except TableChanged:
+        return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
+    reason = reason if table.has_versions else no_versions(table)
+    return VerifiedTable(*table.name, DIFFERENT, reason=NEVER_IN_LAKE.format(reason) if reason else NOT_IN_LAKE)
 
 
 def _verified_table(
