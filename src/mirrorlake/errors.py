@@ -25,7 +25,7 @@ REFUSALS: dict[str, str] = {
     "log-incident": "The server itself lost events here; start a new lake from a position after the incident.",
     "log-starts-inside-transaction": "Start at an earlier position: the chosen one is not the start of a transaction.",
     "log-replaced": "RESET, a restored backup or other files: bring back the log that the lake was made from, or start a new lake.",
-    "torn-transaction": "The server crashed while writing this transaction; start a new lake after it.",
+    "torn-transaction": "The rest of this transaction is missing: copy the file again from the server, or start a new lake after it.",
     "xa-not-prepared": "Its rows are in an older binlog file: start a new lake from that file, or one after this position.",
     # --- the server
     "server-unreachable": "Check host, port and network; the run can be repeated as it is.",

@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 
 from mirrorlake.core.position import BinlogPosition, parse_gtid_set, unpack_lsn
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
+from mirrorlake.lake.bronze.ingest import OPEN_BYTES
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.binlog_spec import Ddl, Insert, Log, Restart, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.histories import random_history
 from tests.support.lake_runs import LakeRun
 
 MAGIC = b"\xfebin"
 DEMO = Path(__file__).resolve().parents[2] / "src/mirrorlake/demo_data"
+T = TableSchema("d", "t", (Column("id", ColumnType("int"), False), Column("b", ColumnType("longblob"))), ("id",))
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 
 
@@ -114,3 +119,15 @@ def test_no_staged_file_is_left_behind(spark, tmp_path):
 
 def test_the_demo_logs_of_both_servers_are_there():
     assert {FileSource(DEMO / flavor).flavor for flavor in ("mysql", "mariadb")} == {"mysql", "mariadb"}
+
+
+@pytest.mark.parametrize("blob_bytes", [20, OPEN_BYTES + 1_000])
+def test_the_rows_of_a_transaction_that_a_crash_tore_are_not_kept(spark, tmp_path, blob_bytes):
+    first, *others = (Insert(T, [{"id": i, "b": bytes(blob_bytes)}]) for i in range(3))
+    groups = [Transaction([first]), Transaction(others, end=""), Restart(after_crash=True), Ddl("CREATE DATABASE e")]
+    write_logs(tmp_path / "logs", Log("mariadb", groups))
+    run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
+    run.ingest(block_bytes=500)
+    gtids = run.spark.table(run.lake.names.bronze_events).where("gtid IS NOT NULL").select("gtid").distinct()
+    assert sorted(row.gtid for row in gtids.collect()) == ["0-7-1", "0-7-3"]
+    assert str(read_progress(run.spark, run.lake.names.bronze_events).payload["gtids"]) == "0-7-3"

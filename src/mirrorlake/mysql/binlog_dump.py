@@ -10,13 +10,14 @@ import numpy as np
 from mirrorlake.core.binlog.events import parse_format_description, parse_rotate
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, EventIndex
 from mirrorlake.core.binlog.gtid_search import first_missing
+from mirrorlake.core.binlog.log_reader import begins_run
 from mirrorlake.core.constants import ChecksumAlgorithm, EventFlag, EventType
 from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.core.sql_text import server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.connection import ServerConnection, log_end
-from mirrorlake.mysql.dump_stream import DumpStream
+from mirrorlake.mysql.dump_stream import TRUNCATED, DumpStream
 from mirrorlake.mysql.login import ServerLogin
 
 QUIET_LIMIT_S = 120
@@ -131,9 +132,25 @@ class LiveSource:
         block, self._rest = self._rest, None
         try:
             return block or next(self._blocks)
-        except MirrorlakeError:
+        except MirrorlakeError as error:
+            last = self._position
             self._close_stream()
-            raise
+            if error.code != TRUNCATED or last is None:
+                raise
+            return self._first_after_crash(last, error)
+
+    def _first_after_crash(self, last: BinlogPosition, error: MirrorlakeError) -> EventBlock:
+        """The next file's first events, if MariaDB started with them after a crash had cut this file short; see
+        ``LogReader``. Raises ``error`` if not."""
+        following = [head for head in self.heads() if head.file_number == last.file_number + 1]
+        if self.flavor != "mariadb" or not following:
+            raise error
+        self._open_stream(following[0])
+        block = next(self._blocks)
+        if not begins_run(block):
+            self._close_stream()
+            raise error
+        return block
 
     # --- questions
 

@@ -3,7 +3,8 @@
 How a file may end:
 
     file            last event incomplete           complete, but without ROTATE to the next file
-    not the last    refused, log-truncated          refused, unless the next file begins a new run of the server
+    not the last    refused, unless MariaDB began   refused, unless the next file begins a new run of the server
+                    a new run with the next file
     last, closed    refused, log-truncated          accepted
     last, in use    reading stops before it         accepted
 """
@@ -91,11 +92,15 @@ class FileSource:
             for block in self._blocks(log_file, offset, limit):
                 yield block
                 offset = block.end_pos
-            if offset < limit and not is_last:
+            if offset < limit and not is_last and not self._begins_run(number + 1):
                 raise _cut_short(log_file, offset)
 
     def close(self) -> None:
         """Nothing stays open between reads."""
+
+    def _begins_run(self, number: int) -> bool:
+        """Did MariaDB start with this file? Then a crash may have cut the one before short; see ``LogReader``."""
+        return self.flavor == "mariadb" and self._open(number).description.created_s > 0
 
     def _open(self, number: int) -> LogFile:
         return LogFile.open(self._files[number])

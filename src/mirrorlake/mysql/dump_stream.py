@@ -40,6 +40,9 @@ SILENCE_LIMIT_S = 30
 SERVER_WRITE_TIMEOUT_S = 3600
 """Seconds for which the server waits while we read nothing."""
 
+TRUNCATED = "log-truncated"
+"""Code of the error when the server's log ends inside an event."""
+
 _MAX_PACKET = 0xFFFFFF
 _READ_FAILED = 1236  # ER_SOURCE_FATAL_ERROR_READING_BINLOG: everything that is wrong with the log or the request
 
@@ -48,7 +51,7 @@ class DumpStream:
     """An open dump connection. It never writes again to the parts of returned buffers that have events.
 
     Raises RetryableError ``server-lost``, RefusedError ``server-log-purged``, ``server-privilege``, ``log-event``,
-    ``binlog-off``, and what ``Session`` raises.
+    ``log-truncated``, ``binlog-off``, and what ``Session`` raises.
     """
 
     def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
@@ -173,6 +176,8 @@ def _stream_error(payload: bytes, login: ServerLogin) -> MirrorlakeError:
         return RetryableError("server-lost", message)
     if "binary log is not open" in said:
         return RefusedError("binlog-off", message)
-    if any(word in said for word in ("max_allowed_packet", "bogus", "truncated", "corrupt", "checksum")):
+    if "truncated" in said:
+        return RefusedError(TRUNCATED, message)
+    if any(word in said for word in ("max_allowed_packet", "bogus", "corrupt", "checksum")):
         return RefusedError("log-event", message)
     return RefusedError("server-log-purged", message)

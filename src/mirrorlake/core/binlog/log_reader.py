@@ -2,6 +2,10 @@
 
 A reader has two positions. The *read position* is the end of the bytes taken. The *resume position* is the last
 boundary at or before it, and the only one that may ever be made durable.
+
+A MariaDB server that crashes while it writes a transaction leaves the beginning in its log, and rolls the transaction
+back when it starts again, with a new file. A replica rolls it back there, and so does this reader. (MySQL cuts such a
+beginning off its log.)
 """
 
 from __future__ import annotations
@@ -15,14 +19,14 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.checksums import verify_checksums
 from mirrorlake.core.binlog.event_batch import NO_EVENTS, event_batch
-from mirrorlake.core.binlog.events import parse_rotate
+from mirrorlake.core.binlog.events import parse_format_description, parse_rotate
 from mirrorlake.core.binlog.framing import EventBlock, verify_continuity
 from mirrorlake.core.binlog.gtid_search import LISTS_GTIDS, PARSE_LIST
-from mirrorlake.core.binlog.transactions import Groups, GroupState, add_gtids, assign_groups
+from mirrorlake.core.binlog.transactions import IDLE, Groups, GroupState, add_gtids, assign_groups
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
-from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until
-
-_STOP, _ROTATE = 3, 4
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until, unpack_lsn
+from mirrorlake.errors import RefusedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,17 @@ class ResumePoint:
 @dataclass(frozen=True, slots=True)
 class LogChunk:
     """batch: rows of ``EVENT_SCHEMA``; none of transactions that are left out. resume: where reading may resume; None
-    inside a transaction."""
+    inside a transaction. torn_at: where the transaction begins whose rows so far were rolled back by a crash."""
 
     batch: pa.RecordBatch
     resume: ResumePoint | None
+    torn_at: BinlogPosition | None = None
+
+
+def begins_run(block: EventBlock) -> bool:
+    """Is its first event the first one that a server wrote after it had started?"""
+    is_head = block.start_pos == FIRST_EVENT_OFFSET and block.events.event_type[0] == EventType.FORMAT_DESCRIPTION
+    return is_head and parse_format_description(block.body(0)).created_s > 0
 
 
 class LogReader:
@@ -58,18 +69,23 @@ class LogReader:
         self._skip = skip.copy() if skip else type(gtids)()
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
+        self._gtids_before_open: GtidSet | None = None
+        self._seen_before_crash: MariadbGtidSet | None = None
         self.is_finished = False
 
     def read(self, blocks: Iterable[EventBlock]) -> Iterator[LogChunk]:
         """Yield chunks of whole events until the blocks end or ``until`` is reached (then ``is_finished``).
 
-        Raises RefusedError: see ``verify_checksums``, ``verify_continuity``, ``assign_groups``.
+        Raises RefusedError ``log-gap`` when a file lists transactions that were not in the files before it; what
+        ``verify_checksums``, ``verify_continuity`` and ``assign_groups`` raise.
         """
         for block in blocks:
             if not len(block.events):
                 continue
             verify_checksums(block)
             verify_continuity(block, self._expected)
+            if self._begins_after_crash(block):
+                yield from self._roll_back()
             self._expected = BinlogPosition(block.log_file, block.end_pos)
             groups = assign_groups(block, self._state, self._incarnation)
             for first, stop, is_known in self._runs(groups):
@@ -77,6 +93,21 @@ class LogReader:
                 yield from (self._pass if is_known else self._take)(part, part_groups)
                 if self.is_finished:
                     return
+
+    def _begins_after_crash(self, block: EventBlock) -> bool:
+        """Did MariaDB start with this block, after a file in which nothing says that it had stopped?"""
+        if not isinstance(self._gtids, MariadbGtidSet) or self._expected is None:
+            return False
+        return self._expected.log_file != block.log_file and begins_run(block)
+
+    def _roll_back(self) -> Iterator[LogChunk]:
+        """Leave the open transaction out, if there is one."""
+        assert self._expected and isinstance(self._gtids, MariadbGtidSet)
+        self._seen_before_crash = self._gtids
+        if self._state.state != IDLE:
+            start = BinlogPosition(self._expected.log_file, unpack_lsn(self._state.tx_lsn)[2])
+            self._gtids, self._state = self._gtids_before_open or self._gtids, GroupState()
+            yield LogChunk(NO_EVENTS, None, start)
 
     def _runs(self, groups: Groups) -> Iterator[tuple[int, int, bool]]:
         """Yield (first, stop, are they known?) of consecutive events. When a run is yielded, ``skip`` is the set at its
@@ -113,6 +144,8 @@ class LogReader:
             yield LogChunk(event_batch(whole, whole_groups), self._resume_after(whole, whole_groups, closed - 1))
         if closed < n:
             rest, rest_groups = block.part(closed, n), groups.part(closed, n)
+            if isinstance(self._gtids, MariadbGtidSet) and rest_groups.tx_lsn[0] == rest_groups.lsn[0]:
+                self._gtids_before_open = self._gtids.copy()
             self._note_gtids(rest, rest_groups)
             yield LogChunk(event_batch(rest, rest_groups), None)
 
@@ -122,7 +155,20 @@ class LogReader:
             known = PARSE_LIST[block.events.event_type[i]](block.body(i))
             if known and not self._gtids:
                 self._gtids = known.copy()
+            self._check_nothing_lost(known, block.position(i))
         add_gtids(self._gtids, block, groups)
+
+    def _check_nothing_lost(self, listed: GtidSet | None, position: BinlogPosition) -> None:
+        """A file that is an incomplete copy ends like one that a crash has cut short."""
+        seen, self._seen_before_crash = self._seen_before_crash, None
+        if seen is None or listed is None:
+            return
+        assert isinstance(listed, MariadbGtidSet), "the log is of MariaDB"
+        for domain in set(seen.domains).intersection(listed.domains):
+            last = listed.last(domain)
+            if not seen.contains(MariadbGtidSet.parse(last or "")):
+                what = f"the file before ends early: transactions up to {last} are missing"
+                raise RefusedError("log-gap", what, position=str(position))
 
     def _resume_after(self, block: EventBlock, groups: Groups, i: int) -> ResumePoint:
         return ResumePoint(self._after(block, i), self._gtids.state, int(groups.lsn[i]), self._skip.state)
@@ -130,10 +176,10 @@ class LogReader:
     def _after(self, block: EventBlock, i: int) -> BinlogPosition:
         """The position after event i; after a file's last event, the start of the next file."""
         kind = block.events.event_type[i]
-        if kind == _ROTATE:
+        if kind == EventType.ROTATE:
             rotate = parse_rotate(block.body(i))
             return BinlogPosition(rotate.next_file, rotate.offset)
-        if kind == _STOP:
+        if kind == EventType.STOP:
             stem, _, number = block.log_file.rpartition(".")
             return BinlogPosition(f"{stem}.{int(number) + 1:0{len(number)}d}", FIRST_EVENT_OFFSET)
         return BinlogPosition(block.log_file, block.end_pos)

@@ -20,7 +20,7 @@ the group has ended, and a resume position is allowed after the event.
     REFUSED     undecoded      undecoded  undecoded  INCIDENT, formats before MySQL 5.1, encryption, unknown types
     MALFORMED   malformed      malformed  malformed  shorter than its fields
 
-*torn*, *starts inside*, *undecoded* and *malformed* are refusals.
+*torn*, *starts inside*, *undecoded* and *malformed* are refusals. ``LogReader`` sees to a crash of MariaDB before.
 """
 
 from __future__ import annotations

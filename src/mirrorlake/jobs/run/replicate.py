@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
-from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.binlog.log_reader import LogChunk, LogReader
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.core.position import (
     FIRST_EVENT_OFFSET,
@@ -91,7 +91,7 @@ class IngestJob:
         reader = LogReader(
             start, progress.gtids, skip=progress.skip, incarnation=progress.incarnation, until=self._until
         )
-        chunks = reader.read(self._source.read(start, end))
+        chunks = _announced(reader.read(self._source.read(start, end)), watcher)
         batch_bytes = self._options.bronze_batch_mb << 20
         for batch in ingest(self._lake, chunks, progress, batch_bytes=batch_bytes, recent=self.recent):
             self._progress = batch.progress
@@ -251,6 +251,13 @@ def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Opti
         if not has_worked:
             watcher.idle()
             time.sleep(options.poll_s)
+
+
+def _announced(chunks: Iterable[LogChunk], watcher: Watcher) -> Iterator[LogChunk]:
+    for chunk in chunks:
+        if chunk.torn_at:
+            watcher.rolled_back(chunk.torn_at)
+        yield chunk
 
 
 def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:

@@ -26,6 +26,9 @@ class Watcher:
     def took_over(self, server: str, place: BinlogPosition) -> None:
         """Another server took over; its log is read from ``place`` on."""
 
+    def rolled_back(self, start: BinlogPosition) -> None:
+        """A crash of the server rolled the transaction back that begins at ``start``; it is left out."""
+
     def ingested(self, batch: IngestedBatch) -> None: ...
     def assembled(self, batch: AssembledBatch) -> None: ...
     def applied(self, done: AppliedEpoch) -> None: ...
@@ -48,6 +51,9 @@ class HandsOn(Watcher):
 
     def took_over(self, server: str, place: BinlogPosition) -> None:
         self._watcher.took_over(server, place)
+
+    def rolled_back(self, start: BinlogPosition) -> None:
+        self._watcher.rolled_back(start)
 
     def ingested(self, batch: IngestedBatch) -> None:
         self._watcher.ingested(batch)

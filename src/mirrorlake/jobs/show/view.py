@@ -70,6 +70,9 @@ class View(Watcher):
     def took_over(self, server: str, place: BinlogPosition) -> None:
         self.say(f"failover  {server} continues, read from {place}")
 
+    def rolled_back(self, start: BinlogPosition) -> None:
+        self.say(f"crash     the server rolled back the transaction that begins at {start}; it is left out")
+
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")
 

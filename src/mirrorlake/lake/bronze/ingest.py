@@ -133,14 +133,16 @@ def ingest(
     writer = _BatchWriter(lake, progress, recent)
     try:
         for chunk in chunks:
-            if chunk.resume is None:
+            if chunk.torn_at:
+                writer.drop_open()
+            elif chunk.resume is None:
                 if writer.hold(chunk.batch) > OPEN_BYTES:
                     yield from writer.commit()
                     writer.stage_held()
-                continue
-            writer.close(chunk.batch, chunk.resume)
-            if writer.n_bytes >= batch_bytes:
-                yield from writer.commit()
+            else:
+                writer.close(chunk.batch, chunk.resume)
+                if writer.n_bytes >= batch_bytes:
+                    yield from writer.commit()
         yield from writer.commit()
     finally:
         writer.discard()
@@ -167,6 +169,13 @@ class _BatchWriter:
         for batch in self._held:
             self._stage.add(batch)
         self._held = []
+
+    def drop_open(self) -> None:
+        """Forget the rows of the open transaction. Those that are staged have a stage of their own."""
+        self._held = []
+        if self._resume is None:
+            self._stage.discard()
+            self._stage = self._new_stage()
 
     def close(self, batch: pa.RecordBatch, resume: ResumePoint) -> None:
         self.stage_held()

@@ -16,12 +16,13 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Ddl, Incident, Insert, Log, RawEvent, Restart, Rotate, Transaction
 from tests.support.binlog_writer import write_logs
-from tests.support.damage import flip_byte
+from tests.support.damage import cut, flip_byte
 from tests.support.histories import random_history
 
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
 GTID = {"mysql": "6c1f7e0a-11d2-11ef-9a3b-0242ac120002:1-{}", "mariadb": "0-7-{}"}
+XID = 16
 FIRST_SECOND = 1_700_000_000
 
 
@@ -162,12 +163,47 @@ def test_until_a_position_inside_a_transaction_resumes_before_it(tmp_path, flavo
     assert resumes == [f"binlog.000001:{second[0]['log_pos']}", None]
 
 
-# --- what is refused
+# --- a crash of MariaDB while it wrote a transaction
+
+TORN = Log("mariadb", [insert(1), insert(2, end=""), Restart(after_crash=True), insert(3)])
 
 
-@FLAVORS
-def test_a_transaction_torn_by_a_crash_is_refused(tmp_path, flavor):
-    error = refusal(source_of(tmp_path, Log(flavor, [insert(1, end=""), Restart(after_crash=True), insert(2)])))
+@pytest.mark.parametrize("block_bytes", [50, 8 << 20])
+@pytest.mark.parametrize("cut_bytes", [0, 1, 60])
+def test_what_a_crash_tore_is_left_out(tmp_path, cut_bytes, block_bytes):
+    source = source_of(tmp_path, TORN, block_bytes=block_bytes)
+    path = tmp_path / "binlog.000001"
+    cut(path, path.stat().st_size - cut_bytes)
+    chunks, _ = read(source)
+    torn = [i for i, chunk in enumerate(chunks) if chunk.torn_at]
+    before = [chunk.resume for chunk in chunks[: torn[0]] if chunk.resume]
+    assert [chunks[i].torn_at for i in torn] == [before[-1].position]
+    assert (before[-1].gtids, chunks[-1].resume.gtids) == ("0-7-1", "0-7-3")
+    assert gtids([chunk for chunk in chunks if chunk.resume]) == ["0-7-1", "0-7-3"]
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_file_that_is_an_incomplete_copy_is_no_crash(tmp_path, kept):
+    log = Log("mariadb", [insert(1), insert(2), insert(3), insert(4, end=""), Restart(after_crash=True), insert(5)])
+    source = source_of(tmp_path, log)
+    path = tmp_path / "binlog.000001"
+    ends = [row[4] for row in events(read(source)[0]) if row[2] == path.name and row[5] == XID]
+    for inside in (0, 50):
+        cut(path, ends[kept - 1] + inside)
+        error = refusal(source)
+        assert (error.code, error.position.partition(":")[0]) == ("log-gap", "binlog.000002")
+
+
+def test_a_reader_that_begins_after_the_crash_sees_none(tmp_path):
+    source = source_of(tmp_path, TORN)
+    chunks, _ = read(source, start=BinlogPosition("binlog.000002", 4))
+    assert (gtids(chunks), [chunk.torn_at for chunk in chunks]) == (["0-7-3"], [None])
+
+
+def test_a_transaction_torn_by_a_crash_of_mysql_is_refused(tmp_path):
+    """MySQL cuts it off its log when it starts again."""
+    log = Log("mysql", [insert(1, end=""), Restart(after_crash=True), insert(2)])
+    error = refusal(source_of(tmp_path, log))
     assert (error.code, error.position) == ("torn-transaction", "binlog.000002:4")
 
 
