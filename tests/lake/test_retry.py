@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException, PythonException
 
 from mirrorlake.errors import InternalError, RefusedError, RetryableError
@@ -73,6 +73,13 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
 # --- what others raise
 
 
+class UnreadableError(Py4JError):
+    """As Py4JJavaError: it asks Java for its text, and Java has ended."""
+
+    def __str__(self):
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
@@ -83,6 +90,11 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
         (PySparkException("[DELTA_METADATA_CHANGED] by ALTER TABLE"), (RetryableError, "lake-conflict")),
         (PySparkException("[FAILED_READ_FILE.FILE_NOT_EXIST] file:/lake/x"), (RefusedError, "lake-damaged")),
         (Py4JNetworkError("Answer from Java side is empty"), (RetryableError, "spark-ended")),
+        (
+            PySparkException("x\nCaused by: java.lang.OutOfMemoryError: Java heap space"),
+            (RetryableError, "spark-ended"),
+        ),
+        (UnreadableError(), (RetryableError, "spark-ended")),
         (PySparkException("something else"), (InternalError, "internal")),
         (ValueError("No space left on device"), (InternalError, "internal")),
     ],

@@ -8,7 +8,8 @@ when a body is shorter than its fields. Layouts: MySQL ``libs/mysql/binlog/event
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import numpy as np
@@ -34,6 +35,11 @@ _NUMBERED = re.compile(r"[^/]+\.[0-9]{6,19}")
 _TIMESTAMP_FOLLOWS = 1 << 55
 _MARIADB_LOGS_NO_VAIN_CREATE = 101100
 _COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
+
+
+MAX_STATEMENT_BYTES = 16 << 20
+"""Of a longer statement only so much is interpreted and kept; a server may log up to 1 GiB."""
+_OVERLAP_BYTES = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ class Query:
     charset: collation ids (character_set_client, collation_connection, collation_server). default_charset_id: the
     collation of ``database``. microseconds: to add to the time in the event's header; 0 when the statement did not ask.
     alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only the end
-    applies it. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded; characters that the
-    client's charset does not have become U+FFFD.
+    applies it. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded, its
+    first ``MAX_STATEMENT_BYTES``; characters that the client's charset does not have become U+FFFD. raw: all its bytes.
     """
 
     thread_id: int
@@ -82,6 +88,17 @@ class Query:
     alter_phase: AlterPhase
     has_ddl_xid: bool
     statement: str
+    raw: bytes = field(repr=False)
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.raw) > MAX_STATEMENT_BYTES
+
+    def pieces(self) -> Iterator[str]:
+        """Yield all of the statement in pieces. They overlap, so that each name is in one of them as a whole."""
+        for start in range(0, len(self.raw), MAX_STATEMENT_BYTES):
+            piece = self.raw[max(0, start - _OVERLAP_BYTES) : start + MAX_STATEMENT_BYTES]
+            yield decode_statement(piece, self.charset[0] if self.charset else None)
 
     @property
     def is_in_force(self) -> bool:
@@ -189,7 +206,8 @@ def parse_query(body: bytes) -> Query:
         explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
         alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),
         has_ddl_xid=StatusVar.DDL_XID in found,
-        statement=decode_statement(statement, charset[0] if charset else None),
+        statement=decode_statement(statement[:MAX_STATEMENT_BYTES], charset[0] if charset else None),
+        raw=statement,
     )
 
 

@@ -16,8 +16,9 @@ from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventType
-from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
+from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
@@ -131,9 +132,12 @@ class DefinitionReader:
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = partial(read, has_failed=False)
-            for change in put_in_place(read(query.statement), answers, self.definitions, whole):
+            found = read(query.statement)
+            if query.is_cut:
+                found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
+            for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
-                place = events.tx_lsn if change.code == "statement-dml" else events.lsn
+                place = events.tx_lsn if change.code == STATEMENT_DML else events.lsn
                 yield int(place[i]), change
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:

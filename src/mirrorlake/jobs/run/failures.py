@@ -12,6 +12,8 @@ import re
 import traceback
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+
 from mirrorlake import errors
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
 from mirrorlake.lake.delta.refusals import crossed, is_spark
@@ -36,6 +38,7 @@ DAMAGE = (
     "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
     "PATH_NOT_FOUND", "java.io.FileNotFoundException",
 )  # fmt: skip
+MEMORY = ("java.lang.OutOfMemoryError", "SparkOutOfMemoryError")
 CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
@@ -45,12 +48,21 @@ _PACKAGE = Path(errors.__file__).parent
 
 def as_ours(error: BaseException) -> MirrorlakeError:
     """The error itself if it is ours, else one of ours with a hint what to do."""
+    try:
+        return _translated(error)
+    except Py4JError:  # the text of an error is asked of Java, which has ended
+        return RetryableError("spark-ended", "the Spark process ended")
+
+
+def _translated(error: BaseException) -> MirrorlakeError:
     if (ours := crossed(error)) is not None:
         return ours
     text = str(error)
     if is_spark(error):
         if type(error).__name__ == "Py4JNetworkError" or any(sign in text for sign in SPARK_ENDED):
             return RetryableError("spark-ended", "the Spark process ended")
+        if any(sign in text for sign in MEMORY):
+            return RetryableError("spark-ended", "Spark has no memory left")
         if any(sign in text for sign in CONFLICTS):
             return RetryableError("lake-conflict", "another commit came in between")
         sign = next((sign for sign in DAMAGE if sign in text), None)

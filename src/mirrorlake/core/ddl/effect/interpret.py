@@ -13,7 +13,7 @@ from mirrorlake.core.ddl.effect.definition import define_like, define_table
 from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
 from mirrorlake.core.ddl.effect.foreign_keys import with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
-from mirrorlake.core.ddl.effect.suspects import followed, suspects
+from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
     exchange_partition,
@@ -25,6 +25,7 @@ from mirrorlake.core.ddl.effect.whole_tables import (
 from mirrorlake.core.ddl.parse.lexer import LexError
 from mirrorlake.core.ddl.parse.parser import parse_statement
 from mirrorlake.core.ddl.parse.statements import (
+    STATEMENT_DML,
     AlterDatabase,
     AlterTable,
     CreateDatabase,
@@ -104,6 +105,17 @@ def interpret(
     before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
     changes = _without_failing(tokens, before, has_failed)
     return [change for change in changes if change.database not in SYSTEM_DATABASES]
+
+
+def refuse_long(
+    beginning: list[DefinitionChange], pieces: Iterable[str], n_bytes: int, database: str, definitions: Definitions
+) -> list[DefinitionChange]:
+    """The changes of a statement that is too long to be interpreted: followed tables whose names are words of it are
+    refused. beginning: the changes of its first part."""
+    is_dml = bool(beginning) and all(change.code == STATEMENT_DML for change in beginning)
+    reason = f"a statement of {n_bytes:,} bytes that has the table's name among its words is too long"
+    names = suspects_of_long(pieces, database, definitions)
+    return [refuse(name, STATEMENT_DML if is_dml else _UNSUPPORTED, reason) for name in names]
 
 
 def interpret_shown(
@@ -187,7 +199,7 @@ def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChan
 
 
 def _call(parsed: RoutineCall, before: Before) -> list[DefinitionChange]:
-    return [refuse(name, "statement-dml", parsed.reason) for name in followed(before.definitions)]
+    return [refuse(name, STATEMENT_DML, parsed.reason) for name in followed(before.definitions)]
 
 
 def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionChange]:

@@ -10,6 +10,7 @@ from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
 
 _WORD = re.compile(r"[0-9A-Za-z$_\u0080-\U0010ffff]+")
+_DATABASE_WORD = re.compile(r"\b(?:DATABASE|SCHEMA)\b", re.IGNORECASE)
 _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE)
 
 
@@ -17,20 +18,37 @@ def suspects(statement: str, database: str, definitions: Definitions) -> list[Ta
     """Followed tables whose name is a word of the statement, if their database is another word or the session's; and
     every table of a database that is named after DATABASE or SCHEMA. Words in texts and comments count.
     """
-    text = folded(statement)
-    words = {found[0] for found in _WORD.finditer(text)}
-    databases = {folded(name) for name in _named_databases(statement)}
+    occur = _occurring(_names(definitions), folded(statement))
+    return _meant(occur, {folded(name) for name in _named_databases(statement)}, database, definitions)
 
-    def occurs(name: str) -> bool:
-        name = folded(name)
-        return name in words if _WORD.fullmatch(name) else name.replace("`", "``") in text
 
-    def is_meant(name: TableName) -> bool:
-        if folded(name.database) in databases:
-            return True
-        return (folded(name.database) == folded(database) or occurs(name.database)) and occurs(name.table)
+def suspects_of_long(pieces: Iterable[str], database: str, definitions: Definitions) -> list[TableName]:
+    """The same of a statement in pieces. DATABASE or SCHEMA may be in one piece, and the name in another."""
+    names, occur, may_name_databases = _names(definitions), set[str](), False
+    for piece in pieces:
+        occur |= _occurring(names - occur, folded(piece))
+        may_name_databases |= _DATABASE_WORD.search(piece) is not None
+    return _meant(occur, occur if may_name_databases else set(), database, definitions)
 
-    return [name for name in followed(definitions) if is_meant(name)]
+
+def _names(definitions: Definitions) -> set[str]:
+    return {folded(name) for table in followed(definitions) for name in table}
+
+
+def _meant(occur: set[str], databases: set[str], database: str, definitions: Definitions) -> list[TableName]:
+    words = occur | {folded(database)}
+    return [
+        name
+        for name in followed(definitions)
+        if folded(name.database) in databases or (folded(name.database) in words and folded(name.table) in occur)
+    ]
+
+
+def _occurring(names: set[str], text: str) -> set[str]:
+    """Those of the names that the text has, as a word or in back-ticks. It keeps no words: there may be millions."""
+    words = {name for name in names if _WORD.fullmatch(name)}
+    found = {word for match in _WORD.finditer(text) if (word := match[0]) in words}
+    return found | {name for name in names - words if name.replace("`", "``") in text}
 
 
 def followed(definitions: Definitions) -> Iterable[TableName]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.core.ddl.parse.lexer import Kind
-from mirrorlake.core.ddl.parse.statements import RefusedStatement, RoutineCall
+from mirrorlake.core.ddl.parse.statements import STATEMENT_DML, RefusedStatement, RoutineCall
 from mirrorlake.core.ddl.parse.tokens import Tokens
 
 _CALLS = ("CALL", "DO", "SELECT")
@@ -31,7 +31,7 @@ def read_dml(tokens: Tokens) -> RefusedStatement | RoutineCall:
     if word is None:
         raise tokens.unexpected()
     _READERS[word](tokens)
-    return RefusedStatement(tuple(tokens.tables), "statement-dml", f"{word} was logged as a statement", True)
+    return RefusedStatement(tuple(tokens.tables), STATEMENT_DML, f"{word} was logged as a statement", True)
 
 
 def _step(tokens: Tokens) -> None:

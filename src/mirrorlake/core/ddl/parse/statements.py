@@ -9,6 +9,9 @@ from mirrorlake.core.schema.partitions import Partition, Partitioning
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Default, Period
 
+STATEMENT_DML = "statement-dml"
+"""Code of the refusal of a statement that changes rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
