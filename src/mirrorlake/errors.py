@@ -59,7 +59,7 @@ REFUSALS: dict[str, str] = {
     "lake-damaged": "Bring the missing or broken files back from a copy, then run again; or start a new lake.",
     "lake-unborn": "Remove the table's folder, in which nothing was ever committed, and run again.",
     "lake-conflict": "Nothing was written; run again. If it comes back each time, keep maintenance and replication apart.",
-    "lake-storage": "Free more space than a batch needs (--bronze-batch-mb), or bring the storage back; then run again: what was committed is kept.",
+    "lake-storage": "Free more space than a batch needs (bronze_batch_mb), or bring the storage back; then run again: what was committed is kept.",
     "lake-access": "Give this user read and write access to the lake's folder, or choose another one.",
     # --- one table; the others continue
     "mirror-changed": "Only mirrorlake may write to a mirror table: this one is wrong now, `mirrorlake resync` the table.",
