@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import time
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.maintenance import maintain
@@ -18,7 +21,7 @@ from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.support.binlog_spec import Transaction
+from tests.support.binlog_spec import Insert, Log, Transaction
 from tests.support.binlog_writer import EncodedFile, encode_logs, write_logs
 from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.histories import History
@@ -170,6 +173,17 @@ def test_a_full_disk_stops_a_run_by_name_and_the_next_one_goes_on(spark, half, s
     assert codes and set(codes) == {("lake-storage", 4)}
     ballast.unlink()
     finish(run)
+
+
+def test_a_batch_for_which_there_is_no_room_leaves_no_file(spark, small_disk):
+    table = TableSchema(
+        "d", "t", (Column("id", ColumnType("int"), False), Column("b", ColumnType("longblob"))), ("id",)
+    )
+    rows = Insert(table, [{"id": 1, "b": random.Random(1).randbytes(2 << 20)}])
+    write_logs(small_disk / "logs", Log("mysql", [Transaction([rows])]))
+    run = LakeRun(spark, small_disk / "logs", small_disk / "lake")
+    for _ in range(3):
+        assert (failure(run.ingest).code, parquet_files(small_disk / "lake")) == ("lake-storage", [])
 
 
 @pytest.mark.parametrize("layer", ["bronze", "silver", "mirror"])

@@ -197,6 +197,7 @@ class _BatchWriter:
             last=str(self._last), events=stage.rows, **told,
         )  # fmt: skip
         rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
+        lake.check_room(stage.bytes_on_disk)
         recorded = append_from(
             lake.spark, lake.names.bronze_events, rows, expected=before.recorded, new_lsn=resume.lsn, payload=payload
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.errors import RetryableError
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import is_connect
 
@@ -37,6 +39,12 @@ class Lake:
     def parallelism(self) -> int:
         """Number of tasks that run at once, if the session says it."""
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
+
+    def check_room(self, n_bytes: int) -> None:
+        """Raise RetryableError ``lake-storage`` if the disk of a lake in a folder has less room. Spark would leave a part
+        of a file there, which nothing deletes for weeks."""
+        if not self.names.is_unity and (free := shutil.disk_usage(self.names.root).free) < n_bytes:
+            raise RetryableError("lake-storage", f"{free:,} bytes are free, and the next batch needs {n_bytes:,}")
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
         """Payload for the note of a hop's commit: the source, the hop, and what else its restart needs."""

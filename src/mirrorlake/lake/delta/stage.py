@@ -29,13 +29,13 @@ class Stage:
         self._schema, self._keep_bytes = schema, keep_bytes
         self._writer: pq.ParquetWriter | None = None
         self._file_bytes = self._files = 0
-        self.rows = self.bytes = 0
+        self.rows = self.bytes = self.bytes_on_disk = 0
         self.batches: list[pa.RecordBatch] | None = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path = self._folder / f"{self._files:05d}.parquet"
+            path = self._path(self._files)
             texts = [field.name for field in self._schema if pa.types.is_string(field.type)]
             self._writer = pq.ParquetWriter(
                 path, self._schema, compression="lz4", use_dictionary=texts, write_statistics=False
@@ -66,3 +66,7 @@ class Stage:
         writer, self._writer, self._file_bytes = self._writer, None, 0
         if writer is not None:
             writer.close()
+            self.bytes_on_disk += self._path(self._files - 1).stat().st_size
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:05d}.parquet"

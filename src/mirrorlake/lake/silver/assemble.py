@@ -211,6 +211,7 @@ class AssembleHop:
             rows = (
                 stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
             )
+            lake.check_room(stage.bytes_on_disk)
             self._commit(part, rows, stage.rows, plan.prepared, stage.batches)
         finally:
             stage.discard()
