@@ -41,8 +41,9 @@ class Lake:
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
 
     def check_room(self, n_bytes: int) -> None:
-        """Raise RetryableError ``lake-storage`` if the disk of a lake in a folder has less room. Spark would leave a part
-        of a file there, which nothing deletes for weeks."""
+        """Raise RetryableError ``lake-storage`` if the disk of a lake in a folder has less room.
+
+        Spark would leave a part of a file there, which nothing deletes for weeks."""
         if not self.names.is_unity and (free := shutil.disk_usage(self.names.root).free) < n_bytes:
             raise RetryableError("lake-storage", f"{free:,} bytes are free, and the next batch needs {n_bytes:,}")
 
