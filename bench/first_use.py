@@ -95,10 +95,11 @@ def _assemble(flavor: str, events: list) -> tuple[list, dict]:
     """Silver's batches, and the definitions by their schema_id."""
     from mirrorlake.core.changes.assembler import Assembler
     from mirrorlake.core.changes.definition_reader import DefinitionReader
+    from mirrorlake.core.lsn_range import LsnRange
 
     reader = DefinitionReader(flavor)
     schemas = {change.schema.schema_id: change.schema for _, change in reader.read(events) if change.schema}
-    return list(Assembler(flavor, reader.timeline(-1, 1 << 62)).assemble(events)), schemas
+    return list(Assembler(flavor, reader.timeline(LsnRange(-1, 1 << 62))).assemble(events)), schemas
 
 
 def _apply(assembled: tuple[list, dict]) -> None:

@@ -57,8 +57,8 @@ def test_files_read_in_small_batches_are_rebuilt_and_every_batch_ends_at_a_bound
     assert rebuilt(run) == originals(tmp_path / "logs")
     events = run.spark.table(run.lake.names.bronze_events).orderBy("lsn").select("lsn", "tx_lsn").collect()
     last_of_group = {tx_lsn: lsn for lsn, tx_lsn in events}
-    assert {batch.lsn_to for batch in batches} <= set(last_of_group.values())
-    assert [batch.lsn_from for batch in batches] == [-1, *(batch.lsn_to for batch in batches[:-1])]
+    assert {batch.lsns.to for batch in batches} <= set(last_of_group.values())
+    assert [batch.lsns.after for batch in batches] == [-1, *(batch.lsns.to for batch in batches[:-1])]
     assert sum(batch.n_events for batch in batches) == len(events)
 
 

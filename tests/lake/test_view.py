@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from mirrorlake.core.binlog.log_reader import ResumePoint
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, pack_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
 from mirrorlake.jobs.run.log_bytes import LogExtent
@@ -24,7 +25,7 @@ REFUSAL = TableEntry(1, "shop", "hours", REFUSED, code="column-type", reason="co
 
 def ingested(first, last, n=1200):
     resume = ResumePoint(BinlogPosition("f.000003", 4), "", last)
-    return IngestedBatch(first, last, n, 0, resume)
+    return IngestedBatch(LsnRange(first, last), n, 0, resume)
 
 
 def test_lines_tell_hop_range_rows_and_seconds():

@@ -16,6 +16,7 @@ import pytest
 
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.canonical import source_rows
@@ -50,7 +51,7 @@ def test_every_row_that_is_updated_in_part_is_what_select_shows(
     events = bronze(source).to_batches()
     definitions = DefinitionReader("mysql")
     schemas = {change.schema.schema_id: change.schema for _, change in definitions.read(events) if change.schema}
-    silver = silver_rows(Assembler("mysql", definitions.timeline(-1, 2**62)).assemble(events), schemas)
+    silver = silver_rows(Assembler("mysql", definitions.timeline(LsnRange(-1, 2**62))).assemble(events), schemas)
     assert [row for row in silver if row[0] not in ("DDL", "BEGIN", "INSERT", "COMMIT")] == expected
     shown = "".join(read_with_tool("mysql", "-v", path) for path in (tmp_path / "logs").iterdir())
     assert shown.count("=JSON_") > updates / 4  # how the tool shows differences

@@ -11,6 +11,7 @@ from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Log
@@ -41,7 +42,7 @@ def cut_anywhere(batches, random) -> list[pa.RecordBatch]:
 def timeline(flavor, events) -> Timeline:
     reader = DefinitionReader(flavor)
     reader.read(events)
-    return reader.timeline(-1, 2**62)
+    return reader.timeline(LsnRange(-1, 2**62))
 
 
 def assembled(flavor, events, **limits) -> pa.Table:

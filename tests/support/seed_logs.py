@@ -16,6 +16,7 @@ from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET
 from mirrorlake.core.schema.timeline import Timeline
 from tests.support.binlog_spec import Log
@@ -49,7 +50,7 @@ class WholeLog:
     def timeline(self) -> Timeline:
         definitions = DefinitionReader(self.flavor)
         definitions.read(self.events)
-        return definitions.timeline(-1, 1 << 62)
+        return definitions.timeline(LsnRange(-1, 1 << 62))
 
 
 @cache

@@ -14,6 +14,7 @@ from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.servers import Server
 
@@ -31,4 +32,4 @@ def silver_of(server: Server, folder: Path) -> list[pa.RecordBatch]:
     definitions = DefinitionReader(source.flavor)
     definitions.read(events)
     undone = Undone.of(list(open_events(events)))
-    return list(Assembler(source.flavor, definitions.timeline(-1, 2**62), undone).assemble(events))
+    return list(Assembler(source.flavor, definitions.timeline(LsnRange(-1, 2**62)), undone).assemble(events))

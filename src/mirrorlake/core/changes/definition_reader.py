@@ -19,6 +19,7 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
@@ -67,10 +68,10 @@ class DefinitionReader:
             self.ddl_lsn = max(self.ddl_lsn, lsn)
             self._timeline.follow(lsn, change, self.definitions)
 
-    def read(self, events: Iterable[pa.RecordBatch], lsn_to: int | None = None) -> list[tuple[int, DefinitionChange]]:
+    def read(self, events: Iterable[pa.RecordBatch], end: int | None = None) -> list[tuple[int, DefinitionChange]]:
         """Return new changes from DDL and table maps of a range (bronze batches in log order), each with its lsn.
 
-        lsn_to: its end; None: answers between transactions do not matter.
+        end: its last lsn; None: answers between transactions do not matter.
         Raises RefusedError for a malformed event of a table map or statement.
         """
         new = []
@@ -79,28 +80,28 @@ class DefinitionReader:
         batches = [BronzeEvents(batch) for batch in open_events(events) if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
-        for lsn, change in self._in_order(batches, -1 if lsn_to is None else lsn_to):
+        for lsn, change in self._in_order(batches, -1 if end is None else end):
             self.take(lsn, change)
             new.append((lsn, change))
         return new
 
-    def _in_order(self, batches: list[BronzeEvents], lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
+    def _in_order(self, batches: list[BronzeEvents], end: int) -> Iterator[tuple[int, DefinitionChange]]:
         for batch in batches:
             yield from self._replayed(batch)
-        yield from self._placed(lsn_to)
+        yield from self._placed(end)
         for batch in batches:
             yield from self._seen(batch)
 
-    def _placed(self, lsn_to: int) -> Iterator[tuple[int, DefinitionChange]]:
-        """Yield the changes of the answers between transactions up to lsn_to."""
-        while self._between and self._between[0].lsn <= lsn_to:
+    def _placed(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
+        """Yield the changes of the answers between transactions up to ``end``."""
+        while self._between and self._between[0].lsn <= end:
             answer = self._between.pop(0)
             found = placed(answer, self._flavor, self.definitions, self._name_case)
             yield from ((answer.lsn, change) for change in found)
 
-    def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
+    def timeline(self, lsns: LsnRange) -> Timeline:
         """The timeline for decoding the range that was read last."""
-        return self._timeline.between(lsn_from, lsn_to, self._mapped)
+        return self._timeline.of_range(lsns, self._mapped)
 
     def _note_versions(self, events: BronzeEvents) -> None:
         for i in np.flatnonzero(events.event_type == FORMAT_DESCRIPTION):

@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
@@ -53,13 +54,13 @@ class Timeline:
         """int64, ascending: lsns of changes. Nothing changes between two events with equally many edges before them."""
         return np.array(sorted({lsn for found in self._lsns.values() for lsn in found}), np.int64)
 
-    def between(self, lsn_from: int, lsn_to: int, names: Set[TableName]) -> Timeline:
-        """The part that events with lsn_from < lsn <= lsn_to of these tables need."""
+    def of_range(self, lsns: LsnRange, names: Set[TableName]) -> Timeline:
+        """The part that events of these tables in the range need."""
         part = Timeline()
         for name in names & self._lsns.keys():
-            lsns, schemas = self._lsns[name], self._schemas[name]
-            first, stop = max(0, bisect_left(lsns, lsn_from + 1) - 1), bisect_left(lsns, lsn_to)
-            part._lsns[name], part._schemas[name] = lsns[first:stop], schemas[first:stop]
+            changed_at, schemas = self._lsns[name], self._schemas[name]
+            first, stop = max(0, bisect_left(changed_at, lsns.after + 1) - 1), bisect_left(changed_at, lsns.to)
+            part._lsns[name], part._schemas[name] = changed_at[first:stop], schemas[first:stop]
         return part
 
     def only(self, name: TableName) -> Timeline:

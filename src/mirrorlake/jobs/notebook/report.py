@@ -10,6 +10,7 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
@@ -43,24 +44,24 @@ class Report(Watcher):
     _since: float = field(default_factory=time.monotonic)
 
     def ingested(self, batch: IngestedBatch) -> None:
-        self._add("ingest", batch.lsn_from, batch.lsn_to, batch.n_events)
+        self._add("ingest", batch.lsns, batch.n_events)
 
     def assembled(self, batch: AssembledBatch) -> None:
-        self._add("assemble", batch.lsn_from, batch.lsn_to, batch.n_rows)
+        self._add("assemble", batch.lsns, batch.n_rows)
 
     def applied(self, done: AppliedEpoch) -> None:
         refused = ", ".join(f"{entry.database}.{entry.table}: {entry.code}" for entry in done.refused)
         invalid = ", ".join(f"{table}: {n}" for table, n in done.invalid)
         ignored, epoch = ", ".join(table for _, table in done.ignored), done.epoch
         hop = f"apply {epoch.kind}"
-        self._add(hop, epoch.lsn_from, epoch.lsn_to, done.n_changes, refused, invalid, ignored)
+        self._add(hop, LsnRange(epoch.lsn_from, epoch.lsn_to), done.n_changes, refused, invalid, ignored)
 
     def to_pandas(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(ReportRow.__slots__))
 
-    def _add(self, hop: str, lsn_from: int, lsn_to: int, n_rows: int | None, *tables: str) -> None:
+    def _add(self, hop: str, lsns: LsnRange, n_rows: int | None, *tables: str) -> None:
         now = time.monotonic()
-        self.rows.append(ReportRow(hop, lsn_from, lsn_to, n_rows, round(now - self._since, 3), *tables))
+        self.rows.append(ReportRow(hop, lsns.after, lsns.to, n_rows, round(now - self._since, 3), *tables))
         self._since = now
 
 

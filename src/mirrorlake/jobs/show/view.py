@@ -10,6 +10,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, show_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
 from mirrorlake.jobs.run.log_bytes import LogExtent, place_of
@@ -50,14 +51,15 @@ class View(Watcher):
     def __exit__(self, *_) -> None: ...
 
     def ingested(self, batch: IngestedBatch) -> None:
-        self._commit("ingest", batch.lsn_from, batch.lsn_to, batch.n_events)
+        self._commit("ingest", batch.lsns, batch.n_events)
 
     def assembled(self, batch: AssembledBatch) -> None:
-        self._commit("assemble", batch.lsn_from, batch.lsn_to, batch.n_rows)
+        self._commit("assemble", batch.lsns, batch.n_rows)
 
     def applied(self, done: AppliedEpoch) -> None:
         epoch = done.epoch
-        self._commit("apply", epoch.lsn_from, epoch.lsn_to, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
+        lsns = LsnRange(epoch.lsn_from, epoch.lsn_to)
+        self._commit("apply", lsns, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
             for line in refusal_lines(entry):
                 self.say(line)
@@ -91,23 +93,23 @@ class View(Watcher):
         invalid = ", ".join(f"{table} {n:,}" for table, n in sorted(self.invalid.items()))
         return (done or "nothing new") + (f"; invalid values that became NULL: {invalid}" if invalid else "")
 
-    def _commit(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str = "") -> None:
+    def _commit(self, hop: str, lsns: LsnRange, n: int | None, what: str = "") -> None:
         now = time.monotonic()
         seconds, self._since = now - self._since, now
         self.counts[hop] += n or 0
         self.seconds[hop] += seconds
-        self._show(hop, lsn_from, lsn_to, n, what, seconds)
+        self._show(hop, lsns, n, what, seconds)
 
-    def _show(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str, seconds: float) -> None:
+    def _show(self, hop: str, lsns: LsnRange, n: int | None, what: str, seconds: float) -> None:
         raise NotImplementedError
 
 
 class LineView(View):
     """One line per commit: hop, the range of the log as file number and offset, rows, seconds."""
 
-    def _show(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str, seconds: float) -> None:
+    def _show(self, hop: str, lsns: LsnRange, n: int | None, what: str, seconds: float) -> None:
         rows = f"  {n:,} {UNITS[hop]}" if n is not None else ""
-        self.say(f"{hop:<9} {_range(lsn_from, lsn_to)}{rows}{what and f'  {what}'}  {seconds:.2f} s")
+        self.say(f"{hop:<9} {_range(lsns)}{rows}{what and f'  {what}'}  {seconds:.2f} s")
 
 
 class BarView(View):
@@ -143,15 +145,15 @@ class BarView(View):
         for task in self._tasks.values():
             self._progress.update(task, total=None, completed=0)
 
-    def _show(self, hop: str, lsn_from: int, lsn_to: int, n: int | None, what: str, seconds: float) -> None:
+    def _show(self, hop: str, lsns: LsnRange, n: int | None, what: str, seconds: float) -> None:
         task, rate = self._tasks[hop], self.counts[hop] / max(self.seconds[hop], 1e-3)
         self._progress.update(
             task, counts=f"{self.counts[hop]:,} {UNITS[hop]} in {self.seconds[hop]:.0f} s, {rate:,.0f}/s {what}"
         )
         if self._extent is not None and self._extent.total > 0:
-            before = self._extent.bytes_to(place_of(lsn_from)) if lsn_from >= 0 else 0
+            before = self._extent.bytes_to(place_of(lsns.after)) if lsns.after >= 0 else 0
             base = self._base.setdefault(hop, min(0, before))
-            self._progress.update(task, total=self._extent.total - base, completed=self._reached(lsn_to) - base)
+            self._progress.update(task, total=self._extent.total - base, completed=self._reached(lsns.to) - base)
 
     def _reached(self, lsn: int) -> int:
         """An lsn is where an event begins; a hop that has the last event has reached the end."""
@@ -166,5 +168,5 @@ def refusal_lines(entry: TableEntry) -> tuple[str, str]:
     return f"refused   {table}: {entry.code}: {reason}", f"          {REFUSALS[entry.code]}"
 
 
-def _range(lsn_from: int, lsn_to: int) -> str:
-    return " .. ".join(show_lsn(max(lsn, FIRST_EVENT_OFFSET)) for lsn in (lsn_from, lsn_to))
+def _range(lsns: LsnRange) -> str:
+    return " .. ".join(show_lsn(max(lsn, FIRST_EVENT_OFFSET)) for lsn in (lsns.after, lsns.to))

@@ -19,6 +19,7 @@ from mirrorlake.core.binlog.event_batch import EVENT_SCHEMA
 from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.errors import RefusedError
@@ -93,12 +94,12 @@ def server_of(recorded: Progress) -> str:
 
 def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
     """Make an empty lake begin at a position; ``gtids``: the transactions before it."""
-    lsn = pack_lsn(0, position.file_number, position.offset) - 1
+    lsns = LsnRange(-1, pack_lsn(0, position.file_number, position.offset) - 1)
     payload = lake.payload(
-        HOP, lsn_from=-1, lsn_to=lsn, resume=str(position), gtids=str(gtids), events=0, **{KNOWS_BEFORE: True}
+        HOP, **lsns.to_json(), resume=str(position), gtids=str(gtids), events=0, **{KNOWS_BEFORE: True}
     )
     nothing = lake.spark.createDataFrame([], table.COLUMNS)
-    append_from(lake.spark, lake.names.bronze_events, nothing, expected=None, new_lsn=lsn, payload=payload)
+    append_from(lake.spark, lake.names.bronze_events, nothing, expected=None, new_lsn=lsns.to, payload=payload)
 
 
 def keep_name_case(lake: Lake, name_case: NameCase) -> None:
@@ -113,10 +114,9 @@ def keep_name_case(lake: Lake, name_case: NameCase) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IngestedBatch:
-    """One commit: lsn of its last event, number of events, bytes of log."""
+    """One commit: its range, number of events, bytes of log."""
 
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     n_events: int
     n_bytes: int
     progress: IngestProgress
@@ -189,17 +189,17 @@ class _BatchWriter:
         if self._resume is None:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
-        lsn_from = before.lsn
+        lsns = LsnRange(before.lsn, resume.lsn)
         told: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
         told |= {KNOWS_BEFORE: True} if before.knows_before else {}
         payload = lake.payload(
-            HOP, lsn_from=lsn_from, lsn_to=resume.lsn, resume=str(resume.position), gtids=resume.gtids,
+            HOP, **lsns.to_json(), resume=str(resume.position), gtids=resume.gtids,
             last=str(self._last), events=stage.rows, **told,
         )  # fmt: skip
         rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
         lake.check_room(stage.bytes_on_disk)
         recorded = append_from(
-            lake.spark, lake.names.bronze_events, rows, expected=before.recorded, new_lsn=resume.lsn, payload=payload
+            lake.spark, lake.names.bronze_events, rows, expected=before.recorded, new_lsn=lsns.to, payload=payload
         )
         stage.discard()
         self._resume, self._stage = None, self._new_stage()
@@ -207,8 +207,8 @@ class _BatchWriter:
         self._progress = replace(
             before, recorded=recorded, position=resume.position, gtids=gtids, skip=skip, last=self._last
         )
-        self._recent.put(RecentCommit(lsn_from, resume.lsn, stage.batches))
-        yield IngestedBatch(lsn_from, resume.lsn, stage.rows, stage.bytes, self._progress)
+        self._recent.put(RecentCommit(lsns, stage.batches))
+        yield IngestedBatch(lsns, stage.rows, stage.bytes, self._progress)
 
     def discard(self) -> None:
         self._stage.discard()

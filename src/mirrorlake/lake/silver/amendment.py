@@ -16,6 +16,7 @@ from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.interpret import why_not_understood
 from mirrorlake.core.ddl.effect.override import Answer, placed
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
@@ -28,13 +29,12 @@ HOP = "assemble/answers"
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """From the events with lsn_from < lsn <= lsn_to. changes: of the table's definition. brings_rows: silver has none
-    of its row changes; timeline, plan, undone: needed to decode them. objection: why the answer cannot be accepted, or
-    None."""
+    """From the events of a range that ends where silver does. changes: of the table's definition. brings_rows: silver
+    has none of its row changes; timeline, plan, undone: needed to decode them. objection: why the answer cannot be
+    accepted, or None."""
 
     answer: Answer
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     changes: list[PlacedChange]
     brings_rows: bool
     timeline: Timeline
@@ -45,26 +45,26 @@ class Amendment:
     def record(self, lake: Lake) -> None:
         """Record the definitions, once per end of silver: another assembler may have reached a different end."""
         number = self.answer.number
-        record(lake, self.changes, hop=f"{HOP}/{self.lsn_to}", number=number, answer=number)
+        record(lake, self.changes, hop=f"{HOP}/{self.lsns.to}", number=number, answer=number)
 
 
-def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
-    """Compute the amendment of an override. answers: all up to the one to apply, which is the last. lsn_to: silver's
+def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
+    """Compute the amendment of an override. answers: all up to the one to apply, which is the last. end: silver's
     progress."""
     *earlier, answer = answers
     event = lake.spark.table(lake.names.bronze_events).where(f"lsn = {answer.lsn}").select("tx_lsn").first()
     if event is None:
-        return without_log(lake, answer, lsn_to)
-    lsn_from, known = event.tx_lsn - 1, f"answer < {answer.number} AND lsn"
-    events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
+        return without_log(lake, answer, end)
+    lsns, known = LsnRange(event.tx_lsn - 1, end), f"answer < {answer.number} AND lsn"
+    events = collect(definition_events(placed_events(lake, lsns, NO_XA)))
     plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
     if not plan.is_empty:
-        events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
+        events = collect(definition_events(placed_events(lake, lsns, plan)))
     ahead = [other for other in earlier if other.lsn >= answer.lsn]
-    as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, lsn_to)
+    as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, end)
     definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
-    as_answered = definitions.read(events, lsn_to)
-    was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {lsn_to}")]
+    as_answered = definitions.read(events, end)
+    was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {end}")]
     was = [change for change in was if change.name == answer.name and change.action != SEEN]
     objection = (
         _objection(lake, answer, as_logged, as_answered)
@@ -72,26 +72,28 @@ def amend(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
         or ": ".join(definitions.refused_map(answer.name) or ())
     )
     return Amendment(
-        answer, lsn_from, lsn_to, [(lsn, change) for lsn, change in as_answered if change.name == answer.name],
-        was[0].action == "refuse", definitions.timeline(lsn_from, lsn_to).only(answer.name), plan,
-        undone(placed_events(lake, lsn_from, lsn_to, plan), events), objection or None,
+        answer, lsns, [(lsn, change) for lsn, change in as_answered if change.name == answer.name],
+        was[0].action == "refuse", definitions.timeline(lsns).only(answer.name), plan,
+        undone(placed_events(lake, lsns, plan), events), objection or None,
     )  # fmt: skip
 
 
-def amend_database(lake: Lake, answer: Answer, lsn_to: int) -> Amendment:
-    """Amend by the character set of a database. Statements between the answer's lsn and lsn_to are in silver."""
+def amend_database(lake: Lake, answer: Answer, end: int) -> Amendment:
+    """Amend by the character set of a database. Statements between the answer's lsn and the end are in silver."""
     found = placed(answer, lake.flavor, Definitions(), lake.name_case)
     changes = [(answer.lsn, change) for change in found]
-    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
-    return Amendment(answer, lsn_to, lsn_to, changes, False, timeline, NO_XA, Undone(), None)
+    nothing = LsnRange(end, end)
+    timeline = DefinitionLog(lake).timeline(nothing)
+    return Amendment(answer, nothing, changes, False, timeline, NO_XA, Undone(), None)
 
 
 def without_log(
-    lake: Lake, answer: Answer, lsn_to: int, reason: str = "bronze no longer has the log from that position"
+    lake: Lake, answer: Answer, end: int, reason: str = "bronze no longer has the log from that position"
 ) -> Amendment:
     """The empty amendment, because the log after the answer's lsn is missing."""
-    timeline = DefinitionLog(lake).timeline(lsn_to, lsn_to)
-    return Amendment(answer, lsn_to, lsn_to, [], False, timeline, NO_XA, Undone(), reason)
+    nothing = LsnRange(end, end)
+    timeline = DefinitionLog(lake).timeline(nothing)
+    return Amendment(answer, nothing, [], False, timeline, NO_XA, Undone(), reason)
 
 
 def _objection(

@@ -30,6 +30,7 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.lake import Lake
@@ -60,11 +61,10 @@ STRETCH_CHUNKS = 4
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Events with lsn_from < lsn <= lsn_to, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk
-    apart, or further if a group is longer; longest: maximum bytes from one to the next."""
+    """The events of a range, n_bytes of log. cuts: lsns inside it at which a group begins, about a chunk apart, or
+    further if a group is longer; longest: maximum bytes from one to the next."""
 
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     n_bytes: int = 0
     cuts: tuple[int, ...] = ()
     longest: int = 0
@@ -74,8 +74,7 @@ class EventRange:
 class AssembledBatch:
     """One commit. n_rows: None if Spark's workers made them."""
 
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     n_rows: int | None
 
 
@@ -110,13 +109,13 @@ class AssembleHop:
         copies = (answer for answer in self._answers[: self._n_answers] if answer.copy_id)
         for answer in sorted(copies, key=attrgetter("lsn")):  # one may be after the last existing event
             if answer.lsn > self.lsn and self._comes_to(answer):
-                yield self.assemble(EventRange(self.lsn, answer.lsn))
+                yield self.assemble(EventRange(LsnRange(self.lsn, answer.lsn)))
 
     def _assemble_rest(self) -> Iterator[AssembledBatch]:
         if self._bronze and self._bronze.lsn <= self.lsn:
             return
         if commit := self._bronze and self._bronze.take(self.lsn):
-            yield self._assemble_here(EventRange(commit.lsn_from, commit.lsn_to), commit.batches or [])
+            yield self._assemble_here(EventRange(commit.lsns), commit.batches or [])
         else:
             yield from map(self.assemble, self.pending())
 
@@ -139,35 +138,36 @@ class AssembleHop:
         lake, answer = self._lake, answers[-1]
         lsn = max(self.lsn, answer.lsn)
         found = _amended(lake, answers, lsn)
-        part, rows = EventRange(found.lsn_from, lsn), lake.spark.createDataFrame([], CHANGE_COLUMNS)
+        part, rows = EventRange(found.lsns), lake.spark.createDataFrame([], CHANGE_COLUMNS)
         if found.objection is None:
             found.record(lake)
         if found.objection is None and found.brings_rows:
-            cuts = tuple(start for start, _ in self._chunks(part.lsn_from, part.lsn_to)[1:])
-            part = EventRange(part.lsn_from, part.lsn_to, cuts=cuts)
+            cuts = tuple(start for start, _ in self._chunks(part.lsns)[1:])
+            part = EventRange(part.lsns, cuts=cuts)
             rows = self._decoded(part, found.plan, found.timeline, found.undone)
-            rows = lacking(lake, rows, answer, lsn) if answer.copy_id else brought(rows, answer)
+            rows = lacking(lake, rows, answer, part.lsns) if answer.copy_id else brought(rows, answer)
         self._n_answers = len(answers)
         self._commit(part, rows, None, self._prepared)
         self._definitions = self._read_definitions()
-        return AssembledBatch(part.lsn_from, part.lsn_to, None)
+        return AssembledBatch(part.lsns, None)
 
     def pending(self, up_to: int | None = None) -> Iterator[EventRange]:
         """Yield what bronze has and silver lacks, in ranges of at most batch_bytes. up_to: an lsn between two
         groups at which to stop."""
         bronze = read_progress(self._lake.spark, self._lake.names.bronze_events)
-        lsn_end = -1 if bronze is None else bronze.lsn if up_to is None else min(bronze.lsn, up_to)
-        if lsn_end <= self.lsn:
+        end = -1 if bronze is None else bronze.lsn
+        rest = LsnRange(self.lsn, end if up_to is None else min(end, up_to))
+        if rest.is_empty:
             return
-        chunks, first = self._chunks(self.lsn, lsn_end), self.lsn
+        chunks = self._chunks(rest)
         if not chunks:  # up to the start of a lake, or of a snapshot
-            yield EventRange(first, lsn_end)
+            yield EventRange(rest)
         for k in range(0, len(chunks), self._batch_chunks):
             starts, sizes = zip(*chunks[k : k + self._batch_chunks], strict=True)
             after = chunks[k + self._batch_chunks : k + self._batch_chunks + 1]
-            lsn_to = after[0][0] - 1 if after else lsn_end
-            yield EventRange(first, lsn_to, sum(sizes), starts[1:], max(sizes))
-            first = lsn_to
+            lsns = rest.until(after[0][0] - 1) if after else rest
+            yield EventRange(lsns, sum(sizes), starts[1:], max(sizes))
+            rest = rest.since(lsns.to)
 
     def assemble(self, part: EventRange) -> AssembledBatch:
         """Commit one range; it must begin where silver ends.
@@ -176,25 +176,25 @@ class AssembleHop:
         for log that cannot be decoded at all.
         """
         if part.n_bytes <= 2 << CHUNK_BITS:
-            return self._assemble_here(part, collect(self._events(part, NO_XA)))
-        events = collect(definition_events(self._events(part, NO_XA)))
+            return self._assemble_here(part, collect(self._events(part.lsns, NO_XA)))
+        events = collect(definition_events(self._events(part.lsns, NO_XA)))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
-            events = collect(definition_events(self._events(part, plan)))
-        self._definitions.extend(events, part.lsn_to)
-        left_out = undone(self._events(part, plan), events)
+            events = collect(definition_events(self._events(part.lsns, plan)))
+        self._definitions.extend(events, part.lsns.to)
+        left_out = undone(self._events(part.lsns, plan), events)
         if part.longest > LONG_BYTES and plan.is_empty:
             return self._assemble_events(part, self._in_stretches(part), plan, left_out)
         self._commit(part, self._decoded(part, plan, self._timeline(part), left_out), None, plan.prepared)
-        return AssembledBatch(part.lsn_from, part.lsn_to, None)
+        return AssembledBatch(part.lsns, None)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
         """Assemble in this process, with all events of the range in memory."""
         events = list(open_events(found))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
-            events = list(open_events(collect(self._events(part, plan))))
-        self._definitions.extend(events, part.lsn_to)
+            events = list(open_events(collect(self._events(part.lsns, plan))))
+        self._definitions.extend(events, part.lsns.to)
         return self._assemble_events(part, events, plan, Undone.of(events))
 
     def _assemble_events(
@@ -215,7 +215,7 @@ class AssembleHop:
             self._commit(part, rows, stage.rows, plan.prepared, stage.batches)
         finally:
             stage.discard()
-        return AssembledBatch(part.lsn_from, part.lsn_to, stage.rows)
+        return AssembledBatch(part.lsns, stage.rows)
 
     def _commit(
         self, part: EventRange, rows: DataFrame, n_rows: int | None, prepared: dict[str, int],
@@ -224,13 +224,13 @@ class AssembleHop:
         """batches: the rows, if they are few."""
         lake, told = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
         told = {name: value for name, value in told.items() if value}
-        payload = lake.payload(HOP, lsn_from=part.lsn_from, lsn_to=part.lsn_to, rows=n_rows, **told)
+        payload = lake.payload(HOP, **part.lsns.to_json(), rows=n_rows, **told)
         self._recorded = append_from(
-            lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsn_to, payload=payload
+            lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsns.to, payload=payload
         )
         self._prepared = prepared
-        has_ddl = self._definitions.ddl_lsn > part.lsn_from  # also one whose rows a killed run had written
-        self.recent.put(RecentCommit(part.lsn_from, part.lsn_to, batches, has_ddl, self._n_answers))
+        has_ddl = self._definitions.ddl_lsn > part.lsns.after  # also one whose rows a killed run had written
+        self.recent.put(RecentCommit(part.lsns, batches, has_ddl, self._n_answers))
 
     def _read_definitions(self) -> DefinitionLog:
         """Read the definitions up to silver's progress."""
@@ -239,22 +239,21 @@ class AssembleHop:
         return DefinitionLog(self._lake, ahead, f"answer <= {int(n)}")
 
     def _timeline(self, part: EventRange) -> Timeline:
-        return self._definitions.timeline(part.lsn_from, part.lsn_to)
+        return self._definitions.timeline(part.lsns)
 
     def _in_stretches(self, part: EventRange) -> Iterator[pa.RecordBatch]:
         """Yield the events of the range, in order, in slices that fit in memory."""
         chunk = F.shiftright("lsn", CHUNK_BITS).alias("chunk")
-        chunks = sorted(row.chunk for row in self._events(part, NO_XA).select(chunk).distinct().collect())
-        edges = [part.lsn_from, *((c << CHUNK_BITS) - 1 for c in chunks[STRETCH_CHUNKS::STRETCH_CHUNKS]), part.lsn_to]
-        for first, last in zip(edges, edges[1:], strict=False):
-            yield from collect(self._events(EventRange(first, last), NO_XA))
+        chunks = sorted(row.chunk for row in self._events(part.lsns, NO_XA).select(chunk).distinct().collect())
+        for lsns in part.lsns.split((c << CHUNK_BITS) - 1 for c in chunks[STRETCH_CHUNKS::STRETCH_CHUNKS]):
+            yield from collect(self._events(lsns, NO_XA))
 
-    def _events(self, part: EventRange, plan: XaPlan) -> DataFrame:
-        return placed_events(self._lake, part.lsn_from, part.lsn_to, plan)
+    def _events(self, lsns: LsnRange, plan: XaPlan) -> DataFrame:
+        return placed_events(self._lake, lsns, plan)
 
-    def _chunks(self, lsn_from: int, lsn_to: int) -> list[tuple[int, int]]:
+    def _chunks(self, lsns: LsnRange) -> list[tuple[int, int]]:
         """The first group start of every chunk of a range that has one, and the bytes of log up to the next."""
-        events = self._lake.spark.table(self._lake.names.bronze_events).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
+        events = self._lake.spark.table(self._lake.names.bronze_events).where(lsns.condition)
         chunks = events.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
             F.expr("min(lsn) FILTER (WHERE lsn = tx_lsn) AS start"), F.expr("sum(end_log_pos - log_pos) AS n_bytes")
         )
@@ -269,15 +268,14 @@ class AssembleHop:
     def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline, left_out: Undone) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = max(self._lake.parallelism, part.n_bytes // PART_BYTES)
-        edges = [part.lsn_from, *(cut - 1 for cut in _evenly(part.cuts, n - 1)), part.lsn_to]
         flavor, name_case = self._lake.flavor, self._lake.name_case
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return Assembler(flavor, timeline, left_out, name_case=name_case).assemble(batches)
 
         parts = None
-        for first, last in zip(edges, edges[1:], strict=False):
-            events = self._events(EventRange(first, last), plan).coalesce(1).sortWithinPartitions(*ORDER)
+        for lsns in part.lsns.split(cut - 1 for cut in _evenly(part.cuts, n - 1)):
+            events = self._events(lsns, plan).coalesce(1).sortWithinPartitions(*ORDER)
             decoded = events.select(*BRONZE_COLUMNS).mapInArrow(decode, CHANGE_COLUMNS)
             parts = decoded if parts is None else parts.unionAll(decoded)
         return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")

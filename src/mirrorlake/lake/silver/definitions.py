@@ -15,6 +15,7 @@ from mirrorlake.core.binlog.events import parse_format_description
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
 from mirrorlake.core.changes.definition_reader import SEEN, DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.table_name import TableName
@@ -74,20 +75,22 @@ class DefinitionLog:
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
 
-    def read(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> list[PlacedChange]:
-        """Read the definition events of a range, in log order; return the new changes. Raises as
-        ``DefinitionReader.read``."""
-        return self._reader.read(events, lsn_to)
+    def read(self, events: Iterable[pa.RecordBatch], end: int) -> list[PlacedChange]:
+        """Read the definition events of a range, in log order; return the new changes. end: the range's last lsn.
 
-    def extend(self, events: Iterable[pa.RecordBatch], lsn_to: int) -> bool:
+        Raises as ``DefinitionReader.read``.
+        """
+        return self._reader.read(events, end)
+
+    def extend(self, events: Iterable[pa.RecordBatch], end: int) -> bool:
         """Do the same, and append the new changes, if any: in log order, a range in one commit."""
-        new = self.read(events, lsn_to)
-        record(self._lake, new, hop=HOP, number=lsn_to)
+        new = self.read(events, end)
+        record(self._lake, new, hop=HOP, number=end)
         return bool(new)
 
-    def timeline(self, lsn_from: int, lsn_to: int) -> Timeline:
+    def timeline(self, lsns: LsnRange) -> Timeline:
         """The timeline for decoding the range that was read last."""
-        return self._reader.timeline(lsn_from, lsn_to)
+        return self._reader.timeline(lsns)
 
     def refused_map(self, name: TableName) -> tuple[str, str] | None:
         """Return (code, reason) for the range's first table map that does not fit the table's definition."""

@@ -13,6 +13,7 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import UNDONE_COLUMNS, Segments, Undone, rolled_back_groups, undone_rows
 from mirrorlake.core.changes.xa import STAYING, XaPlan
 from mirrorlake.core.constants import EventType
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.lake.delta.lake import Lake
 
@@ -27,17 +28,17 @@ _MOVES = pa.schema(
 _MOVES_DDL = "prepared BIGINT, new_lsn BIGINT, new_tx_lsn BIGINT, new_gtid STRING, new_event_ts TIMESTAMP"
 
 
-def placed_events(lake: Lake, lsn_from: int, lsn_to: int, plan: XaPlan) -> DataFrame:
-    """``BRONZE_COLUMNS`` and ``place`` of the events with lsn_from < lsn <= lsn_to, inside the range of the plan."""
+def placed_events(lake: Lake, lsns: LsnRange, plan: XaPlan) -> DataFrame:
+    """``BRONZE_COLUMNS`` and ``place`` of the events of a range, which is inside the range of the plan."""
     bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("place"))
-    here = bronze.where((F.col("lsn") > lsn_from) & (F.col("lsn") <= lsn_to))
+    here = bronze.where(lsns.condition)
     if plan.is_empty:
         return here
     stays = F.col("event_type").isin(*map(int, STAYING))
     hidden = lake.spark.createDataFrame([(group,) for group in plan.hidden], "hidden BIGINT")
     others = here.where(~stays).join(F.broadcast(hidden), F.col("tx_lsn") == F.col("hidden"), "left_anti")
     found = here.where(stays).unionAll(others)
-    moves = [move for move in plan.moves if lsn_from < move.lsn <= lsn_to]
+    moves = [move for move in plan.moves if move.lsn in lsns]
     return found.unionAll(_moved(lake, bronze.where(~stays), moves)) if moves else found
 
 

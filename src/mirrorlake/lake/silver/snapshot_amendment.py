@@ -15,6 +15,7 @@ from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import pack_lsn, unpack_lsn
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.sql_text import literal
@@ -27,35 +28,35 @@ from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, reco
 from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
 
 
-def amend_from_copy(lake: Lake, answers: Sequence[Answer], lsn_to: int) -> Amendment:
-    """Compute the amendment. answers: all up to the one to apply, which is a snapshot and the last. lsn_to: silver's
+def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
+    """Compute the amendment. answers: all up to the one to apply, which is a snapshot and the last. end: silver's
     progress, at or after the snapshot's position."""
     *_, answer = answers
-    lsn_from, known = answer.lsn, f"answer < {answer.number} AND lsn"
-    if _is_let_go(lake, lsn_from):
-        return without_log(lake, answer, lsn_to)
-    if _is_left_behind(lake, lsn_from):
+    lsns, known = LsnRange(answer.lsn, end), f"answer < {answer.number}"
+    if _is_let_go(lake, answer.lsn):
+        return without_log(lake, answer, end)
+    if _is_left_behind(lake, answer.lsn):
         reason = "another server took over before the lake had reached the snapshot's position"
-        return without_log(lake, answer, lsn_to, reason)
-    events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, NO_XA)))
-    plan = _plan(lake, events, lsn_from)
+        return without_log(lake, answer, end, reason)
+    events = collect(definition_events(placed_events(lake, lsns, NO_XA)))
+    plan = _plan(lake, events, answer.lsn)
     if not plan.is_empty:
-        events = collect(definition_events(placed_events(lake, lsn_from, lsn_to, plan)))
-    definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= lsn_from], f"{known} <= {lsn_from}")
-    found = [(lsn, change) for lsn, change in definitions.read(events, lsn_to) if _is_of(answer, change)]
-    told_before = {lsn for lsn, change in recorded(lake, f"{known} BETWEEN {lsn_from + 1} AND {lsn_to}")
+        events = collect(definition_events(placed_events(lake, lsns, plan)))
+    definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= answer.lsn], f"{known} AND lsn <= {answer.lsn}")
+    found = [(lsn, change) for lsn, change in definitions.read(events, end) if _is_of(answer, change)]
+    told_before = {lsn for lsn, change in recorded(lake, f"{known} AND {lsns.condition}")
                    if _is_of(answer, change)}  # fmt: skip
-    timeline = definitions.timeline(lsn_from, lsn_to).only(answer.name)
+    timeline = definitions.timeline(lsns).only(answer.name)
     changes = [*_without_former(found, told_before)]
-    left_out = undone(placed_events(lake, lsn_from, lsn_to, plan), events)
-    return Amendment(answer, lsn_from, lsn_to, changes, True, timeline, plan, left_out, None)
+    left_out = undone(placed_events(lake, lsns, plan), events)
+    return Amendment(answer, lsns, changes, True, timeline, plan, left_out, None)
 
 
-def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsn_to: int) -> DataFrame:
-    """The decoded rows of the table that silver lacks."""
+def lacking(lake: Lake, rows: DataFrame, answer: Answer, lsns: LsnRange) -> DataFrame:
+    """The decoded rows of the table that silver lacks in the range."""
     undefined = literal(f"{UNDEFINED}:%")
     there = lake.spark.table(lake.names.silver_changes).where(named(answer.name))
-    there = there.where(f"lsn > {answer.lsn} AND lsn <= {lsn_to} AND (refusal IS NULL OR refusal NOT LIKE {undefined})")
+    there = there.where(lsns.condition).where(f"refusal IS NULL OR refusal NOT LIKE {undefined}")
     return brought(rows, answer).join(there.select("lsn").distinct(), "lsn", "left_anti").select(*rows.columns)
 
 
@@ -80,14 +81,14 @@ def _is_left_behind(lake: Lake, lsn: int) -> bool:
     return last is None or last.lsn < lsn and not ends_there
 
 
-def _plan(lake: Lake, events: list, lsn_from: int) -> XaPlan:
-    """Plan XA transactions: one prepared before the snapshot and committed after it is not in the snapshot."""
+def _plan(lake: Lake, events: list, lsn: int) -> XaPlan:
+    """Plan XA transactions after a snapshot. One prepared before the snapshot and committed after it is not in it."""
     try:
         return plan_xa(events, {})
     except RefusedError as error:
         if error.code != "xa-not-prepared":
             raise
-    before = plan_xa(collect(definition_events(placed_events(lake, -1, lsn_from, NO_XA))), {}, ignore_unknown=True)
+    before = plan_xa(collect(definition_events(placed_events(lake, LsnRange(-1, lsn), NO_XA))), {}, ignore_unknown=True)
     return plan_xa(events, before.prepared)
 
 

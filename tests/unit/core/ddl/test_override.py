@@ -8,6 +8,7 @@ import pytest
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer, set_charset
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -79,7 +80,7 @@ def test_nothing_is_known_of_a_table_that_the_log_does_not_create(tmp_path):
 def rows(flavor: str, events: list[pa.RecordBatch], answers, only: tuple[str, str] | None = None) -> list[tuple]:
     reader = DefinitionReader(flavor, answers=answers)
     reader.read(events)
-    timeline = reader.timeline(-1, 2**62)
+    timeline = reader.timeline(LsnRange(-1, 2**62))
     table = pa.Table.from_batches(
         Assembler(flavor, timeline.only(only) if only else timeline).assemble(events), CHANGE_SCHEMA
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.timeline import LEFT_OUT, Timeline
@@ -47,10 +48,10 @@ def test_a_statement_holds_for_the_events_behind_it():
 
 
 def test_a_part_says_of_its_range_what_the_whole_says():
-    for lsn_from in range(0, 80, 5):
-        for lsn_to in range(lsn_from, 80, 5):
-            part = whole().between(lsn_from, lsn_to, {("d", "a"), ("d", "z")})
-            for lsn in range(lsn_from + 1, lsn_to + 1):
+    for after in range(0, 80, 5):
+        for to in range(after, 80, 5):
+            part = whole().of_range(LsnRange(after, to), {("d", "a"), ("d", "z")})
+            for lsn in range(after + 1, to + 1):
                 assert part.at("d", "a", lsn) == whole().at("d", "a", lsn)
                 assert part.at("d", "b", lsn) is None
 
