@@ -36,7 +36,7 @@ class Clock(Watcher):
         self.ends_at, self.visible = ends_at, []
 
     def applied(self, done) -> None:
-        self.visible.append((done.epoch.lsn_to, time.time()))
+        self.visible.append((done.epoch.lsns.to, time.time()))
         if time.time() > self.ends_at:
             raise Finished
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.sql_text import quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.run.watcher import PreparesNext, Watcher
@@ -424,7 +425,7 @@ def test_a_snapshot_that_was_prepared_leaves_fewer_jobs_to_the_next_commit(spark
 
 def test_a_table_that_has_no_mirror_is_not_prepared(spark):
     lake = Lake(spark, LakeNames("uc:main.shop"), "mysql:1", "mysql")
-    ddl = Epoch(1, "ddl", -1, 4, (EpochTable("shop", "orders", None),))
+    ddl = Epoch(1, "ddl", LsnRange(-1, 4), (EpochTable("shop", "orders", None),))
     PreparesNext(Watcher(), lake).applied(AppliedEpoch(ddl, 0))
 
 

@@ -32,7 +32,7 @@ def test_lines_tell_hop_range_rows_and_seconds():
     out = io.StringIO()
     with LineView(Console(file=out, soft_wrap=True)) as view:
         view.ingested(ingested(-1, pack_lsn(0, 2, 480)))
-        epoch = Epoch(7, ROWS, pack_lsn(0, 2, 480), pack_lsn(0, 3, 44))
+        epoch = Epoch(7, ROWS, LsnRange(pack_lsn(0, 2, 480), pack_lsn(0, 3, 44)))
         view.applied(AppliedEpoch(epoch, 5000, (REFUSAL,), (("shop.orders", 1200),)))
         view.applied(AppliedEpoch(epoch, 5, (), (("crm.users", 1), ("shop.orders", 2))))
         view.retrying(RetryableError("server-lost", "gone"), 4)

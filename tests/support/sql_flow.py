@@ -463,6 +463,9 @@ class Flow:
                     notes = [parameters(of)]
                 elif known := self.class_named(name, scope.module):
                     notes = [fields_of(known) or self._init(known)]
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if where := self.imported(name, scope.module):
+                of = self.modules[where].functions.get(attr)
+                notes = [parameters(of)] if of else []
             case ast.Attribute(value=value, attr=attr):
                 of = self.kind(value, scope)
                 own = self.own_methods.get((of.name, attr)) if isinstance(of, Obj) else None

@@ -1,4 +1,4 @@
-"""A range of the log, as the hops pass it on."""
+"""Ranges of the log."""
 
 from __future__ import annotations
 

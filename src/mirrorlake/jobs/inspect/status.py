@@ -96,8 +96,7 @@ class Status:
         return {
             "epoch": self.open_epoch.number,
             "kind": self.open_epoch.kind,
-            "lsn_from": self.open_epoch.lsn_from,
-            "lsn_to": self.open_epoch.lsn_to,
+            **self.open_epoch.lsns.to_json(),
             "tables": list(_names(self.open_epoch.tables)),
             "to_do": list(self.to_do),
         }

@@ -53,8 +53,7 @@ class Report(Watcher):
         refused = ", ".join(f"{entry.database}.{entry.table}: {entry.code}" for entry in done.refused)
         invalid = ", ".join(f"{table}: {n}" for table, n in done.invalid)
         ignored, epoch = ", ".join(table for _, table in done.ignored), done.epoch
-        hop = f"apply {epoch.kind}"
-        self._add(hop, LsnRange(epoch.lsn_from, epoch.lsn_to), done.n_changes, refused, invalid, ignored)
+        self._add(f"apply {epoch.kind}", epoch.lsns, done.n_changes, refused, invalid, ignored)
 
     def to_pandas(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(ReportRow.__slots__))

@@ -58,8 +58,7 @@ class View(Watcher):
 
     def applied(self, done: AppliedEpoch) -> None:
         epoch = done.epoch
-        lsns = LsnRange(epoch.lsn_from, epoch.lsn_to)
-        self._commit("apply", lsns, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
+        self._commit("apply", epoch.lsns, done.n_changes, f"epoch {epoch.number} ({epoch.kind})")
         for entry in done.refused:
             for line in refusal_lines(entry):
                 self.say(line)

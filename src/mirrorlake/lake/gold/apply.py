@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import newest_version
@@ -80,7 +81,7 @@ class ApplyHop:
         Raises RefusedError ``lake-writer`` when another process planned the next epoch.
         """
         if half_way := self._log.open:
-            ahead = self._ahead(half_way.lsn_from, half_way.lsn_to) if half_way.kind == DDL else []
+            ahead = self._ahead(half_way.lsns) if half_way.kind == DDL else []
             yield self._carry_out(half_way, ChangeReader(self._lake), ahead)
         self.answer_requests()
         fence, answers = self._end_of_silver()
@@ -88,10 +89,10 @@ class ApplyHop:
         yield from self._catch_up(answers)
         fence = fence if up_to is None else min(fence, up_to)
         reader = ChangeReader(self._lake, fresh.batches if fresh else None)
-        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(self.lsn, fence)
+        ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(LsnRange(self.lsn, fence))
         while self.lsn < fence:
             end = self._requests.next_end(self.lsn, fence)
-            epoch = self._next_epoch(end, reader, [b for b in ahead if b.lsn > self.lsn])
+            epoch = self._next_epoch(LsnRange(self.lsn, end), reader, ahead)
             self._log.plan(epoch)
             yield self._carry_out(epoch, reader, ahead)
             self.answer_requests()
@@ -111,8 +112,8 @@ class ApplyHop:
         """Record the end of the last epoch. Without it a restart repeats the epoch's plan, without effect."""
         self._log.flush()
 
-    def _ahead(self, lsn_from: int, lsn_to: int) -> list[Barrier]:
-        return barriers.read(self._lake, lsn_from, lsn_to, self._log.answers)
+    def _ahead(self, lsns: LsnRange) -> list[Barrier]:
+        return barriers.read(self._lake, lsns, self._log.answers)
 
     def _catch_up(self, n_answers: int) -> Iterator[AppliedEpoch]:
         """Catch up the tables whose overrides or snapshots silver has applied."""
@@ -121,7 +122,7 @@ class ApplyHop:
             answered = barriers.answered(self._lake, self._log.answers)
             if answered and self._is_beyond(answered):
                 tables = self._planned(answered.names)
-                epoch = Epoch(self._log.next_number, ANSWER, answered.lsn - 1, self.lsn, tables)
+                epoch = Epoch(self._log.next_number, ANSWER, LsnRange(answered.lsn - 1, self.lsn), tables)
                 self._log.plan(epoch)
                 yield self._carry_out(epoch, ChangeReader(self._lake), [])
 
@@ -132,21 +133,20 @@ class ApplyHop:
             return self.lsn >= answered.lsn
         return entry.state == REFUSED and entry.lsn == answered.lsn
 
-    def _next_epoch(self, fence: int, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
-        number, lsn_from = self._log.next_number, self.lsn
-        lsn_to = reader.epoch_end(lsn_from, fence, self._epoch_changes)
-        found = reader.summary(lsn_from, lsn_to)
-        ahead = [barrier for barrier in ahead if barrier.lsn <= lsn_to]
+    def _next_epoch(self, pending: LsnRange, reader: ChangeReader, ahead: list[Barrier]) -> Epoch:
+        number, lsns = self._log.next_number, reader.cut(pending, self._epoch_changes)
+        found = reader.summary(lsns)
+        ahead = [barrier for barrier in ahead if barrier.lsn in lsns]
         ahead = with_effect(ahead, self._register, self._rules, {changes.name for changes in found})
-        first = min((changes.first_lsn for changes in found), default=lsn_to)
+        first = min((changes.first_lsn for changes in found), default=lsns.to)
         adjacent = [b for b in ahead if b.lsn <= first]
         if adjacent:
             names = dict.fromkeys(name for barrier in adjacent for name in barrier.names)
-            return Epoch(number, DDL, lsn_from, adjacent[-1].lsn, self._planned(list(names)))
+            return Epoch(number, DDL, lsns.until(adjacent[-1].lsn), self._planned(list(names)))
         if ahead:
-            lsn_to = min(lsn_to, ahead[0].lsn - 1)
-        tables = self._planned(self._rows.tables_of(reader, lsn_from, lsn_to, self._register))
-        return Epoch(number, ROWS, lsn_from, lsn_to, tables)
+            lsns = lsns.until(ahead[0].lsn - 1)
+        tables = self._planned(self._rows.tables_of(reader, lsns, self._register))
+        return Epoch(number, ROWS, lsns, tables)
 
     def _planned(self, names: list[TableName]) -> tuple[EpochTable, ...]:
         entries = {name: self._register.get(name) for name in names}
@@ -163,7 +163,7 @@ class ApplyHop:
         if epoch.kind == ANSWER:
             return self._carry_out_answer(epoch)
         if epoch.kind == DDL:
-            return self._carry_out_ddl(epoch, [b for b in ahead if epoch.lsn_from < b.lsn <= epoch.lsn_to])
+            return self._carry_out_ddl(epoch, [b for b in ahead if b.lsn in epoch.lsns])
         work = self._rows.carry_out(epoch, reader, self._register)
         self._versions |= {table.mirror_id: table.version for table in work.done}
         self._register.commit(self._lake, work.refused, epoch.number)

@@ -31,26 +31,26 @@ def catch_up(
     """
     (table,) = epoch.tables
     name = table.name
-    ahead = barriers.read(lake, epoch.lsn_from, epoch.lsn_to, answers, only=name)
+    ahead = barriers.read(lake, epoch.lsns, answers, only=name)
     was = None if ahead and ahead[0].begins_snapshot else register.get(name)
     now = TableRegister([_as_it_was(lake, was)] if was and was.mirror_id else [])
-    done, n_changes, n_invalid, lsn = DdlWork(), 0, 0, epoch.lsn_from
+    done, n_changes, n_invalid, rest = DdlWork(), 0, 0, epoch.lsns
     reader = ChangeReader(lake, only=name)
     for barrier in [*ahead, None]:
-        end = barrier.lsn - 1 if barrier else epoch.lsn_to
-        while lsn < end:
-            lsn_to = reader.epoch_end(lsn, end, epoch_changes)
-            found = rows.carry_out(replace(epoch, kind=ROWS, lsn_from=lsn, lsn_to=lsn_to, tables=()), reader, now)
+        before = rest.until(barrier.lsn - 1) if barrier else rest
+        while not before.is_empty:
+            lsns = reader.cut(before, epoch_changes)
+            found = rows.carry_out(replace(epoch, kind=ROWS, lsns=lsns, tables=()), reader, now)
             now.put(found.refused)
             n_changes, n_invalid = n_changes + found.n_changes, n_invalid + sum(count for _, count in found.invalid)
-            lsn = lsn_to
+            before = before.since(lsns.to)
         if barrier:
             done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, rules).executed
-            lsn = barrier.lsn
+            rest = rest.since(barrier.lsn)
     last = now.get(name) or was
     assert last, "a copy makes an entry, and an answer is to a table that has one"
     if last.state == STREAMING:
-        last = replace(last, lsn=epoch.lsn_to)  # between its refusal and here it was never at the lsn of the others
+        last = replace(last, lsn=epoch.lsns.to)  # between its refusal and here it was never at the lsn of the others
     done.entries, done.touched = [last], {last.mirror_id or ""}
     return n_changes, n_invalid, done
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
@@ -40,24 +41,24 @@ class EpochWork:
     lake: Lake
     decisions: Decisions
     sizes: Sizes
-    _along: dict[tuple[int, int], list[Reference]] = field(default_factory=dict)
-    _outside: dict[tuple[int, int], set[TableName]] = field(default_factory=dict)
+    _along: dict[LsnRange, list[Reference]] = field(default_factory=dict)
+    _outside: dict[LsnRange, set[TableName]] = field(default_factory=dict)
 
     def find(
-        self, session: SparkSession, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister,
+        self, session: SparkSession, reader: ChangeReader, lsns: LsnRange, register: TableRegister,
         planned: Collection[TableName], versions: Mapping[str, int | None],
     ) -> tuple[list[TableWork], list[TableEntry]]:  # fmt: skip
         """Find the work by mirror, and the tables that are refused. planned: see ``Decisions.take``. versions: see
         ``PlacedRows``."""
-        summary = reader.summary(lsn_from, lsn_to)
+        summary = reader.summary(lsns)
         taken, refused = self.decisions.take(summary, register, planned)
         found, orphans = references(register, self.decisions.rules)
         orphans = alone(register) if reader.only else orphans
         lost = {orphan.child.name: (orphan.child, orphan.reason) for orphan in orphans}
         changes = {each.name: each for each in summary}
-        for child in self._without_keys(reader, lsn_from, lsn_to, found, changes):
+        for child in self._without_keys(reader, lsns, found, changes):
             lost.setdefault(child.name, (child, _NO_TRANSACTION))
-        rows = PlacedRows(self.lake, reader, lsn_from, lsn_to, changes, (), versions, self.sizes)
+        rows = PlacedRows(self.lake, reader, lsns, changes, (), versions, self.sizes)
         along = self._followed(session, rows, found) if found else []
         work = {entry.name: TableWork(each, entry) for each, entry in taken}
         stopped = {entry.name for entry in refused}
@@ -72,28 +73,25 @@ class EpochWork:
             own = changes.get(child.name) or TableChanges.none(child.name, first)
             work[child.name] = TableWork(own, child, replace(rows, along=ways))
         refused = [entry for entry in refused if entry.name not in lost]
-        refused += [child.refused(lsn_from + 1, NOT_FOLLOWED, reason) for child, reason in lost.values()]
+        refused += [child.refused(lsns.after + 1, NOT_FOLLOWED, reason) for child, reason in lost.values()]
         return [each for name, each in work.items() if name not in lost], refused
 
     def _without_keys(
-        self, reader: ChangeReader, lsn_from: int, lsn_to: int, found: list[Reference],
-        changes: Mapping[TableName, TableChanges],
-    ) -> list[TableEntry]:  # fmt: skip
+        self, reader: ChangeReader, lsns: LsnRange, found: list[Reference], changes: Mapping[TableName, TableChanges]
+    ) -> list[TableEntry]:
         """Children whose definition names no engine, and whose changes say that it has no transactions."""
         unsure = {r.child.name: r.child for r in found if r.child.schema.engine is None and r.child.name in changes}
-        span = lsn_from, lsn_to
-        if unsure and span not in self._outside:
-            self._outside = {span: reader.outside_transactions(*span)}
-        return [child for name, child in unsure.items() if name in self._outside[span]]
+        if unsure and lsns not in self._outside:
+            self._outside = {lsns: reader.outside_transactions(lsns)}
+        return [child for name, child in unsure.items() if name in self._outside[lsns]]
 
     def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
         """The references that carry a change."""
-        span = rows.lsn_from, rows.lsn_to
-        if span not in self._along:
+        if rows.lsns not in self._along:
             first = [r for r in found if (c := rows.changes.get(r.parent.name)) and r.may_follow(c)]
             leaving = [r for r in first if rows.changes[r.parent.name].refused or leaves_keys(session, rows, r)]
-            self._along = {span: reached(found, leaving)}
-        return self._along[span]
+            self._along = {rows.lsns: reached(found, leaving)}
+        return self._along[rows.lsns]
 
 
 def _why_untold(ways: list[Reference], changes: Mapping[TableName, TableChanges]) -> str | None:

@@ -20,6 +20,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.conditions import GENERATED
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql
@@ -92,9 +93,9 @@ class RowEpochs:
             self._sessions.session = private_session(self._lake.spark)
         return self._sessions.session
 
-    def tables_of(self, reader: ChangeReader, lsn_from: int, lsn_to: int, register: TableRegister) -> list[TableName]:
+    def tables_of(self, reader: ChangeReader, lsns: LsnRange, register: TableRegister) -> list[TableName]:
         """The tables whose mirrors an epoch of this range will change."""
-        work, _ = self._work.find(self.session(), reader, lsn_from, lsn_to, register, (), {})
+        work, _ = self._work.find(self.session(), reader, lsns, register, (), {})
         return [item.entry.name for item in work]
 
     def carry_out(self, epoch: Epoch, reader: ChangeReader, register: TableRegister) -> RowWork:
@@ -102,9 +103,7 @@ class RowEpochs:
         all."""
         planned = {table.name: table for table in epoch.tables}
         versions = {table.mirror_id: table.version for table in epoch.tables}
-        work, refused = self._work.find(
-            self.session(), reader, epoch.lsn_from, epoch.lsn_to, register, planned.keys(), versions
-        )
+        work, refused = self._work.find(self.session(), reader, epoch.lsns, register, planned.keys(), versions)
         mine = [item for item in work if self._is_mine(planned, item)]
         with ThreadPoolExecutor(max(1, min(MAX_THREADS, len(mine)))) as pool:
             steps = list(pool.map(lambda item: self._apply_or_refuse(epoch, reader, planned, item), mine))
@@ -156,29 +155,27 @@ class RowEpochs:
         lake, session, changes, entry = self._lake, self.session(), work.changes, work.entry
         schema = entry.schema
         types, key = mirror_types(schema), schema.primary_key
-        lsn_to = min(epoch.lsn_to, changes.refused[0] - 1) if changes.refused else epoch.lsn_to
+        lsns = epoch.lsns.until(changes.refused[0] - 1) if changes.refused else epoch.lsns
         invalid = _n_nulls(changes, entry)
-        payload = lake.payload(
-            "apply", epoch=epoch.number, lsn_from=epoch.lsn_from, lsn_to=epoch.lsn_to, invalid=invalid
-        )
+        payload = lake.payload("apply", epoch=epoch.number, **epoch.lsns.to_json(), invalid=invalid)
         mirror = lake.names.mirror(entry.mirror_id)
         is_empty = planned is not None and planned.version == 0
         settings = {} if is_empty else prepare_files(session, mirror)
         if not key:
-            lsn_from = max(epoch.lsn_from, held_lsn(session, mirror))
-            counts = net_counts_of(session, reader, changes, lsn_from, lsn_to, schema, self._sizes)
-            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsn_to, payload, settings)
+            lsns = lsns.since(held_lsn(session, mirror))
+            counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)
+            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsns.to, payload, settings)
         if changes.n_changes:
-            net = net_effect_of(session, reader, changes, epoch.lsn_from, lsn_to, schema, self._sizes, mirror)
+            net = net_effect_of(session, reader, changes, lsns, schema, self._sizes, mirror)
         else:
             net = no_effect(session, schema)
         if work.rows:
-            net = with_cascades(session, replace(work.rows, lsn_to=lsn_to), net, entry)
+            net = with_cascades(session, replace(work.rows, lsns=lsns), net, entry)
         is_nothing = net.local is not None and not len(net.local)
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or is_nothing or is_empty:
-            return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsn_to, payload)
-        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsn_to, payload, settings)
+            return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsns.to, payload)
+        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload, settings)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""
@@ -230,7 +227,7 @@ def _has_lost_race(error: Exception) -> bool:
 
 
 def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, mirror_id: str) -> StepCommit | None:
-    return step_done(session, lake.names.mirror(mirror_id), app_id=lake.app_id(mirror_id), lsn=epoch.lsn_to)
+    return step_done(session, lake.names.mirror(mirror_id), app_id=lake.app_id(mirror_id), lsn=epoch.lsns.to)
 
 
 def _outcome(changes: TableChanges, entry: TableEntry, step: StepCommit) -> EpochTable | TableEntry:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.changes.images import REMOVED, alias, placed_images, placed_schema, told_name
 from mirrorlake.core.changes.parent_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.versioning import end_column
@@ -76,8 +77,7 @@ class PlacedRows:
 
     lake: Lake
     reader: ChangeReader
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     changes: Mapping[TableName, TableChanges]
     along: Sequence[Reference]
     versions_at_begin: Mapping[str, int | None]
@@ -151,9 +151,9 @@ class PlacedRows:
         changes = self.changes.get(name)
         if changes is None:
             return session.createDataFrame(schema.empty_table(), ddl), schema.empty_table()
-        batches = self.reader.in_memory(name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
+        batches = self.reader.in_memory(name, self.lsns, that_cascade=that_cascade)
         if batches is None:
-            stored = self.reader.stored(session, name, self.lsn_from, self.lsn_to, that_cascade=that_cascade)
+            stored = self.reader.stored(session, name, self.lsns, that_cascade=that_cascade)
             if changes.n_changes > self.sizes.local:
                 return stored.mapInArrow(decode, ddl), None
             batches = stored.toArrow().to_batches()

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
@@ -56,13 +57,12 @@ class EpochTable:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Changes (kind rows) or barriers (kind ddl) with lsn_from < lsn <= lsn_to, or both for one table (kind answer), up
-    to the lsn of all mirrors."""
+    """Changes (kind rows) or barriers (kind ddl) of a range, or both for one table (kind answer), up to the lsn of all
+    mirrors."""
 
     number: int
     kind: str
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     tables: tuple[EpochTable, ...] = ()
 
 
@@ -84,7 +84,7 @@ class EpochLog:
     def applied_lsn(self) -> int:
         """Every mirror has everything up to here; -1: nothing."""
         if self._done:
-            return self._done.lsn_to
+            return self._done.lsns.to
         return self._recorded.payload["applied_lsn"] if self._recorded else -1
 
     @property
@@ -110,13 +110,13 @@ class EpochLog:
         """Record the end of the last epoch."""
         if self._done:
             done, self._done = self._done, None
-            self._append([(DONE, done)], done.number, applied_lsn=done.lsn_to)
+            self._append([(DONE, done)], done.number, applied_lsn=done.lsns.to)
 
     def _append(self, rows: list[tuple[str, Epoch]], number: int, applied_lsn: int) -> None:
         now = dt.datetime.now(dt.timezone.utc)
         cells = [
             {
-                "epoch": e.number, "phase": phase, "kind": e.kind, "lsn_from": e.lsn_from, "lsn_to": e.lsn_to,
+                "epoch": e.number, "phase": phase, "kind": e.kind, **e.lsns.to_json(),
                 "tables": [asdict(table) for table in e.tables], "at": now,
             }
             for phase, e in rows
@@ -124,7 +124,7 @@ class EpochLog:
         lake, is_open = self._lake, rows[-1][0] == PLAN
         frame = lake.spark.createDataFrame(pa.Table.from_pylist(cells, schema=_ROW_SCHEMA), EPOCHS_COLUMNS)
         self._recorded = append_from(
-            lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsn_to,
+            lake.spark, lake.names.control_epochs, frame, expected=self._recorded, new_lsn=rows[-1][1].lsns.to,
             payload=lake.payload(
                 HOP, epoch=number, applied_lsn=applied_lsn, is_open=is_open, answers=self.answers
             ),
@@ -140,4 +140,4 @@ class EpochLog:
             .first()
         )
         tables = tuple(EpochTable(t.database, t.table, t.mirror_id, t.version) for t in row.tables)
-        return Epoch(row.epoch, row.kind, row.lsn_from, row.lsn_to, tables)
+        return Epoch(row.epoch, row.kind, LsnRange(row.lsn_from, row.lsn_to), tables)

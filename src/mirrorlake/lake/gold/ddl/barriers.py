@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.table_name import TableName
@@ -61,14 +62,14 @@ class LedgerRow:
     tables: tuple[EpochTable, ...]
 
 
-def read(lake: Lake, lsn_from: int, lsn_to: int, answers: int, *, only: TableName | None = None) -> list[Barrier]:
-    """Barriers with lsn_from < lsn <= lsn_to, in log order. only: of this table alone.
+def read(lake: Lake, lsns: LsnRange, answers: int, *, only: TableName | None = None) -> list[Barrier]:
+    """Barriers of a range, in log order. only: of this table alone.
 
     answers: number of the operator's answers that count; of a statement's rows about one table, the newest answer's are
     used.
     """
     rows = lake.spark.table(lake.names.silver_table_schemas)
-    rows = rows.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND answer <= {answers}")
+    rows = rows.where(f"{lsns.condition} AND answer <= {answers}")
     rows = rows.where(named(only)) if only else rows
     return _barriers(rows)
 

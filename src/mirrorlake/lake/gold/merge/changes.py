@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.changes.conditions import GENERATED, read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
@@ -80,19 +81,18 @@ class _Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    lsn_from: int
-    lsn_to: int
+    lsns: LsnRange
     tables: list[TableChanges]
 
-    def is_for(self, lsn_from: int, lsn_to: int) -> bool:
+    def is_for(self, lsns: LsnRange) -> bool:
         """Is this the summary of the range? One that begins later, but before the first change, has the same
         changes."""
-        first = min((changes.first_lsn for changes in self.tables), default=self.lsn_to + 1)
-        return lsn_to == self.lsn_to and self.lsn_from <= lsn_from < first
+        first = min((changes.first_lsn for changes in self.tables), default=self.lsns.to + 1)
+        return lsns.to == self.lsns.to and self.lsns.after <= lsns.after < first
 
 
 class ChangeReader:
-    """Reads ``silver_changes`` in (lsn_from, lsn_to]; from memory if the assembled batches are still there."""
+    """Reads ``silver_changes`` in ranges; from memory if the assembled batches are still there."""
 
     def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: TableName | None = None):
         """only: read as if silver had only this table's changes; then without batches."""
@@ -102,40 +102,40 @@ class ChangeReader:
         self._summary: _Summary | None = None
         self._cuts: tuple[int, list[int]] | None = None
 
-    def summary(self, lsn_from: int, lsn_to: int) -> list[TableChanges]:
+    def summary(self, lsns: LsnRange) -> list[TableChanges]:
         """The changes of each table, by name."""
-        if self._summary is None or not self._summary.is_for(lsn_from, lsn_to):
-            rows = self._count_rows(lsn_from, lsn_to)
+        if self._summary is None or not self._summary.is_for(lsns):
+            rows = self._count_rows(lsns)
             names = sorted({TableName(*row[:2]) for row in rows})
-            self._summary = _Summary(lsn_from, lsn_to, [_table_changes(name, rows) for name in names])
+            self._summary = _Summary(lsns, [_table_changes(name, rows) for name in names])
         return self._summary.tables
 
-    def _count_rows(self, lsn_from: int, lsn_to: int) -> list[_Counts]:
+    def _count_rows(self, lsns: LsnRange) -> list[_Counts]:
         if self._table is None:
-            grouped = self._rows(lsn_from, lsn_to).groupBy(*_SUMMARY_KEYS)
+            grouped = self._rows(lsns).groupBy(*_SUMMARY_KEYS)
             first_invalid = F.min(F.when(F.col("invalid") > 0, F.col("lsn")))
             counted = grouped.agg(F.count("*"), F.min("lsn"), F.sum("invalid"), first_invalid)
             return [_Counts(*row) for row in counted.collect()]
         counted_columns = self._table.select([*_SUMMARY_KEYS, "lsn", "invalid"])
-        found = counted_columns.filter(self._is_inside(lsn_from, lsn_to, (*ROW_OPS, "REFUSED")))
+        found = counted_columns.filter(self._is_inside(lsns, (*ROW_OPS, "REFUSED")))
         invalid_lsn = pc.if_else(pc.greater(found["invalid"], 0), found["lsn"], None)
         grouped = found.append_column("invalid_lsn", invalid_lsn).group_by(_SUMMARY_KEYS)
         sums = [("lsn", "count"), ("lsn", "min"), ("invalid", "sum"), ("invalid_lsn", "min")]
         counted = grouped.aggregate(sums).select([*_SUMMARY_KEYS, *map("_".join, sums)])
         return [_Counts(*row.values()) for row in counted.to_pylist()]
 
-    def epoch_end(self, lsn_from: int, lsn_to: int, max_changes: int) -> int:
-        """A boundary in the range after about max_changes row changes, or its end if there are fewer."""
+    def cut(self, lsns: LsnRange, max_changes: int) -> LsnRange:
+        """The range up to a boundary after about max_changes row changes, or all of it if there are fewer."""
         if self._table is not None:
-            return lsn_to
-        if self._cuts is None or self._cuts[0] != lsn_to:
-            if sum(changes.n_changes for changes in self.summary(lsn_from, lsn_to)) <= max_changes:
-                return lsn_to
-            self._cuts = lsn_to, self._boundaries(lsn_from, lsn_to, max_changes)
-        return next((cut for cut in self._cuts[1] if lsn_from < cut < lsn_to), lsn_to)
+            return lsns
+        if self._cuts is None or self._cuts[0] != lsns.to:
+            if sum(changes.n_changes for changes in self.summary(lsns)) <= max_changes:
+                return lsns
+            self._cuts = lsns.to, self._boundaries(lsns, max_changes)
+        return lsns.until(next((cut for cut in self._cuts[1] if cut in lsns), lsns.to))
 
-    def _boundaries(self, lsn_from: int, lsn_to: int, max_changes: int) -> list[int]:
-        rows = self._lake.spark.table(self._lake.names.silver_changes).where(f"lsn > {lsn_from} AND lsn <= {lsn_to}")
+    def _boundaries(self, lsns: LsnRange, max_changes: int) -> list[int]:
+        rows = self._lake.spark.table(self._lake.names.silver_changes).where(lsns.condition)
         chunks = rows.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
             F.expr(f"count_if({self._is_seen})").alias("n"),
             F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary"),
@@ -148,22 +148,20 @@ class ChangeReader:
                 seen = 0
         return found
 
-    def outside_transactions(self, lsn_from: int, lsn_to: int) -> set[TableName]:
+    def outside_transactions(self, lsns: LsnRange) -> set[TableName]:
         """The tables with row changes that no transaction of an engine has: they end with a COMMIT of the log."""
         if self._table is None:
             changes = self._lake.spark.table(self._lake.names.silver_changes)
-            commits = changes.where(f"lsn > {lsn_from} AND lsn <= {lsn_to} AND op = 'COMMIT' AND statement IS NOT NULL")
-            mine = self._rows(lsn_from, lsn_to).join(commits.select("tx_lsn"), "tx_lsn", "left_semi")
+            commits = changes.where(f"{lsns.condition} AND op = 'COMMIT' AND statement IS NOT NULL")
+            mine = self._rows(lsns).join(commits.select("tx_lsn"), "tx_lsn", "left_semi")
             return {TableName(row.database, row.table) for row in mine.select("database", "table").distinct().collect()}
-        is_commit = pc.and_(self._is_inside(lsn_from, lsn_to, ("COMMIT",)), pc.is_valid(self._table["statement"]))
+        is_commit = pc.and_(self._is_inside(lsns, ("COMMIT",)), pc.is_valid(self._table["statement"]))
         groups = self._table["tx_lsn"].filter(is_commit)
-        is_mine = pc.and_(self._is_inside(lsn_from, lsn_to, ROW_OPS), pc.is_in(self._table["tx_lsn"], groups))
+        is_mine = pc.and_(self._is_inside(lsns, ROW_OPS), pc.is_in(self._table["tx_lsn"], groups))
         names = self._table.select(["database", "table"]).filter(is_mine).group_by(["database", "table"]).aggregate([])
         return {TableName(row["database"], row["table"]) for row in names.to_pylist()}
 
-    def in_memory(
-        self, name: TableName, lsn_from: int, lsn_to: int, *, that_cascade: bool = False
-    ) -> list[pa.RecordBatch] | None:
+    def in_memory(self, name: TableName, lsns: LsnRange, *, that_cascade: bool = False) -> list[pa.RecordBatch] | None:
         """Row changes of one table (``CHANGE_COLUMNS``) if they are in memory, else None.
 
         that_cascade: only those that may have changed rows of other tables.
@@ -171,34 +169,30 @@ class ChangeReader:
         if self._table is None:
             return None
         mine = pc.and_(pc.equal(self._table["database"], name[0]), pc.equal(self._table["table"], name[1]))
-        wanted = pc.and_(mine, self._is_inside(lsn_from, lsn_to, ROW_OPS))
+        wanted = pc.and_(mine, self._is_inside(lsns, ROW_OPS))
         if that_cascade:
             wanted = pc.and_(wanted, self._table["may_cascade"])
         return self._table.select(list(CHANGE_COLUMNS)).filter(wanted).combine_chunks().to_batches()
 
     def stored(
-        self, session: SparkSession, name: TableName, lsn_from: int, lsn_to: int, *,
-        that_cascade: bool = False,
-    ) -> DataFrame:  # fmt: skip
+        self, session: SparkSession, name: TableName, lsns: LsnRange, *, that_cascade: bool = False
+    ) -> DataFrame:
         """The same, read from the lake. A NULL VARIANT does not pass to Python, so a missing image is an empty
         object."""
-        rows = session.table(self._lake.names.silver_changes).where(
-            f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {named(name)}"
-        )
+        rows = session.table(self._lake.names.silver_changes).where(f"{lsns.condition} AND {named(name)}")
         rows = rows.where("may_cascade") if that_cascade else rows
         sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
 
-    def _is_inside(self, lsn_from: int, lsn_to: int, ops: tuple[str, ...]) -> pa.ChunkedArray:
+    def _is_inside(self, lsns: LsnRange, ops: tuple[str, ...]) -> pa.ChunkedArray:
         """A mask of the rows in memory: inside the range, with one of these ops."""
         table = self._table
-        inside = pc.and_(pc.greater(table["lsn"], lsn_from), pc.less_equal(table["lsn"], lsn_to))
+        inside = pc.and_(pc.greater(table["lsn"], lsns.after), pc.less_equal(table["lsn"], lsns.to))
         return pc.and_(inside, pc.is_in(table["op"], pa.array(ops)))
 
-    def _rows(self, lsn_from: int, lsn_to: int) -> DataFrame:
+    def _rows(self, lsns: LsnRange) -> DataFrame:
         changes = self._lake.spark.table(self._lake.names.silver_changes)
-        inside = f"lsn > {lsn_from} AND lsn <= {lsn_to} AND {self._is_seen}"
-        return changes.where(inside).where(F.col("op").isin(*ROW_OPS, "REFUSED"))
+        return changes.where(f"{lsns.condition} AND {self._is_seen}").where(F.col("op").isin(*ROW_OPS, "REFUSED"))
 
 
 def _stops(counts: _Counts) -> bool:

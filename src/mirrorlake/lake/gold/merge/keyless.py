@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.row_counts import COUNT, column_name, net_counts
 from mirrorlake.core.changes.rows_in_force import rows_in_force
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.sql_text import Sql, quote
@@ -51,14 +52,14 @@ class NetCounts:
 
 
 def net_counts_of(
-    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes,
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsns: LsnRange, schema: TableSchema,
+    sizes: Sizes,
 ) -> NetCounts:  # fmt: skip
     """Find the changed row counts. schema: of the mirror."""
     if not changes.lacks_generated:
-        return _logged_counts_of(session, reader, changes, lsn_from, lsn_to, schema, sizes)
+        return _logged_counts_of(session, reader, changes, lsns, schema, sizes)
     logged = without_generated(schema)
-    net = _logged_counts_of(session, reader, changes, lsn_from, lsn_to, logged, sizes)
+    net = _logged_counts_of(session, reader, changes, lsns, logged, sizes)
     names: dict[str, Sql] = {column.name: column_name(i) for i, column in enumerate(logged.columns)}
     columns = [
         f"{names.get(column.name) or computed_sql(column, schema, lambda name: names[name])} AS {column_name(i)}"
@@ -68,15 +69,15 @@ def net_counts_of(
 
 
 def _logged_counts_of(
-    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes,
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsns: LsnRange, schema: TableSchema,
+    sizes: Sizes,
 ) -> NetCounts:  # fmt: skip
     """Find the changed row counts. schema: of columns that the changes have."""
     types, asked, end = mirror_types(schema), asked_types(schema), end_column(schema)
     ddl = ", ".join([*(f"{column_name(i)} {kind}" for i, kind in enumerate(types.values())), _MARKS])
-    batches = reader.in_memory(changes.name, lsn_from, lsn_to)
+    batches = reader.in_memory(changes.name, lsns)
     if batches is None:
-        rows = reader.stored(session, changes.name, lsn_from, lsn_to)
+        rows = reader.stored(session, changes.name, lsns)
         if changes.n_changes > sizes.local:
             return _by_workers(rows, changes, asked, types, ddl, end)
         batches = rows.toArrow().to_batches()

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
 from mirrorlake.core.changes.incomplete_images import TOLD, base_column, partial_net_effect
 from mirrorlake.core.changes.rows_in_force import rows_in_force
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAY_BE_INVALID
 from mirrorlake.core.schema.versioning import end_column
@@ -58,28 +59,28 @@ class NetEffect:
 
 
 def net_effect_of(
-    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes, mirror: Sql,
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsns: LsnRange, schema: TableSchema,
+    sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
     """Make the net effect. schema: of the mirror."""
     if changes.lacks_generated:
         told = without_generated(schema)
-        net = _told_effect_of(session, reader, changes, lsn_from, lsn_to, told, sizes, mirror)
+        net = _told_effect_of(session, reader, changes, lsns, told, sizes, mirror)
         return replace(net, rows=with_generated(net.rows, schema))
-    return _told_effect_of(session, reader, changes, lsn_from, lsn_to, schema, sizes, mirror)
+    return _told_effect_of(session, reader, changes, lsns, schema, sizes, mirror)
 
 
 def _told_effect_of(
-    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsn_from: int, lsn_to: int,
-    schema: TableSchema, sizes: Sizes, mirror: Sql,
+    session: SparkSession, reader: ChangeReader, changes: TableChanges, lsns: LsnRange, schema: TableSchema,
+    sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
     """Make the net effect. schema: of columns that the changes, or the mirror, have."""
     types, key, asked, end = mirror_types(schema), schema.primary_key, asked_types(schema), end_column(schema)
     ddl = _ddl(types)
     partial_ddl = _partial_ddl(ddl, types, key)
-    batches = reader.in_memory(changes.name, lsn_from, lsn_to)
+    batches = reader.in_memory(changes.name, lsns)
     if batches is None:
-        rows = reader.stored(session, changes.name, lsn_from, lsn_to)
+        rows = reader.stored(session, changes.name, lsns)
         if changes.n_changes > sizes.local and changes.has_partial:
             return NetEffect(completed(session, _by_one_worker(rows, asked, partial_ddl, key, end), mirror, types, key))
         if changes.n_changes > sizes.local:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from mirrorlake.core.binlog.events import parse_gtid_list, parse_previous_gtids
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, pack_lsn, parse_start, unpack_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import read_notes
@@ -89,8 +90,8 @@ def end_before(lake: Lake, position: BinlogPosition) -> int | None:
 
 def is_same_place(lake: Lake, lsn: int, later: int) -> bool:
     """Is there no event between the two?"""
-    between = f"lsn > {lsn} AND lsn <= {later}"
-    return lsn == later or lake.spark.table(lake.names.bronze_events).where(between).isEmpty()
+    between = LsnRange(lsn, later)
+    return between.is_empty or lake.spark.table(lake.names.bronze_events).where(between.condition).isEmpty()
 
 
 def _marks(lake: Lake) -> Iterator[_Mark]:
@@ -112,9 +113,9 @@ def _gtids_before_the_log(lake: Lake) -> GtidSet:
     return parse_gtid_list(body) if lake.flavor == "mariadb" else parse_previous_gtids(body)
 
 
-def _groups(lake: Lake, lsn_from: int, lsn_to: int | None) -> list[tuple[str, int]]:
-    """Return (GTID, lsn of the last event) of each transaction after lsn_from, in log order."""
-    events = lake.spark.table(lake.names.bronze_events).where(f"lsn > {lsn_from} AND gtid IS NOT NULL")
-    events = events if lsn_to is None else events.where(f"lsn <= {lsn_to}")
+def _groups(lake: Lake, after: int, until: int | None) -> list[tuple[str, int]]:
+    """Return (GTID, lsn of the last event) of each transaction after one lsn and up to another, in log order."""
+    events = lake.spark.table(lake.names.bronze_events).where(f"lsn > {after} AND gtid IS NOT NULL")
+    events = events if until is None else events.where(f"lsn <= {until}")
     ends = events.groupBy("tx_lsn").agg(F.first("gtid").alias("gtid"), F.max("lsn").alias("lsn"))
     return [(row.gtid, row.lsn) for row in sorted(ends.collect(), key=attrgetter("lsn"))]

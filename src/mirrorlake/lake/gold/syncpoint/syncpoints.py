@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, parse_moment
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
@@ -154,7 +155,7 @@ def _versions(lake: Lake, lsn: int) -> tuple[EpochTable, ...]:
 def _commit_ts(lake: Lake, lsn: int) -> dt.datetime | None:
     silver = lake.names.silver_changes
     for first in (lsn - LOOK_BACK_BYTES, -1):
-        ends = f"SELECT max_by(commit_ts, lsn) AS at FROM {silver} WHERE lsn > {first} AND lsn <= {lsn}"
+        ends = f"SELECT max_by(commit_ts, lsn) AS at FROM {silver} WHERE {LsnRange(first, lsn).condition}"
         (found,) = lake.spark.sql(f"{ends} AND op IN ('COMMIT', 'DDL')").toArrow()["at"].to_pylist()
         if found is not None:
             return found
