@@ -435,12 +435,12 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 
     found: list[job.TableSnapshot] = []
 
-    def told(table: job.TableSnapshot) -> None:
+    def report(table: job.TableSnapshot) -> None:
         found.append(table)
         rows = table.reason or f"{table.rows:,} rows"
         say(f"{table.state} {table.database}.{table.table}: {rows}", sys.stderr)
 
-    job.snapshot(options, told, again=again)
+    job.snapshot(options, report, again=again)
     rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.reason or "") for table in found]
     described = [asdict(table) for table in found]
     show_list(described, ("table", "state", "rows", "reason"), rows, ctx.params["as_json"], sys.stdout)

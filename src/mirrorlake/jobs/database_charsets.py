@@ -24,7 +24,7 @@ def note_charsets(lake: Lake, login: ServerLogin) -> None:
     RefusedError ``lake-source``, ``lake-writer``.
     """
     answers, definitions = read_answers(lake), Definitions(change for _, change in recorded(lake))
-    told = {answer.database for answer in answers if answer.is_of_database}
+    answered = {answer.database for answer in answers if answer.is_of_database}
     known = {name for name in definitions.databases() if (home := definitions.database(name)) and home.charset}
     connection = ServerConnection(login)
     try:
@@ -36,6 +36,6 @@ def note_charsets(lake: Lake, login: ServerLogin) -> None:
         connection.close()
     unchanged = ((name, charset) for name, charset in after.items() if before.get(name) == charset)
     charsets = {lake.name_case.fold(name): charset for name, charset in unchanged}
-    news = sorted(charsets.keys() - told - known)
+    news = sorted(charsets.keys() - answered - known)
     if news:
         give(lake, *(set_charset(n, lsn, name, charsets[name]) for n, name in enumerate(news, len(answers) + 1)))

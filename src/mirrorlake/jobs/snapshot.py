@@ -62,7 +62,7 @@ class TableSnapshot:
 
 
 def snapshot(
-    options: Options, told: Callable[[TableSnapshot], None], *, again: bool = False, spark: SparkSession | None = None
+    options: Options, report: Callable[[TableSnapshot], None], *, again: bool = False, spark: SparkSession | None = None
 ) -> None:
     """Take a snapshot of every table that the options want and the lake does not follow, and report each one.
 
@@ -77,10 +77,10 @@ def snapshot(
         tables = [table for table in tables if table.name not in followed]
     for table in tables:
         if not table.has_versions:
-            told(TableSnapshot(*table.name, reason=no_versions(table)))
+            report(TableSnapshot(*table.name, reason=no_versions(table)))
     for group in _groups(parents_first([table for table in tables if table.has_versions])):
         for done in _snapshot_group(lake, login, group):
-            told(done)
+            report(done)
 
 
 def _opened(options: Options, spark: SparkSession | None) -> Lake:

@@ -127,8 +127,8 @@ class ConsistentRead:
             self.rows(setting)
         if self._flavor == "mariadb":
             self.rows(_START)
-            told = {row[0]: row[-1] for row in self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'")}
-            status = [(told.get("Binlog_snapshot_file"), told.get("Binlog_snapshot_position"))]
+            found = {row[0]: row[-1] for row in self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'")}
+            status = [(found.get("Binlog_snapshot_file"), found.get("Binlog_snapshot_position"))]
         else:
             self.rows("FLUSH TABLES WITH READ LOCK")
             self.rows(_START)

@@ -168,10 +168,10 @@ def check_replica_log(connection: ServerConnection) -> Check:
 def check_replication_filters(connection: ServerConnection) -> Check:
     """Check replication filters. Never refused: this server has all that its log has."""
     if connection.flavor == "mysql":
-        told = [pair for row in _channels(connection) for pair in zip(_REPLICATION_FILTERS, row[12:18], strict=True)]
+        filters = [p for row in _channels(connection) for p in zip(_REPLICATION_FILTERS, row[12:18], strict=True)]
     else:
-        told = [(name, connection.variable(name)) for name in _REPLICATION_FILTERS]
-    found = _not_empty(told)
+        filters = [(name, connection.variable(name)) for name in _REPLICATION_FILTERS]
+    found = _not_empty(filters)
     return Check("replication filters", not found, found or "none", _ONLY_REPLICATED if found else "")
 
 

@@ -36,7 +36,7 @@ ANSWER_BYTES = 32 << 20
 ANSWER_COLUMNS = 4096  # maximum for a table (MySQL and MariaDB: MAX_FIELDS)
 ANSWER_CELLS = 1 << 20
 _PROTOCOL_VERSION = 10
-_TOLD_PASSWORD = "sha256_password"
+_ANSWERED_WITH_PASSWORD = "sha256_password"
 """PyMySQL answers a greeting of this method with the password, if there is TLS; ``authentication`` decides that."""
 _TEXT_OF_ANSWERS = "mirrorlake_utf8"
 """UTF-8 with U+FFFD for invalid bytes: MariaDB 10 shows the DEFAULT of a BINARY column as raw bytes."""
@@ -142,7 +142,7 @@ class Session(pymysql.Connection):
             raise protocol_error(self.login, f"protocol version {self.protocol_version}")
         if self.ssl and not self.server_capabilities & CLIENT.SSL:
             raise no_tls(self.login)
-        if self._auth_plugin_name == _TOLD_PASSWORD:
+        if self._auth_plugin_name == _ANSWERED_WITH_PASSWORD:
             self._auth_plugin_name = "caching_sha2_password"  # the server then names the account's own method
 
     def _read_packet(self, packet_type: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:

@@ -74,31 +74,31 @@ def inserted_rows(batch: pa.RecordBatch, columns: dict[str, Asked], key: Sequenc
     return pa.RecordBatch.from_arrays([*arrays, *marks], schema=image_schema(columns))
 
 
-def alias(place: int) -> Sql:
+def alias(index: int) -> Sql:
     """Name of a column by its index, because a source may use any name."""
-    return f"c{place}"
+    return f"c{index}"
 
 
-def told_name(place: int) -> Sql:
+def logged_name(index: int) -> Sql:
     """Name of the flag column: is the column logged?"""
-    return f"told{place}"
+    return f"logged{index}"
 
 
-def placed_schema(columns: dict[str, Asked], *, told: bool) -> pa.Schema:
+def placed_schema(columns: dict[str, Asked], *, with_logged: bool) -> pa.Schema:
     found = {alias(i): kind for i, kind in enumerate(arrow_types(columns).values())}
-    marks = {told_name(i): pa.bool_() for i in range(len(columns))} if told else {}
+    marks = {logged_name(i): pa.bool_() for i in range(len(columns))} if with_logged else {}
     return pa.schema({**found, **marks, "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
 
 
 def placed_images(
-    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, told: bool = False
+    batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, with_logged: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Every image of each key, not only the last, and its ``place``. batches: as in ``net_effect``.
 
-    columns: those wanted, the key's first; for a removed key all others are NULL. ``told``: also return which are
-    logged.
+    columns: those wanted, the key's first; for a removed key all others are NULL. with_logged: also return which
+    are logged.
     """
-    schema = placed_schema(columns, told=told)
+    schema = placed_schema(columns, with_logged=with_logged)
     for batch in batches:
         keyed = _keyed_images(batch, {name: columns[name] for name in key})
         n_puts, n = int(pc.sum(pc.invert(keyed[REMOVED])).as_py() or 0), len(keyed)
@@ -106,7 +106,7 @@ def placed_images(
         buf, pos = locate_fields(batch.column("after"), list(rest), keyed[_ROW].to_numpy()[:n_puts])
         found = [pa.concat_arrays([a, pa.nulls(n - n_puts, a.type)]) for a in read_fields(buf, pos, rest)]
         logged = [np.ones(n, bool)] * len(key) + [np.concatenate([at >= 0, np.ones(n - n_puts, bool)]) for at in pos]
-        arrays = [*(keyed[name] for name in key), *found, *(map(pa.array, logged) if told else ())]
+        arrays = [*(keyed[name] for name in key), *found, *(map(pa.array, logged) if with_logged else ())]
         arrays += [keyed[name] for name in _ORDER]
         yield from pa.Table.from_arrays(arrays, names=schema.names).cast(schema).combine_chunks().to_batches()
 

@@ -24,7 +24,7 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError
 
-TOLD = "_told"
+LOGGED = "_logged_columns"
 """One character for each of the table's columns, 1: its value is logged. NULL: all are."""
 
 _INSERT, _UPDATE, _DELETE = range(3)
@@ -32,14 +32,14 @@ _UNTOUCHED, _GONE = -1, -2
 
 
 def base_column(i: int) -> Sql:
-    """Name of column i of the key under which the mirror has the row that a put continues; NULL if ``TOLD`` is."""
+    """Name of column i of the key under which the mirror has the row that a put continues; NULL if ``LOGGED`` is."""
     return f"_base{i}"
 
 
 def partial_schema(columns: dict[str, Asked], key: Sequence[str]) -> pa.Schema:
     types = arrow_types(columns)
     bases = {base_column(i): types[name] for i, name in enumerate(key)}
-    return pa.schema({**types, **MARKS, TOLD: pa.string(), **bases})
+    return pa.schema({**types, **MARKS, LOGGED: pa.string(), **bases})
 
 
 def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str]) -> pa.Table:
@@ -139,7 +139,7 @@ def _put_rows(
     batch: pa.RecordBatch, columns: dict[str, Asked], puts: np.ndarray, kept: np.ndarray, previous: np.ndarray,
     base: np.ndarray, old_keys: list[pa.Array], removes: np.ndarray,
 ) -> list[pa.Array]:  # fmt: skip
-    """The table's columns, ``TOLD`` and the bases of the rows after some puts."""
+    """The table's columns, ``LOGGED`` and the bases of the rows after some puts."""
     if not len(kept):
         return [
             pa.nulls(0, kind) for kind in (*arrow_types(columns).values(), pa.string(), *(key.type for key in old_keys))
@@ -149,12 +149,12 @@ def _put_rows(
     _resolve(pos, _inverse(puts, len(batch)), previous, base, kept, found, base_of)
     has_base = base_of >= 0
     marks = np.where(found.T >= 0, "1", "0")
-    told = pa.array(["".join(row) if incomplete else None for row, incomplete in zip(marks, has_base, strict=True)])
+    logged = pa.array(["".join(row) if incomplete else None for row, incomplete in zip(marks, has_base, strict=True)])
     places = np.where(has_base, _inverse(removes, len(batch))[base_of], 0)
     bases = [key.take(pa.array(places, mask=~has_base)) for key in old_keys]
     if not len(removes):
         bases = [pa.nulls(len(kept), key.type) for key in old_keys]
-    return [*read_fields(buf, found, columns), told.cast(pa.string()), *bases]
+    return [*read_fields(buf, found, columns), logged.cast(pa.string()), *bases]
 
 
 def _inverse(rows: np.ndarray, n: int) -> np.ndarray:

@@ -58,9 +58,9 @@ def _of_batch(batch: pa.RecordBatch, key: dict[str, Asked]) -> pa.RecordBatch:
     if not len(rows):
         return pa.RecordBatch.from_pylist([], left_schema(key))
     is_update = pc.equal(op, "UPDATE").to_numpy(zero_copy_only=False)[rows]
-    told = np.ones(len(rows), bool)
-    told[is_update] = (locate_fields(batch.column("after"), list(key), rows[is_update])[1] >= 0).any(axis=0)
-    rows, is_update = rows[told], is_update[told]
+    logged = np.ones(len(rows), bool)
+    logged[is_update] = (locate_fields(batch.column("after"), list(key), rows[is_update])[1] >= 0).any(axis=0)
+    rows, is_update = rows[logged], is_update[logged]
     buf, pos = locate_fields(batch.column("before"), list(key), rows)
     if (pos < 0).any():
         raise RefusedError(NOT_FOLLOWED, LACKS_REFERENCED)

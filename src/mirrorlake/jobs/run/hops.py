@@ -26,7 +26,7 @@ def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -
     _follow(
         options,
         watcher,
-        lambda told: _with_source(options, spark, lambda lake, source: run_all(lake, source, options, told)),
+        lambda watcher: _with_source(options, spark, lambda lake, source: run_all(lake, source, options, watcher)),
     )
 
 
@@ -34,18 +34,18 @@ def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None
     _follow(
         options,
         watcher,
-        lambda told: _with_source(options, spark, lambda lake, source: run_ingest(lake, source, options, told)),
+        lambda watcher: _with_source(options, spark, lambda lake, source: run_ingest(lake, source, options, watcher)),
     )
 
 
 def assemble(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, lambda told: run_assemble(open_lake(options, spark), options, told))
+    _follow(options, watcher, lambda watcher: run_assemble(open_lake(options, spark), options, watcher))
 
 
 def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, lambda told: run_apply(open_lake(options, spark), options, told))
+    _follow(options, watcher, lambda watcher: run_apply(open_lake(options, spark), options, watcher))
 
 
 def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], None]) -> None:

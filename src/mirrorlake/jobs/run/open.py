@@ -69,10 +69,10 @@ def _name_case(options: Options, source: BinlogSource, recorded: Progress | None
     Raises UsageError if server and options differ; RefusedError ``lake-names`` if the lake's names were made in
     another way.
     """
-    told: int | None = options.lower_case_table_names
-    said = (source.control.number(NAME_CASE) or 0) if isinstance(source, LiveSource) else told
-    if told not in (None, said):
-        raise UsageError("usage", f"--lower-case-table-names is {told}, and {said} on the server")
+    given: int | None = options.lower_case_table_names
+    said = (source.control.number(NAME_CASE) or 0) if isinstance(source, LiveSource) else given
+    if given not in (None, said):
+        raise UsageError("usage", f"--lower-case-table-names is {given}, and {said} on the server")
     if recorded is None:
         return NameCase(said)
     kept = recorded.payload.get(NAME_CASE)

@@ -144,7 +144,7 @@ def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watc
     job, watcher = IngestJob(lake, source, options), _preparing(lake, options, watcher)
 
     def step() -> bool:
-        return _tell(job.step(watcher), watcher.ingested)
+        return _report(job.step(watcher), watcher.ingested)
 
     _repeat(step, job.is_done, options, watcher)
 
@@ -156,7 +156,7 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
-        return _tell(hop.advance(), watcher.assembled)
+        return _report(hop.advance(), watcher.assembled)
 
     _repeat(step, lambda: not options.follow, options, watcher)
 
@@ -170,12 +170,12 @@ def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE, silver: R
 def _rules(lake: Lake, options: Options) -> TableRules:
     """Rules per table; for MySQL without policies for generated columns and partial images, which it logs
     completely."""
-    told = as_compared(options, lake)
-    rules = TableRules(told.wants, told.policy_for_invalid, told.ignores, replaces_variables(lake.spark))
+    options = as_compared(options, lake)
+    rules = TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
     rules = replace(rules, knows_names=lake.name_case.setting is not None)
     if lake.flavor == "mysql":
         return rules
-    return replace(rules, generated=told.policy_for_generated, partial_images=told.policy_for_partial_images)
+    return replace(rules, generated=options.policy_for_generated, partial_images=options.policy_for_partial_images)
 
 
 def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
@@ -189,7 +189,7 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
-        has_worked = _tell(hop.apply(), applied)
+        has_worked = _report(hop.apply(), applied)
         applied.take_if_due()
         hop.flush()
         return has_worked
@@ -204,7 +204,7 @@ def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher
 
     def step() -> bool:
         before = hop.lsn
-        has_worked = _tell(hop.apply(), watcher.applied)
+        has_worked = _report(hop.apply(), watcher.applied)
         if has_worked or hop.lsn != before:
             signs.seen()
         elif not is_done() and not options.follow:
@@ -225,9 +225,9 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     applied = PeriodicSyncpoints(lake, gold, options, watcher)
 
     def step() -> bool:
-        has_ingested = _tell(ingest_job.step(watcher), watcher.ingested)
-        _tell(assemble_hop.advance(), watcher.assembled)
-        _tell(gold.apply(), applied)
+        has_ingested = _report(ingest_job.step(watcher), watcher.ingested)
+        _report(assemble_hop.advance(), watcher.assembled)
+        _report(gold.apply(), applied)
         applied.take_if_due()
         if not has_ingested:
             gold.flush()
@@ -260,10 +260,10 @@ def _announced(chunks: Iterable[LogChunk], watcher: Watcher) -> Iterator[LogChun
         yield chunk
 
 
-def _tell(commits: Iterable[_Commit], told: Callable[[_Commit], None]) -> bool:
+def _report(commits: Iterable[_Commit], report: Callable[[_Commit], None]) -> bool:
     """Report each commit as it is made; were there any?"""
     has_any = False
     for commit in commits:
-        told(commit)
+        report(commit)
         has_any = True
     return has_any

@@ -190,11 +190,11 @@ class _BatchWriter:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
         lsns = LsnRange(before.lsn, resume.lsn)
-        told: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
-        told |= {KNOWS_BEFORE: True} if before.knows_before else {}
+        notes: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
+        notes |= {KNOWS_BEFORE: True} if before.knows_before else {}
         payload = lake.payload(
             HOP, **lsns.to_json(), resume=str(resume.position), gtids=resume.gtids,
-            last=str(self._last), events=stage.rows, **told,
+            last=str(self._last), events=stage.rows, **notes,
         )  # fmt: skip
         rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
         lake.check_room(stage.bytes_on_disk)

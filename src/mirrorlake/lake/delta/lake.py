@@ -49,9 +49,9 @@ class Lake:
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
         """Payload for the note of a hop's commit: the source, the hop, and what else its restart needs."""
-        told = {NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine}
-        told = {name: value for name, value in told.items() if value is not None}
-        return {"source": self.source, "flavor": self.flavor, **told, "hop": hop, **more}
+        settings = {NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        return {"source": self.source, "flavor": self.flavor, **settings, "hop": hop, **more}
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""

@@ -66,7 +66,7 @@ class EpochWork:
             if child.name in stopped and child.name not in work:
                 continue
             ways = above(child.name, along)
-            reason = _why_lost(ways, (stopped | lost.keys()) - {child.name}) or _why_untold(ways, changes)
+            reason = _why_lost(ways, (stopped | lost.keys()) - {child.name}) or _why_unknown(ways, changes)
             if reason:
                 lost.setdefault(child.name, (child, reason))
             first = min(changes[r.parent.name].first_lsn for r in ways if r.parent.name in changes)
@@ -94,7 +94,7 @@ class EpochWork:
         return self._along[rows.lsns]
 
 
-def _why_untold(ways: list[Reference], changes: Mapping[TableName, TableChanges]) -> str | None:
+def _why_unknown(ways: list[Reference], changes: Mapping[TableName, TableChanges]) -> str | None:
     """Why effects are not known: row images without values of generated columns hide where their foreign keys lead."""
     for reference in ways:
         for entry, names in ((reference.parent, reference.parent_columns), (reference.child, reference.columns)):

@@ -222,9 +222,9 @@ class AssembleHop:
         batches: list[pa.RecordBatch] | None = None,
     ) -> None:  # fmt: skip
         """batches: the rows, if they are few."""
-        lake, told = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
-        told = {name: value for name, value in told.items() if value}
-        payload = lake.payload(HOP, **part.lsns.to_json(), rows=n_rows, **told)
+        lake, notes = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
+        notes = {name: value for name, value in notes.items() if value}
+        payload = lake.payload(HOP, **part.lsns.to_json(), rows=n_rows, **notes)
         self._recorded = append_from(
             lake.spark, lake.names.silver_changes, rows, expected=self._recorded, new_lsn=part.lsns.to, payload=payload
         )

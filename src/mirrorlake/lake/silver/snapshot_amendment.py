@@ -44,10 +44,9 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendmen
         events = collect(definition_events(placed_events(lake, lsns, plan)))
     definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= answer.lsn], f"{known} AND lsn <= {answer.lsn}")
     found = [(lsn, change) for lsn, change in definitions.read(events, end) if _is_of(answer, change)]
-    told_before = {lsn for lsn, change in recorded(lake, f"{known} AND {lsns.condition}")
-                   if _is_of(answer, change)}  # fmt: skip
+    former = recorded(lake, f"{known} AND {lsns.condition}")
     timeline = definitions.timeline(lsns).only(answer.name)
-    changes = [*_without_former(found, told_before)]
+    changes = [*_without_former(found, {lsn for lsn, change in former if _is_of(answer, change)})]
     left_out = undone(placed_events(lake, lsns, plan), events)
     return Amendment(answer, lsns, changes, True, timeline, plan, left_out, None)
 
@@ -96,12 +95,12 @@ def _is_of(answer: Answer, change: DefinitionChange) -> bool:
     return change.name == answer.name and change.action != SEEN
 
 
-def _without_former(found: list[PlacedChange], told_before: set[int]) -> Iterator[PlacedChange]:
+def _without_former(found: list[PlacedChange], former: set[int]) -> Iterator[PlacedChange]:
     """found: the table's changes, the first one is the snapshot. A statement that changed the table before, but does
     not change it as the snapshot defines it, leaves it unchanged."""
     by_lsn = dict(found)
     now = found[0][1]
-    for lsn in sorted({*by_lsn, *told_before}):
+    for lsn in sorted({*by_lsn, *former}):
         if lsn in by_lsn:
             now = by_lsn[lsn]
             yield lsn, now

@@ -10,7 +10,7 @@ import pytest
 
 from mirrorlake.core.changes.conditions import read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
-from mirrorlake.core.changes.incomplete_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.changes.incomplete_images import LOGGED, base_column, partial_net_effect
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant import decode_metadata
@@ -39,11 +39,11 @@ def apply(mirror: dict, net: pa.Table, key) -> None:
         if row[REMOVED]:
             mirror.pop(identity(key, values), None)
             continue
-        if row[TOLD] is not None:
+        if row[LOGGED] is not None:
             base = before[tuple(row[base_column(i)] for i in range(len(key)))]
             values = {
-                name: value if told == "1" else base[name]
-                for (name, value), told in zip(values.items(), row[TOLD], strict=True)
+                name: value if is_logged == "1" else base[name]
+                for (name, value), is_logged in zip(values.items(), row[LOGGED], strict=True)
             }
         mirror[identity(key, values)] = values
 
@@ -78,9 +78,9 @@ def effects(net: pa.Table, key) -> dict:
     found = {}
     for row in net.to_pylist():
         values = {name: value for name, value in row.items() if not name.startswith("_")}
-        told = row[TOLD] or "1" * len(values)
-        changed = canonical_row({name: values[name] for name, t in zip(values, told, strict=True) if t == "1"})
-        base = None if row[TOLD] is None else tuple(row[base_column(i)] for i in range(len(key)))
+        logged = row[LOGGED] or "1" * len(values)
+        changed = canonical_row({name: values[name] for name, t in zip(values, logged, strict=True) if t == "1"})
+        base = None if row[LOGGED] is None else tuple(row[base_column(i)] for i in range(len(key)))
         found[identity(key, values)] = DELETED if row[REMOVED] else (base, changed)
     return found
 
@@ -197,8 +197,8 @@ def test_a_column_that_an_insert_leaves_out_has_its_default(tmp_path, flavor):
     found = silver(tmp_path, Log(flavor, [*created(), Transaction([Insert(T, [{"id": 1}, {"id": 2}])])]))
     inserts = found.filter(pc.equal(found["op"], "INSERT")).select(list(CHANGE_COLUMNS))
     net = partial_net_effect(inserts.to_batches(), arrow_types(T), T.primary_key)
-    assert net.select(["id", "b", "a", TOLD]).to_pylist() == [
-        {"id": 1, "b": None, "a": 7, TOLD: None}, {"id": 2, "b": None, "a": 7, TOLD: None},
+    assert net.select(["id", "b", "a", LOGGED]).to_pylist() == [
+        {"id": 1, "b": None, "a": 7, LOGGED: None}, {"id": 2, "b": None, "a": 7, LOGGED: None},
     ]  # fmt: skip
 
 

@@ -71,6 +71,6 @@ def test_every_image_of_a_key_has_its_place(tmp_path):
 def test_an_image_says_which_columns_are_logged(tmp_path):
     batches = changes(tmp_path, Insert(PARENT, [row(1, 1, 1)]), Update(PARENT, [({"id": 1}, {"b": 2})]))
     wanted = {name: pa.int32() for name in ("id", "a", "b")}
-    found = pa.Table.from_batches(placed_images(batches, wanted, ["id"], told=True)).to_pylist()
-    assert [tuple(each[f"told{i}"] for i in range(3)) for each in found] == [(True,) * 3, (True, False, True)]
+    found = pa.Table.from_batches(placed_images(batches, wanted, ["id"], with_logged=True)).to_pylist()
+    assert [tuple(each[f"logged{i}"] for i in range(3)) for each in found] == [(True,) * 3, (True, False, True)]
     assert [each["c2"] for each in found] == [1, 2]

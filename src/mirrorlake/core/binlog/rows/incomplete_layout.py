@@ -10,7 +10,7 @@ from mirrorlake.core.binlog.rows.mapped_table import MappedTable
 from mirrorlake.core.binlog.rows.stored_default import NotKnown, stored_default
 from mirrorlake.core.schema.tables import Column, TableSchema
 
-IS_KEY, NO_DEFAULT, UNTOLD, IS_GENERATED = 1, 2, 4, 8
+IS_KEY, NO_DEFAULT, MAYBE_GENERATED, IS_GENERATED = 1, 2, 4, 8
 """Bits of ``Partial.role``: the column identifies the row; what an INSERT without it stores is not known; its new value
 may not be logged, because no definition says whether MariaDB generates it; MariaDB generates it."""
 
@@ -47,7 +47,7 @@ class PartialLayouts:
             role = IS_KEY if column.name in schema.primary_key or not schema.primary_key else 0
             start, stop = len(self._defaults), -1
             if table.flavor == "mariadb":
-                role |= (IS_GENERATED if column.generated is not None else 0) if table.is_defined else UNTOLD
+                role |= (IS_GENERATED if column.generated is not None else 0) if table.is_defined else MAYBE_GENERATED
             try:
                 stored = _stored(table, column, wire_type, metadata)
             except NotKnown:

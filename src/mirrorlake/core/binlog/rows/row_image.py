@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.binlog.rows.incomplete_layout import IS_GENERATED, IS_KEY, NO_DEFAULT, UNTOLD
+from mirrorlake.core.binlog.rows.incomplete_layout import IS_GENERATED, IS_KEY, MAYBE_GENERATED, NO_DEFAULT
 from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import is_invalid, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
@@ -205,7 +205,7 @@ def completeness(slot, slots, partial, before, after):
             return NO_KEY, c
         if after == 0 or is_set(after, c):
             continue
-        if role & UNTOLD:
+        if role & MAYBE_GENERATED:
             return NO_NEW_VALUE, c
         if before == 0 and role & NO_DEFAULT:
             return NO_INSERTED_VALUE, c

@@ -91,7 +91,7 @@ def _hits(versions: Versions, reference: Reference, names: list[str], left: Data
     same_key = " AND ".join(f"v.{column} = f.{column}" for column in key)
     before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.hit < first")
     changed = versions.changed
-    if not versions.is_told:
+    if not versions.is_complete:
         began = ", ".join(f"began{place}" for place in places)
         changed = changed.selectExpr("*", f"greatest({began}, {began}) AS began", f"{_NOWHERE} AS ended")
     changed = changed.alias("v").join(hit, F.expr(same)).where(_IS_HIT)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.changes.images import REMOVED, alias, placed_images, placed_schema, told_name
+from mirrorlake.core.changes.images import REMOVED, alias, logged_name, placed_images, placed_schema
 from mirrorlake.core.changes.parent_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.lsn_range import LsnRange
@@ -60,14 +60,14 @@ class Versions:
     """before: rows before the epoch. changed: the results of its changes, ``began`` .. ``ended`` (NULL: it lasts).
     first: by key, the ``place`` of the first change; None, as ``changed``: there are none.
 
-    is_told: no row image lacks columns. Else ``changed`` has only the last version of each row, and for each column
+    is_complete: no row image lacks columns. Else ``changed`` has only the last version of each row, and for each column
     the ``place`` (``began0``, ``began1`` ..) of the image that logged it; NULL: none did.
     """
 
     before: DataFrame
     changed: DataFrame | None = None
     first: DataFrame | None = None
-    is_told: bool = True
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,15 @@ class PlacedRows:
         if changes is None or not changes.n_changes:
             return Versions(before)
         key = [alias(i) for i in range(len(table.schema.primary_key))]
-        is_told = not changes.has_partial
-        images = self._images(session, table, names, told=not is_told)
+        is_complete = not changes.has_partial
+        images = self._images(session, table, names, with_logged=not is_complete)
         first = images.groupBy(*key).agg(F.expr(f"min({PLACE}) AS first"))
-        if is_told:
+        if is_complete:
             return Versions(before, _versions_of(images, key), first)
         if net is None:
             raise RefusedError(NOT_FOLLOWED, LACKS_COLUMNS)
         rows = net.rows.where(f"NOT {REMOVED}").selectExpr(*_aliased(names))
-        return Versions(before, rows.join(_told_at(images, key, len(names)), key), first, is_told=False)
+        return Versions(before, rows.join(_logged_at(images, key, len(names)), key), first, is_complete=False)
 
     def mirror_before(self, table: TableEntry) -> Sql:
         """The table expression for the mirror's rows before the epoch."""
@@ -129,18 +129,18 @@ class PlacedRows:
         mirror = self.lake.names.mirror(table.mirror_id)
         return mirror if version is None else f"{mirror} VERSION AS OF {version}"
 
-    def _images(self, session: SparkSession, table: TableEntry, names: list[str], *, told: bool) -> DataFrame:
+    def _images(self, session: SparkSession, table: TableEntry, names: list[str], *, with_logged: bool) -> DataFrame:
         """Columns of ``placed_schema``."""
         types, kinds = asked_types(table.schema), mirror_types(table.schema)
         wanted, key, end = {name: types[name] for name in names}, table.schema.primary_key, end_column(table.schema)
         columns = [f"{alias(i)} {kinds[name]}" for i, name in enumerate(names)]
-        columns += [f"{told_name(i)} BOOLEAN" for i in range(len(names))] if told else []
+        columns += [f"{logged_name(i)} BOOLEAN" for i in range(len(names))] if with_logged else []
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return placed_images(rows_in_force(batches, end), wanted, key, told=told)
+            return placed_images(rows_in_force(batches, end), wanted, key, with_logged=with_logged)
 
         ddl = ", ".join([*columns, _PLACE_TYPES, f"{REMOVED} BOOLEAN"])
-        return self._decoded(session, table.name, decode, placed_schema(wanted, told=told), ddl)[0]
+        return self._decoded(session, table.name, decode, placed_schema(wanted, with_logged=with_logged), ddl)[0]
 
     def _decoded(
         self, session: SparkSession, name: TableName,
@@ -171,16 +171,16 @@ def _versions_of(images: DataFrame, key: list[Sql]) -> DataFrame:
     return placed.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)
 
 
-def _told_at(images: DataFrame, key: list[Sql], n_columns: int) -> DataFrame:
+def _logged_at(images: DataFrame, key: list[Sql], n_columns: int) -> DataFrame:
     """Per key, the change that last logged each column; after a key-changing UPDATE that may be under the old key."""
     came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
-    placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_told(n_columns)}) AS came")
-    told = [
-        F.expr(f"max(IF(came, {failing(LACKS_COLUMNS)}, IF({told_name(i)}, {PLACE}, NULL))) AS began{i}")
+    placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_logged(n_columns)}) AS came")
+    logged = [
+        F.expr(f"max(IF(came, {failing(LACKS_COLUMNS)}, IF({logged_name(i)}, {PLACE}, NULL))) AS began{i}")
         for i in range(n_columns)
     ]
-    return placed.groupBy(*key).agg(*told)
+    return placed.groupBy(*key).agg(*logged)
 
 
-def _all_told(n_columns: int) -> Sql:
-    return " AND ".join(f"{told_name(i)}" for i in range(n_columns))
+def _all_logged(n_columns: int) -> Sql:
+    return " AND ".join(f"{logged_name(i)}" for i in range(n_columns))

@@ -30,5 +30,5 @@ def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
 
 def held_lsn(spark: SparkSession, mirror: Sql) -> int:
     """The lsn up to which the mirror has its table's changes; -1: its history does not say."""
-    told = (note["lsn"] for note, is_undone in read_notes(spark, mirror) if note["lsn"] is not None and not is_undone)
-    return next(told, -1)
+    noted = (note["lsn"] for note, is_undone in read_notes(spark, mirror) if note["lsn"] is not None and not is_undone)
+    return next(noted, -1)

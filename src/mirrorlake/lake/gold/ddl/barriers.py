@@ -83,8 +83,8 @@ def answered(lake: Lake, number: int) -> Barrier | None:
 def _barriers(rows: DataFrame) -> list[Barrier]:
     """Make barriers of rows; for one table and statement the row of the newest answer is used."""
     found: dict[int, dict[TableName, DefinitionChange]] = {}
-    told = rows.where(F.col("action").isin(*ACTIONS)).collect()
-    for row in sorted(told, key=attrgetter("answer"), reverse=True):
+    acting = rows.where(F.col("action").isin(*ACTIONS)).collect()
+    for row in sorted(acting, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
         changes.setdefault(TableName(row.database, row.table), DefinitionChange.from_row(row.asDict()))
     return [barrier for lsn, changes in sorted(found.items()) for barrier in _of_place(lsn, changes)]

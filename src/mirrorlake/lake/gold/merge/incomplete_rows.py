@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.changes.incomplete_images import TOLD, base_column
+from mirrorlake.core.changes.incomplete_images import LOGGED, base_column
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 
@@ -27,8 +27,8 @@ def completed(
     same_row = " AND ".join(f"m.{quote(name)} = s.{base_column(i)}" for i, name in enumerate(key))
     joined = partial.alias("s").join(session.table(mirror).alias("m"), on=F.expr(same_row), how="left")
     columns = [
-        f"IF(substring(s.{TOLD}, {i}, 1) = '0', m.{quote(name)}, s.{quote(name)}) AS {quote(name)}"
+        f"IF(substring(s.{LOGGED}, {i}, 1) = '0', m.{quote(name)}, s.{quote(name)}) AS {quote(name)}"
         for i, name in enumerate(types, 1)
     ]
-    lsn = f"IF(s.{TOLD} IS NOT NULL AND m.{LSN_COLUMN} IS NULL, {_NO_BASE}, s.{LSN_COLUMN}) AS {LSN_COLUMN}"
+    lsn = f"IF(s.{LOGGED} IS NOT NULL AND m.{LSN_COLUMN} IS NULL, {_NO_BASE}, s.{LSN_COLUMN}) AS {LSN_COLUMN}"
     return joined.selectExpr(*columns, lsn, f"s.{REMOVED}")

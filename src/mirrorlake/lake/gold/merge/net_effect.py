@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
-from mirrorlake.core.changes.incomplete_images import TOLD, base_column, partial_net_effect
+from mirrorlake.core.changes.incomplete_images import LOGGED, base_column, partial_net_effect
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.tables import TableSchema
@@ -64,13 +64,12 @@ def net_effect_of(
 ) -> NetEffect:  # fmt: skip
     """Make the net effect. schema: of the mirror."""
     if changes.lacks_generated:
-        told = without_generated(schema)
-        net = _told_effect_of(session, reader, changes, lsns, told, sizes, mirror)
+        net = _logged_effect_of(session, reader, changes, lsns, without_generated(schema), sizes, mirror)
         return replace(net, rows=with_generated(net.rows, schema))
-    return _told_effect_of(session, reader, changes, lsns, schema, sizes, mirror)
+    return _logged_effect_of(session, reader, changes, lsns, schema, sizes, mirror)
 
 
-def _told_effect_of(
+def _logged_effect_of(
     session: SparkSession, reader: ChangeReader, changes: TableChanges, lsns: LsnRange, schema: TableSchema,
     sizes: Sizes, mirror: Sql,
 ) -> NetEffect:  # fmt: skip
@@ -127,7 +126,7 @@ def _by_workers(
 
 def _partial_ddl(ddl: Sql, types: dict[str, Sql], key: tuple[str, ...]) -> Sql:
     bases = [f"{base_column(i)} {types[name]}" for i, name in enumerate(key)]
-    return ", ".join([ddl, f"{TOLD} STRING", *bases])
+    return ", ".join([ddl, f"{LOGGED} STRING", *bases])
 
 
 def _by_one_worker(
