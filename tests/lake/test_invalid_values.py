@@ -10,7 +10,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.notebook.report import Report, report_apply
 from mirrorlake.jobs.run import hops
-from mirrorlake.jobs.run.log_bytes import place_of
+from mirrorlake.jobs.run.log_bytes import offset_of
 from mirrorlake.jobs.run.replicate import apply_hop
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.gold.apply import ApplyHop
@@ -97,7 +97,7 @@ def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark,
     entry = run.register.get(("shop", "orders"))
     assert run.mirror(entry.mirror_id) == lines("orders")[("shop", "orders")][:1]
     first = spark.table(run.lake.names.silver_changes).where("table = 'orders' AND invalid > 0").agg({"lsn": "min"})
-    file, offset = place_of(first.first()[0])
+    file, offset = offset_of(first.first()[0])
     assert entry.reason == f"a row at {file:06d}:{offset} has a value that its mirror cannot hold"
     report_apply(run.options(), spark)
     assert run.register.get(("shop", "orders")) == entry

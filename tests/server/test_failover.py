@@ -262,7 +262,7 @@ class Told(Watcher):
     def __init__(self):
         self.servers: list[str] = []
 
-    def took_over(self, server, place):
+    def took_over(self, server, position):
         self.servers.append(server)
 
 

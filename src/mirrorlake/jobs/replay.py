@@ -49,7 +49,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
 
     Raises UsageError; RefusedError ``lake-missing``; what the hops raise.
     """
-    if any(place.startswith(UNITY) or "://" in place for place in (options.lake, into)):
+    if any(path.startswith(UNITY) or "://" in path for path in (options.lake, into)):
         raise UsageError("usage", "replay is for lakes in local folders")
     if Path(into).exists():
         raise UsageError("usage", f"{into} is there already; name a folder that is not")
@@ -57,8 +57,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     _check_whole(old)
     point = make_syncpoint(old, None, None)
     names = LakeNames(into)
-    for place in (("bronze", "events"), ("control", "answers")):
-        copy_table(old.names.folder(*place), names.folder(*place))
+    for table in (("bronze", "events"), ("control", "answers")):
+        copy_table(old.names.folder(*table), names.folder(*table))
     for answer in read_answers(old):
         if answer.copy_id and table_exists(old.spark, old.names.snapshot(answer.copy_id)):
             copy_table(old.names.snapshot_path(answer.copy_id), names.snapshot_path(answer.copy_id))

@@ -203,10 +203,10 @@ class Assembler:
         has_some = bits > row_image.INCOMPLETE
         if not has_some.any():
             return pa.nulls(len(slot), pa.string())
-        pairs, places = np.unique(slot[has_some].astype(np.int64) << 8 | bits[has_some], return_inverse=True)
+        pairs, indexes = np.unique(slot[has_some].astype(np.int64) << 8 | bits[has_some], return_inverse=True)
         texts = [conditions_of(int(pair) & 0xFF, self._layouts.tables[int(pair) >> 8].schema) for pair in pairs]
         by_row = np.zeros(len(slot), np.int64)
-        by_row[has_some] = places
+        by_row[has_some] = indexes
         return pa.array(texts, pa.string()).take(pa.array(by_row, mask=~has_some))
 
     def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
@@ -246,9 +246,9 @@ class Assembler:
             columns[name] = pc.replace_with_mask(
                 columns[name], _marked(n, cells), pa.array(list(cells.values()), pa.string())
             )
-        places = {r: cell["lsn"] for r, cell in found.items() if cell and "lsn" in cell}
+        lsns = {r: cell["lsn"] for r, cell in found.items() if cell and "lsn" in cell}
         columns["lsn"] = pc.replace_with_mask(
-            columns["lsn"], _marked(n, places), pa.array(list(places.values()), pa.int64())
+            columns["lsn"], _marked(n, lsns), pa.array(list(lsns.values()), pa.int64())
         )
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=CHANGE_SCHEMA)
         dropped = [r for r, cell in found.items() if cell is None]

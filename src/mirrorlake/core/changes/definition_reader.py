@@ -138,8 +138,8 @@ class DefinitionReader:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
             for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
-                place = events.tx_lsn if change.code == STATEMENT_DML else events.lsn
-                yield int(place[i]), change
+                lsns = events.tx_lsn if change.code == STATEMENT_DML else events.lsn
+                yield int(lsns[i]), change
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield definitions of table maps that no DDL gave."""

@@ -71,7 +71,7 @@ def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Ask
         raise InternalError("internal", f"the change at {place} is of a row that is gone")
     kept, gone = last[last >= 0], removed_by[last == _GONE]
     put = _put_rows(batch, columns, puts, kept, previous, base, old_keys, removes)
-    keys = {name: array.take(pa.array(_places(removes, gone))) for name, array in zip(key, old_keys, strict=True)}
+    keys = {name: array.take(pa.array(_indexes(removes, gone))) for name, array in zip(key, old_keys, strict=True)}
     absent = [keys.get(name, pa.nulls(len(gone), kind)) for name, kind in arrow_types(columns).items()]
     rest = [pa.nulls(len(gone), field.type) for field in list(schema)[len(columns) + len(MARKS) :]]
     lsn = [batch.column("lsn").take(pa.array(rows)) for rows in (kept, gone)]
@@ -150,8 +150,8 @@ def _put_rows(
     has_base = base_of >= 0
     marks = np.where(found.T >= 0, "1", "0")
     logged = pa.array(["".join(row) if incomplete else None for row, incomplete in zip(marks, has_base, strict=True)])
-    places = np.where(has_base, _inverse(removes, len(batch))[base_of], 0)
-    bases = [key.take(pa.array(places, mask=~has_base)) for key in old_keys]
+    indexes = np.where(has_base, _inverse(removes, len(batch))[base_of], 0)
+    bases = [key.take(pa.array(indexes, mask=~has_base)) for key in old_keys]
     if not len(removes):
         bases = [pa.nulls(len(kept), key.type) for key in old_keys]
     return [*read_fields(buf, found, columns), logged.cast(pa.string()), *bases]
@@ -159,10 +159,10 @@ def _put_rows(
 
 def _inverse(rows: np.ndarray, n: int) -> np.ndarray:
     """The index of each row among ``rows``, -1: it is not there."""
-    places = np.full(n, -1)
-    places[rows] = np.arange(len(rows))
-    return places
+    indexes = np.full(n, -1)
+    indexes[rows] = np.arange(len(rows))
+    return indexes
 
 
-def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _indexes(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.searchsorted(rows, wanted)

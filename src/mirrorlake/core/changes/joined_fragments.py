@@ -21,7 +21,7 @@ def join_fragments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
     Raises RefusedError ``log-event`` for fragments that are not one whole event, back to back.
     """
-    event, place = FragmentedEvent(), None
+    event, first = FragmentedEvent(), None
     for batch in batches:
         kinds = batch.column("event_type").to_numpy(zero_copy_only=False)
         start = 0
@@ -29,13 +29,13 @@ def join_fragments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             yield from _others(batch.slice(start, i - start), event)
             start = i + 1
             located(batch, i, event.add, located(batch, i, Fragment.parse, _body(batch, i)))
-            place = _without_bytes(batch, i) if place is None else place
+            first = _without_bytes(batch, i) if first is None else first
             if not event.is_open:
-                yield _event_row(place, located(batch, i, event.plain))
-                event, place = FragmentedEvent(), None
+                yield _event_row(first, located(batch, i, event.plain))
+                event, first = FragmentedEvent(), None
         yield from _others(batch.slice(start), event)
-    if place is not None:
-        raise refusal(place, event.cut("the end").message)
+    if first is not None:
+        raise refusal(first, event.cut("the end").message)
 
 
 def _others(batch: pa.RecordBatch, event: FragmentedEvent) -> Iterator[pa.RecordBatch]:
@@ -59,11 +59,11 @@ def _without_bytes(batch: pa.RecordBatch, i: int) -> pa.RecordBatch:
     return row.take(pa.array([0]))
 
 
-def _event_row(place: pa.RecordBatch, event: bytes | bytearray) -> pa.RecordBatch:
+def _event_row(first: pa.RecordBatch, event: bytes | bytearray) -> pa.RecordBatch:
     ends = np.array([0, len(event)], np.int32)
     return replaced(
-        place,
-        event_type=pa.array([event[TYPE_AT]], place.column("event_type").type),
+        first,
+        event_type=pa.array([event[TYPE_AT]], first.column("event_type").type),
         crc_ok=pa.nulls(1, pa.bool_()),
         raw=pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(event)]),
     )

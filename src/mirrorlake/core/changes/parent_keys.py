@@ -23,7 +23,7 @@ from mirrorlake.errors import RefusedError
 
 MOVED = "moved"
 LACKS_REFERENCED = "a row image of the parent lacks a column that is referenced"
-_PLACE = {"tx_lsn": pa.int64(), "ordinal": pa.int32(), "lsn": pa.int64()}
+_ORDER = {"tx_lsn": pa.int64(), "ordinal": pa.int32(), "lsn": pa.int64()}
 
 
 def left_name(i: int) -> Sql:
@@ -40,7 +40,7 @@ def left_schema(key: Mapping[str, Asked]) -> pa.Schema:
     """Schema of the keys. key: the referenced columns, by the parent's names."""
     types = list(arrow_types(key).values())
     old, new = ({name(i): kind for i, kind in enumerate(types)} for name in (left_name, new_name))
-    return pa.schema({**old, **_PLACE, MOVED: pa.bool_(), **new})
+    return pa.schema({**old, **_ORDER, MOVED: pa.bool_(), **new})
 
 
 def left_keys(batches: Iterable[pa.RecordBatch], key: Mapping[str, Asked]) -> Iterator[pa.RecordBatch]:
@@ -71,8 +71,8 @@ def _of_batch(batch: pa.RecordBatch, key: dict[str, Asked]) -> pa.RecordBatch:
         is_left |= ~pc.fill_null(pc.equal(was, now), False).to_numpy(zero_copy_only=False)
     for array in old:
         is_left &= pc.is_valid(array).to_numpy(zero_copy_only=False)
-    place = [batch.column(name).take(pa.array(rows)).cast(kind) for name, kind in _PLACE.items()]
-    found = pa.RecordBatch.from_arrays([*old, *place, pa.array(is_update), *new], schema=left_schema(key))
+    order = [batch.column(name).take(pa.array(rows)).cast(kind) for name, kind in _ORDER.items()]
+    found = pa.RecordBatch.from_arrays([*old, *order, pa.array(is_update), *new], schema=left_schema(key))
     return found.filter(pa.array(is_left))
 
 
@@ -81,8 +81,8 @@ def _new_values(
 ) -> list[pa.Array]:
     """New key values of UPDATEs, else NULL. A column that is not logged keeps its value."""
     buf, pos = locate_fields(batch.column("after"), list(key), rows[is_update])
-    place = np.cumsum(is_update) - 1
-    spread = pa.array(place, mask=~is_update)
+    index = np.cumsum(is_update) - 1
+    spread = pa.array(index, mask=~is_update)
     return [
         pc.if_else(
             pa.array(at >= 0).take(spread),

@@ -58,6 +58,6 @@ def _ends(images: pa.StructArray, column: str, has: np.ndarray) -> pa.Array:
     """Ends of periods in microseconds, NULL for an image that is missing or lacks the column."""
     rows = np.flatnonzero(has)
     found = decode_images(images, {column: _END_TYPE}, rows)[0].cast(pa.int64())
-    places = np.full(len(has), -1, np.int64)
-    places[rows] = np.arange(len(rows))
-    return found.take(pa.array(places, mask=~has))
+    indexes = np.full(len(has), -1, np.int64)
+    indexes[rows] = np.arange(len(rows))
+    return found.take(pa.array(indexes, mask=~has))

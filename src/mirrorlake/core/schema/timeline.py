@@ -46,8 +46,8 @@ class Timeline:
         name = TableName(database, table)
         if name not in self._lsns:
             return self._others
-        place = bisect_left(self._lsns[name], lsn)
-        return self._schemas[name][place - 1] if place else None
+        index = bisect_left(self._lsns[name], lsn)
+        return self._schemas[name][index - 1] if index else None
 
     @property
     def edges(self) -> np.ndarray:

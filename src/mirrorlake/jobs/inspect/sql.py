@@ -228,11 +228,11 @@ def _printable(frame: DataFrame) -> DataFrame:
         free = (f"{name}_{n}" for n in count(2))
         names.append(name if name not in names else next(n for n in free if n not in (*names, *frame.columns)))
     fields = frame.schema.fields
-    places = [f"c{i}" for i in range(len(fields))]
-    frame = frame.toDF(*places)
+    numbered = [f"c{i}" for i in range(len(fields))]
+    frame = frame.toDF(*numbered)
     columns = [
-        F.to_json(place).alias(place) if _has_variant(field.dataType) else F.col(place)
-        for place, field in zip(places, fields, strict=True)
+        F.to_json(name).alias(name) if _has_variant(field.dataType) else F.col(name)
+        for name, field in zip(numbered, fields, strict=True)
     ]
     return frame.select(columns).toDF(*names)
 

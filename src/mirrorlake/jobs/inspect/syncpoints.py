@@ -12,17 +12,17 @@ from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 
 
-def make_syncpoint(lake: Lake, name: str | None, place: str | None) -> Syncpoint:
+def make_syncpoint(lake: Lake, name: str | None, position: str | None) -> Syncpoint:
     """Take a syncpoint at gold's present lsn, with or without an active run.
 
-    place: a GTID set or FILE:POS; then this only requests one, and the apply hop publishes it.
+    position: a GTID set or FILE:POS; then this only requests one, and the apply hop publishes it.
 
     Raises UsageError ``syncpoint``: the name is taken, or nothing is applied yet.
     """
-    if place is not None:
+    if position is not None:
         if name is None:
             raise UsageError("usage", "a syncpoint that is asked for needs a name")
-        asked = parse_start(place, lake.flavor)
+        asked = parse_start(position, lake.flavor)
         if isinstance(asked, LogEdge):
             raise UsageError("usage", "a syncpoint is asked for at a GTID set or FILE:POS")
         return syncpoints.request(lake, name, asked)

@@ -14,7 +14,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.log_file import find_log_files
 
-Place = tuple[int, int]
+FileOffset = tuple[int, int]
 """File and offset; a file is its first lsn without the offset: incarnation and file number."""
 
 
@@ -23,22 +23,22 @@ class LogExtent:
     """sizes: bytes of each binlog file, as far as they are known. end: of what lies ahead."""
 
     sizes: Mapping[int, int]
-    start: Place
-    end: Place
+    start: FileOffset
+    end: FileOffset
 
     @classmethod
     def of_source(
         cls, source: BinlogSource, address: str | None, start: BinlogPosition, end: BinlogPosition, incarnation: int
     ) -> LogExtent:
         first = incarnation << FILE_NUMBER_BITS
-        places = (first + start.file_number, start.offset), (first + end.file_number, end.offset)
+        ends = (first + start.file_number, start.offset), (first + end.file_number, end.offset)
         if start.file_number == end.file_number:
-            return cls({}, *places)
+            return cls({}, *ends)
         if isinstance(source, LiveSource):
             sizes = source.control.log_sizes().items()
-            return cls({first + BinlogPosition(name, 0).file_number: size for name, size in sizes}, *places)
+            return cls({first + BinlogPosition(name, 0).file_number: size for name, size in sizes}, *ends)
         files = find_log_files(Path((address or "").removeprefix("files:")))
-        return cls({first + number: path.stat().st_size for number, path in files.items()}, *places)
+        return cls({first + number: path.stat().st_size for number, path in files.items()}, *ends)
 
     @classmethod
     def of_bronze(cls, lake: Lake, lsn: int) -> LogExtent:
@@ -57,19 +57,19 @@ class LogExtent:
         """Bytes from start to end."""
         return self.bytes_to(self.end)
 
-    def bytes_to(self, place: Place) -> int:
+    def bytes_to(self, to: FileOffset) -> int:
         """Bytes from the start; negative for a position before it."""
-        return _scale(self.sizes, self.start[0], place) - self.start[1]
+        return _scale(self.sizes, self.start[0], to) - self.start[1]
 
 
-def place_of(lsn: int) -> Place:
+def offset_of(lsn: int) -> FileOffset:
     """The position at which an event begins; lsn -1: before the first one."""
     return (lsn >> OFFSET_BITS, unpack_lsn(lsn)[2]) if lsn >= 0 else (0, FIRST_EVENT_OFFSET)
 
 
-def _scale(sizes: Mapping[int, int], first: int, place: Place) -> int:
+def _scale(sizes: Mapping[int, int], first: int, to: FileOffset) -> int:
     """Bytes from the beginning of file ``first``."""
-    number, offset = place
+    number, offset = to
     if number >= first:
         return sum(size for n, size in sizes.items() if first <= n < number) + offset
     return offset - sum(size for n, size in sizes.items() if number <= n < first)

@@ -23,8 +23,8 @@ class Watcher:
     wants_extents = False
 
     def ahead(self, extent: LogExtent) -> None: ...
-    def took_over(self, server: str, place: BinlogPosition) -> None:
-        """Another server took over; its log is read from ``place`` on."""
+    def took_over(self, server: str, position: BinlogPosition) -> None:
+        """Another server took over; its log is read from ``position`` on."""
 
     def rolled_back(self, start: BinlogPosition) -> None:
         """A crash of the server rolled the transaction back that begins at ``start``; it is left out."""
@@ -49,8 +49,8 @@ class HandsOn(Watcher):
     def ahead(self, extent: LogExtent) -> None:
         self._watcher.ahead(extent)
 
-    def took_over(self, server: str, place: BinlogPosition) -> None:
-        self._watcher.took_over(server, place)
+    def took_over(self, server: str, position: BinlogPosition) -> None:
+        self._watcher.took_over(server, position)
 
     def rolled_back(self, start: BinlogPosition) -> None:
         self._watcher.rolled_back(start)

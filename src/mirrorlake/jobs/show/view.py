@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, show_lsn
 from mirrorlake.errors import REFUSALS, RetryableError
-from mirrorlake.jobs.run.log_bytes import LogExtent, place_of
+from mirrorlake.jobs.run.log_bytes import LogExtent, offset_of
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
@@ -68,8 +68,8 @@ class View(Watcher):
             self.invalid[table] += n
             self.say(f"invalid   {table}: {n:,} became NULL")
 
-    def took_over(self, server: str, place: BinlogPosition) -> None:
-        self.say(f"failover  {server} continues, read from {place}")
+    def took_over(self, server: str, position: BinlogPosition) -> None:
+        self.say(f"failover  {server} continues, read from {position}")
 
     def rolled_back(self, start: BinlogPosition) -> None:
         self.say(f"crash     the server rolled back the transaction that begins at {start}; it is left out")
@@ -150,14 +150,14 @@ class BarView(View):
             task, counts=f"{self.counts[hop]:,} {UNITS[hop]} in {self.seconds[hop]:.0f} s, {rate:,.0f}/s {what}"
         )
         if self._extent is not None and self._extent.total > 0:
-            before = self._extent.bytes_to(place_of(lsns.after)) if lsns.after >= 0 else 0
+            before = self._extent.bytes_to(offset_of(lsns.after)) if lsns.after >= 0 else 0
             base = self._base.setdefault(hop, min(0, before))
             self._progress.update(task, total=self._extent.total - base, completed=self._reached(lsns.to) - base)
 
     def _reached(self, lsn: int) -> int:
         """An lsn is where an event begins; a hop that has the last event has reached the end."""
         extent = self._extent
-        reached = extent.bytes_to(place_of(lsn))
+        reached = extent.bytes_to(offset_of(lsn))
         return extent.total if extent.total - reached < LAST_EVENT_BYTES else reached
 
 

@@ -86,8 +86,8 @@ class Decisions:
         if difference:
             return "definition-mismatch", difference
         if changes.first_invalid is not None and not is_planned and self.rules.refuses_invalid(*changes.name, mirrored):
-            place = show_lsn(changes.first_invalid)
-            return INVALID_VALUE, f"a row at {place} has a value that its mirror cannot hold"
+            position = show_lsn(changes.first_invalid)
+            return INVALID_VALUE, f"a row at {position} has a value that its mirror cannot hold"
         if not is_planned and MAYBE_REPLACED in changes.conditions and not self.rules.keeps_as_replica(*changes.name):
             return MAYBE_REPLACED, changes.conditions[MAYBE_REPLACED]
         reason = why_not_computed(mirrored, changes) if changes.lacks_generated else None

@@ -111,7 +111,7 @@ def _objection(
         {(lsn, *change.name): change.to_row() for lsn, change in changes if change.name != answer.name}
         for changes in (as_logged, as_answered)
     )
-    other = min((place for place in was.keys() | now.keys() if was.get(place) != now.get(place)), default=None)
+    other = min((key for key in was.keys() | now.keys() if was.get(key) != now.get(key)), default=None)
     if other is None:
         return None
     return f"{'the' if other[0] == answer.lsn else 'a later'} statement is about {other[1]}.{other[2]}, too"

@@ -18,8 +18,8 @@ from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.lake.delta.lake import Lake
 
 NO_XA = XaPlan((), (), {})
-ORDER = ["lsn", "place"]
-"""Columns that order the events: moved ones share the lsn of their XA COMMIT. place: the lsn they had."""
+ORDER = ["lsn", "own_lsn"]
+"""Columns that order the events: moved ones share the lsn of their XA COMMIT. own_lsn: the one they had."""
 
 _MOVES = pa.schema(
     [("prepared", pa.int64()), ("new_lsn", pa.int64()), ("new_tx_lsn", pa.int64()), ("new_gtid", pa.string()),
@@ -29,8 +29,8 @@ _MOVES_DDL = "prepared BIGINT, new_lsn BIGINT, new_tx_lsn BIGINT, new_gtid STRIN
 
 
 def placed_events(lake: Lake, lsns: LsnRange, plan: XaPlan) -> DataFrame:
-    """``BRONZE_COLUMNS`` and ``place`` of the events of a range, which is inside the range of the plan."""
-    bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("place"))
+    """``BRONZE_COLUMNS`` and ``own_lsn`` of the events of a range, which is inside the range of the plan."""
+    bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("own_lsn"))
     here = bronze.where(lsns.condition)
     if plan.is_empty:
         return here
@@ -44,7 +44,7 @@ def placed_events(lake: Lake, lsns: LsnRange, plan: XaPlan) -> DataFrame:
 
 def collect(events: DataFrame) -> list[pa.RecordBatch]:
     """``BRONZE_COLUMNS``, in log order. Spark's batches are not copied if each one is in order, as the files are."""
-    found = events.select(*BRONZE_COLUMNS, "place").toArrow()
+    found = events.select(*BRONZE_COLUMNS, "own_lsn").toArrow()
     batches = sorted(filter(len, found.to_batches()), key=lambda batch: batch.column("lsn")[0].as_py())
     ordered = pa.Table.from_batches(batches, found.schema)
     if (np.diff(ordered["lsn"].to_numpy()) <= 0).any():  # a transaction was moved, or somebody has rewritten the files
@@ -60,8 +60,8 @@ def definition_events(events: DataFrame) -> DataFrame:
     """
     packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
     if not packed.isEmpty():
-        packed = packed.drop("place")
-        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("place", F.col("lsn")))
+        packed = packed.drop("own_lsn")
+        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("own_lsn", F.col("lsn")))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts after the 0 that ends the database's name
     is_query = (
@@ -70,7 +70,7 @@ def definition_events(events: DataFrame) -> DataFrame:
     )
     same = F.expr(f"IF(event_type = 19, xxhash64(substring(raw, 20, {end} - 19)), xxhash64(lsn, raw))")
     chosen = events.where(f"event_type = 19 OR {is_query}")  # in one pass: the log is read from Parquet once
-    log_file = F.shiftright("place", OFFSET_BITS)  # a name may be that of a file of two servers
+    log_file = F.shiftright("own_lsn", OFFSET_BITS)  # a name may be that of a file of two servers
     firsts = chosen.groupBy(log_file, "event_type", same).agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
     return firsts.select("event.*")
 
@@ -97,4 +97,4 @@ def _moved(lake: Lake, bronze: DataFrame, moves: list) -> DataFrame:
     joined = candidates.join(F.broadcast(table), F.col("tx_lsn") == F.col("prepared"))
     changed = ("lsn", "tx_lsn", "gtid", "event_ts")
     new = [F.col(f"new_{name}").alias(name) if name in changed else F.col(name) for name in BRONZE_COLUMNS]
-    return joined.select(*new, "place")
+    return joined.select(*new, "own_lsn")

@@ -86,8 +86,8 @@ def _read_signedness(value: ByteReader, found: TableMapFields) -> None:
 def _read_default_charset(value: ByteReader, found: TableMapFields, columns: list[int]) -> None:
     found.collations.update(dict.fromkeys(columns, value.packed()))
     while not value.at_end:
-        place, collation = value.packed(), value.packed()
-        found.collations[_at(columns, place, value)] = collation
+        index, collation = value.packed(), value.packed()
+        found.collations[_at(columns, index, value)] = collation
 
 
 def _read_column_charsets(value: ByteReader, found: TableMapFields, columns: list[int]) -> None:
@@ -118,10 +118,10 @@ def _read_key(value: ByteReader, found: TableMapFields, has_prefixes: bool) -> N
             value.packed()
 
 
-def _at(columns, place: int, value: ByteReader) -> int:
-    if place >= len(columns):
-        raise value.malformed(f"it names column {place} of {len(columns)}")
-    return columns[place]
+def _at(columns, index: int, value: ByteReader) -> int:
+    if index >= len(columns):
+        raise value.malformed(f"it names column {index} of {len(columns)}")
+    return columns[index]
 
 
 def _expect_end(value: ByteReader) -> None:

@@ -53,8 +53,8 @@ def misplaces_rows(old: TableSchema, new: TableSchema, renamed: Mapping[str, str
     now = [renamed.get(folded(name), name) or "" for name in names]
     if any(folded(a) != folded(b) and new.position(a) is not None for a, b in zip(names, now, strict=True)):
         return True
-    places = [place for name in now if (place := new.position(name)) is not None]
-    return known.is_by_key and places != sorted(places)
+    indexes = [index for name in now if (index := new.position(name)) is not None]
+    return known.is_by_key and indexes != sorted(indexes)
 
 
 def _add(known: Partitioning, clause: AddPartitions) -> Partitioning:
@@ -77,11 +77,11 @@ def _first_free(known: Partitioning, count: int) -> int:
 
 
 def _positions(known: Partitioning, names: Sequence[str]) -> list[int]:
-    place = {folded(partition.name): i for i, partition in enumerate(known.partitions)}
-    missing = next((name for name in names if folded(name) not in place), None)
+    index = {folded(partition.name): i for i, partition in enumerate(known.partitions)}
+    missing = next((name for name in names if folded(name) not in index), None)
     if missing is not None:
         raise Contradiction(f"PARTITION {missing}: there is no such partition")
-    return sorted(place[folded(name)] for name in names)
+    return sorted(index[folded(name)] for name in names)
 
 
 def _without(known: Partitioning, names: Sequence[str]) -> Partitioning:

@@ -121,8 +121,8 @@ def _reference(
 
 def _columns(names: Iterable[str], schema: TableSchema) -> list[Column]:
     """The columns with these names that the table has."""
-    places = (schema.position(name) for name in names)
-    return [schema.columns[place] for place in places if place is not None]
+    indexes = (schema.position(name) for name in names)
+    return [schema.columns[i] for i in indexes if i is not None]
 
 
 def alone(register: TableRegister) -> list[Orphan]:

@@ -78,8 +78,8 @@ def _is_circular(along: Sequence[Reference]) -> bool:
 def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
     """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
     end), whether the mirror had it before the epoch, and of the hit ``place``, lsn, ``moved`` and the new key."""
-    places = [names.index(column) for column in reference.columns]
-    same, lsn = _matching(reference, places)
+    indexes = [names.index(column) for column in reference.columns]
+    same, lsn = _matching(reference, indexes)
     columns = [alias(i) for i in range(len(names))]
     hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
     of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference)]
@@ -92,7 +92,7 @@ def _hits(versions: Versions, reference: Reference, names: list[str], left: Data
     before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.hit < first")
     changed = versions.changed
     if not versions.is_complete:
-        began = ", ".join(f"began{place}" for place in places)
+        began = ", ".join(f"began{i}" for i in indexes)
         changed = changed.selectExpr("*", f"greatest({began}, {began}) AS began", f"{_NOWHERE} AS ended")
     changed = changed.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
     changed = changed.selectExpr(*of_version, "v.began", "v.ended", f"false AS {IS_BEFORE}")
@@ -100,11 +100,11 @@ def _hits(versions: Versions, reference: Reference, names: list[str], left: Data
     return _first_hits(before.unionByName(changed), columns)
 
 
-def _matching(reference: Reference, places: list[int]) -> tuple[Sql, Sql]:
+def _matching(reference: Reference, indexes: list[int]) -> tuple[Sql, Sql]:
     """The condition under which a version ``v`` has the key ``l``, and the lsn of the hit, which may fail."""
     pairs = [
         (kind, f"v.{alias(c)}", f"l.{left_name(i)}")
-        for i, (kind, c) in enumerate(zip(reference.comparisons, places, strict=True))
+        for i, (kind, c) in enumerate(zip(reference.comparisons, indexes, strict=True))
     ]
     same = " AND ".join(f"{_FORM[kind].format(mine)} = {_FORM[kind].format(theirs)}" for kind, mine, theirs in pairs)
     spelled = " AND ".join(f"{mine} = {theirs}" for kind, mine, theirs in pairs if kind is Comparison.ASCII)
@@ -126,7 +126,7 @@ def _followed(
     A row continues under the new key, which the parent may give up again.
     """
     names = rows.columns_of(reference.child)
-    places = [names.index(column) for column in reference.columns]
+    indexes = [names.index(column) for column in reference.columns]
     asked = {column for r in rows.along if r.parent.name == reference.child.name for column in r.parent_columns}
     is_key = not asked.union(reference.child.schema.primary_key).isdisjoint(reference.columns)
     going = _kept(session, hits.where(MOVED))
@@ -134,9 +134,9 @@ def _followed(
     while not going.isEmpty():
         if is_key or any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
             raise RefusedError(NOT_FOLLOWED, UPDATED)
-        now = [f"{new_name(places.index(i))} AS {alias(i)}" if i in places else alias(i) for i in range(len(names))]
+        now = [f"{new_name(indexes.index(i))} AS {alias(i)}" if i in indexes else alias(i) for i in range(len(names))]
         version = going.selectExpr(*now, "began AS origin", "hit AS began", "ended", IS_BEFORE)
-        same, lsn = _matching(reference, places)
+        same, lsn = _matching(reference, indexes)
         hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
         again = version.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
         columns = [alias(i) for i in range(len(names))]

@@ -87,10 +87,10 @@ def _barriers(rows: DataFrame) -> list[Barrier]:
     for row in sorted(acting, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
         changes.setdefault(TableName(row.database, row.table), DefinitionChange.from_row(row.asDict()))
-    return [barrier for lsn, changes in sorted(found.items()) for barrier in _of_place(lsn, changes)]
+    return [barrier for lsn, changes in sorted(found.items()) for barrier in _at_lsn(lsn, changes)]
 
 
-def _of_place(lsn: int, changes: dict[TableName, DefinitionChange]) -> list[Barrier]:
+def _at_lsn(lsn: int, changes: dict[TableName, DefinitionChange]) -> list[Barrier]:
     """Make barriers for one lsn: one statement, or independent snapshots."""
     together = Barrier(lsn, tuple(changes[name] for name in sorted(changes)))
     return [Barrier(lsn, (change,)) for change in together.changes] if together.begins_snapshot else [together]

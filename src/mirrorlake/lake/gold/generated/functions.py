@@ -142,8 +142,8 @@ def _is_not_ascii(value: Value) -> Sql:
     return f"octet_length({value.sql}) <> char_length({value.sql})"
 
 
-def _substring(value: Value, place: Value, size: Value | None = None) -> Value:
-    found, start = _text(value), _constant(place)
+def _substring(value: Value, position: Value, size: Value | None = None) -> Value:
+    found, start = _text(value), _constant(position)
     length = _LONGEST_TEXT if size is None else max(0, _constant(size))
     if start == 0:
         return _empty(found)

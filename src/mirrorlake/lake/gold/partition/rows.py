@@ -175,10 +175,10 @@ def _hashed(name: str, period: Period | None, row_end: int | None, schema: Table
     """Return (column number in the table, stored bytes). The end of a period is the same in all rows in force; if it is
     hidden, it is the last column, unless the user gave it another position."""
     if period is not None and folded(name) == folded(period.end):
-        place = schema.position(name)
-        if row_end is None or place is None and folded(name) != "row_end":
+        index = schema.position(name)
+        if row_end is None or index is None and folded(name) != "row_end":
             raise NotDerivable("which rows are in a partition by KEY of a key that has the end of a period")
-        return len(schema.columns) if place is None else place, moment_bytes(row_end, 999999)
+        return len(schema.columns) if index is None else index, moment_bytes(row_end, 999999)
     column = _column(name, schema)
     if column.type.name not in INTEGERS:
         raise NotDerivable(f"which rows are in a partition by KEY of column {column.name}")

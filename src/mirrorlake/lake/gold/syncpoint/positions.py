@@ -51,12 +51,12 @@ def noted_lsn(lake: Lake, lsn: int) -> int:
     return next(mark.lsn for mark in _marks(lake) if mark.lsn <= lsn)
 
 
-def end_at(lake: Lake, place: str) -> int | None:
+def end_at(lake: Lake, position: str) -> int | None:
     """The lsn at which a GTID set or FILE:POS is reached, see ``end_of`` and ``end_before``."""
-    parsed = parse_start(place, lake.flavor)
+    parsed = parse_start(position, lake.flavor)
     if isinstance(parsed, BinlogPosition):
         return end_before(lake, parsed)
-    return end_of(lake, parse_gtid_set(lake.flavor, place))
+    return end_of(lake, parse_gtid_set(lake.flavor, position))
 
 
 def end_of(lake: Lake, wanted: GtidSet) -> int | None:
@@ -88,7 +88,7 @@ def end_before(lake: Lake, position: BinlogPosition) -> int | None:
     return behind - 1 if last is None else last
 
 
-def is_same_place(lake: Lake, lsn: int, later: int) -> bool:
+def is_same_position(lake: Lake, lsn: int, later: int) -> bool:
     """Is there no event between the two?"""
     between = LsnRange(lsn, later)
     return between.is_empty or lake.spark.table(lake.names.bronze_events).where(between.condition).isEmpty()

@@ -10,7 +10,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold.control.epochs import DONE
 from mirrorlake.lake.gold.syncpoint import syncpoints
-from mirrorlake.lake.gold.syncpoint.positions import end_at, is_same_place
+from mirrorlake.lake.gold.syncpoint.positions import end_at, is_same_position
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 
 
@@ -28,7 +28,7 @@ class SyncpointRequests:
             end = self._end(asked)
             if end is None or applied_lsn < end:
                 continue
-            ended = applied_lsn if is_same_place(self._lake, end, applied_lsn) else self._end_of_epoch(end)
+            ended = applied_lsn if is_same_position(self._lake, end, applied_lsn) else self._end_of_epoch(end)
             if ended is not None:
                 syncpoints.take(self._lake, ended, asked.name)
             else:
@@ -52,4 +52,4 @@ class SyncpointRequests:
         """The end of the epoch that ended there."""
         epochs = self._lake.spark.table(self._lake.names.control_epochs)
         first = epochs.where(f"lsn_to >= {lsn} AND phase = '{DONE}'").agg({"lsn_to": "min"}).first()[0]
-        return first if first is not None and is_same_place(self._lake, lsn, first) else None
+        return first if first is not None and is_same_position(self._lake, lsn, first) else None

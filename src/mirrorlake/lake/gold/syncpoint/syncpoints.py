@@ -79,12 +79,12 @@ def take(lake: Lake, lsn: int, name: str | None = None, *, is_new: bool = False)
     return _record(lake, point, is_new)
 
 
-def request(lake: Lake, name: str, place: GtidSet | BinlogPosition) -> Syncpoint:
+def request(lake: Lake, name: str, position: GtidSet | BinlogPosition) -> Syncpoint:
     """Request a syncpoint at a GTID set or a position: the apply hop ends an epoch there.
 
     Raises UsageError ``syncpoint`` for a name that is taken or is none.
     """
-    return _record(lake, Syncpoint(name, REQUESTED, str(place)), is_new=True)
+    return _record(lake, Syncpoint(name, REQUESTED, str(position)), is_new=True)
 
 
 def miss(lake: Lake, asked: Syncpoint) -> Syncpoint:
