@@ -113,6 +113,18 @@ def test_quoted_text_in_sql_is_no_offence(sample):
     assert offences(sample) == []
 
 
+def test_a_function_of_another_module_is_found_by_its_own_annotations():
+    """Another class has a method of that name, which takes SQL where this function takes a name."""
+    reader = "def read(name: str, sql: Sql) -> Sql:\n    return sql\n"
+    other = "class Other:\n    def read(self, sql: Sql, name: str): ...\n"
+    use = "from mirrorlake.lake import reader\ndef f(name: str, sql: Sql):\n    reader.read({})\n"
+    found = {
+        given: list(Flow({"lake.reader": reader, "lake.other": other, "lake.use": use.format(given)}).offences())
+        for given in ("name, sql", "sql, name")
+    }
+    assert found == {"name, sql": [], "sql, name": ["lake.use:3: name"]}
+
+
 def test_no_statement_of_the_source_code_has_raw_text_in_it():
     assert list(Flow(source_of(PACKAGE)).offences()) == []
 
