@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.process_tree import Stopwatch
-from mirrorlake.core.changes.images import image_schema
+from mirrorlake.core.changes.images import LSN, REMOVED, image_schema
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta.lake import Lake
@@ -66,10 +66,10 @@ class Mirror:
         self.lsn += 1
         asked = asked_types(SCHEMA)
         cells = {"id": keys, "customer": keys, "amount": [None] * len(keys), "note": [f"epoch {self.lsn}"] * len(keys)}
-        cells |= {"at": [None] * len(keys), "_lsn": [self.lsn] * len(keys), "_removed": [False] * len(keys)}
+        cells |= {"at": [None] * len(keys), LSN: [self.lsn] * len(keys), REMOVED: [False] * len(keys)}
         local = pa.table(cells, image_schema(asked))
         kinds = mirror_types(SCHEMA)
-        ddl = ", ".join([*(f"`{name}` {kind}" for name, kind in kinds.items()), "_lsn BIGINT, _removed BOOLEAN"])
+        ddl = ", ".join([*(f"`{name}` {kind}" for name, kind in kinds.items()), f"{LSN} BIGINT, {REMOVED} BOOLEAN"])
         settings = {} if self.has_vectors else WRITE_ANEW
         net = NetEffect(self.session.createDataFrame(local, ddl), local, is_at_hand=True)
         merge_rows(

@@ -30,15 +30,21 @@ from mirrorlake.core.values.variant_columns import (
     require_valid_keys,
 )
 
-LSN, REMOVED = "_lsn", "_removed"
+
+def mark(name: Sql) -> Sql:
+    """Name of a column of ours between those of a source, which have at most 64 characters."""
+    return f"_{name}".ljust(65, "_")
+
+
+LSN, REMOVED = "_lsn", mark("removed")
 MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
-"""Columns besides the table's own. _lsn: of the event that logs the change. _removed: the key is gone."""
+"""Columns besides the table's own. LSN: of the event that logs the change. REMOVED: the key is gone."""
 
 CHANGE_COLUMNS = ("lsn", "tx_lsn", "ordinal", "op", "before", "after")
 """Columns that are read of ``silver_changes``."""
 
-_ROW, _PLACE = "_row", "_place"
-_ORDER = ("tx_lsn", "ordinal", REMOVED)
+_ROW, _PLACE = mark("row"), mark("place")
+_ORDER = (mark("tx_lsn"), mark("ordinal"), REMOVED)
 
 
 def image_schema(columns: dict[str, Asked]) -> pa.Schema:
@@ -123,7 +129,7 @@ def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, Asked]) -> pa.Ta
     removes, removed_keys = removes[gone], [array.filter(pa.array(gone)) for array in removed_keys]
     rows = np.concatenate([puts, removes])
     arrays = [pa.concat_arrays(pair) for pair in zip(put_keys, removed_keys, strict=True)]
-    order = [changes.column(name).take(pa.array(rows)) for name in _ORDER[:2]]
+    order = [changes.column(name).take(pa.array(rows)) for name in ("tx_lsn", "ordinal")]
     removed = pa.array(np.arange(len(rows)) >= len(puts))
     return pa.Table.from_arrays([*arrays, *order, removed, pa.array(rows)], names=[*key_types, *_ORDER, _ROW])
 

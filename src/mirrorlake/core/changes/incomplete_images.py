@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.changes.images import MARKS
+from mirrorlake.core.changes.images import MARKS, mark
 from mirrorlake.core.kernels.memory import kernel
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
 from mirrorlake.errors import InternalError
 
-LOGGED = "_logged_columns"
+LOGGED = mark("logged_columns")
 """One character for each of the table's columns, 1: its value is logged. NULL: all are."""
 
 _INSERT, _UPDATE, _DELETE = range(3)
@@ -33,7 +33,7 @@ _UNTOUCHED, _GONE = -1, -2
 
 def base_column(i: int) -> Sql:
     """Name of column i of the key under which the mirror has the row that a put continues; NULL if ``LOGGED`` is."""
-    return f"_base{i}"
+    return mark(f"base{i}")
 
 
 def partial_schema(columns: dict[str, Asked], key: Sequence[str]) -> pa.Schema:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from mirrorlake.core.changes.images import image_schema, inserted_rows, net_effect
+from mirrorlake.core.changes.images import REMOVED, image_schema, inserted_rows, net_effect
 from mirrorlake.core.changes.incomplete_images import LOGGED, base_column, partial_net_effect
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.lsn_range import LsnRange
@@ -31,13 +31,13 @@ from mirrorlake.core.values.shown_text import Shown
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.spill import SpilledBatches
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.control.table import mirror_types
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
 from mirrorlake.lake.gold.merge.changes import NO_IMAGE, ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.generated_columns import with_generated, without_generated
 from mirrorlake.lake.gold.merge.incomplete_rows import completed
 
 _FLOATING = (pa.float32(), pa.float64())
-_MARK_COLUMNS = "_lsn BIGINT, _removed BOOLEAN"
+_MARK_COLUMNS = f"{LSN_COLUMN} BIGINT, {REMOVED} BOOLEAN"
 
 
 @dataclass(frozen=True, slots=True)
