@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from mirrorlake.core.binlog.framing import EventBlock
 from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.constants import IS_GTID
 from mirrorlake.core.position import BinlogPosition, parse_gtid_set, unpack_lsn
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
@@ -193,6 +195,22 @@ def test_file_before_a_restart_may_end_after_any_event_but_not_inside_one(tmp_pa
     paths[1].write_bytes(whole[: starts[-2] - 1])
     refused = refusal_of(lambda: read_all(tmp_path))
     assert (refused.code, refused.position) == ("log-truncated", f"{paths[1].name}:{starts[-3]}")
+
+
+@pytest.mark.parametrize("after_crash", [False, True])
+@pytest.mark.parametrize("kept", [0, 1, 2])
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_an_incomplete_copy_of_a_file_before_a_restart_is_refused(tmp_path, flavor, kept, after_crash):
+    """It ends like a file that a crash cut short, but the next file lists what it lacks; also of another domain."""
+    groups = [replace(TRANSACTION, domain=n if flavor == "mariadb" else 0) for n in range(3)]
+    paths = write_logs(tmp_path, Log(flavor, [*groups, Restart(after_crash=after_crash), TRANSACTION]))
+    whole = paths[0].read_bytes()
+    starts = [at for at in event_starts(paths[0])[:-1] if IS_GTID[whole[at + 4]]]
+    for end in (starts[kept], starts[kept] + 5):
+        paths[0].write_bytes(whole[:end])
+        assert refusal_of(lambda: read_all(tmp_path)).code == "log-truncated"
+    paths[0].write_bytes(whole)
+    read_all(tmp_path)
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)

@@ -56,6 +56,11 @@ def test_rotate_names_the_next_file():
     assert parse_rotate(bodies.rotate("binlog.000004", 2**33)) == Rotate("binlog.000004", 2**33)
 
 
+def test_rotate_to_an_offset_beyond_any_file_is_refused():
+    with pytest.raises(RefusedError, match="its offset is beyond any file"):
+        parse_rotate(bodies.rotate("binlog.000004", 2**63))
+
+
 @pytest.mark.parametrize("name", ["", "binlog", "binlog.1", "binlog.00000x", "binlog.٠٠٠٠٠١", "../binlog.000001"])
 def test_rotate_to_what_is_no_binlog_file_is_refused(name):
     with pytest.raises(RefusedError, match="^log-event: malformed ROTATE event: it names no binlog file$"):

@@ -3,8 +3,8 @@
 How a file may end:
 
     file            last event incomplete           complete, but without ROTATE to the next file
-    not the last    refused, unless MariaDB began   refused, unless the next file begins a new run of the server
-                    a new run with the next file
+    not the last    refused, unless MariaDB began   refused, unless the next file begins a new run of the server, and
+                    a new run with the next file    lists no transaction that is not in this one or before
     last, closed    refused, log-truncated          accepted
     last, in use    reading stops before it         accepted
 """
@@ -19,7 +19,8 @@ import numpy as np
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events, stated_length
 from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
-from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.binlog.transactions import GroupState, add_gtids, assign_groups
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
@@ -92,23 +93,41 @@ class FileSource:
             for block in self._blocks(log_file, offset, limit):
                 yield block
                 offset = block.end_pos
-            if offset < limit and not is_last and not self._begins_run(number + 1):
-                raise _cut_short(log_file, offset)
+            if not is_last:
+                self._check_end(log_file, offset, self._open(number + 1))
 
     def close(self) -> None:
         """Nothing stays open between reads."""
 
-    def _begins_run(self, number: int) -> bool:
-        """Did MariaDB start with this file? Then a crash may have cut the one before short; see ``LogReader``."""
-        return self.flavor == "mariadb" and self._open(number).description.created_s > 0
+    def _check_end(self, log_file: LogFile, end: int, following: LogFile) -> None:
+        """Check that a file which was read up to ``end`` was written no further.
+
+        A crash cuts it short, and so does copying a file in use. The next file lists the transactions until the crash.
+        """
+        if end < log_file.size and not (self.flavor == "mariadb" and following.description.created_s):
+            raise _cut_short(log_file, end)
+        if following.description.created_s and not log_file.ends_with_stop:
+            listed = self._listed(following)
+            if listed is not None and not self._gtids_of(log_file).contains(listed):
+                what = "the file ends before transactions that the next file lists"
+                raise RefusedError("log-truncated", what, position=f"{log_file.path.name}:{end}")
+
+    def _listed(self, log_file: LogFile) -> GtidSet | None:
+        return gtids_before_file(next(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size)))
+
+    def _gtids_of(self, log_file: LogFile) -> GtidSet:
+        """The transactions of all files up to this one, also one that a crash has cut short."""
+        gtids, state = self._listed(log_file) or parse_gtid_set(self.flavor, ""), GroupState()
+        for block in self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size):
+            add_gtids(gtids, block, assign_groups(block, state, 0))
+        return gtids
 
     def _open(self, number: int) -> LogFile:
         return LogFile.open(self._files[number])
 
     def _gtids_before(self, number: int) -> GtidSet:
         log_file = self._open(number)
-        block = next(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size))
-        gtids = gtids_before_file(block)
+        gtids = self._listed(log_file)
         if gtids is None:
             raise RefusedError("log-event", "the file has no list of the GTIDs before it; start by file and position",
                                position=f"{log_file.path.name}:{FIRST_EVENT_OFFSET}")  # fmt: skip

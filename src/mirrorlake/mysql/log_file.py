@@ -70,8 +70,16 @@ class LogFile:
         if following.description.created_s == 0 and not self._ends_with_rotate_to(following.path.name):
             raise RefusedError("log-truncated", "it does not end with ROTATE to the next file", position=str(self.end))
 
+    @property
+    def ends_with_stop(self) -> bool:
+        """Did the server that wrote it stop in an orderly way after it?"""
+        return self._ends_with(EventType.STOP, 0)
+
     def _ends_with_rotate_to(self, next_name: str) -> bool:
-        length = HEADER_BYTES + 8 + len(next_name.encode()) + (4 if self.has_checksum else 0)
+        return self._ends_with(EventType.ROTATE, 8 + len(next_name.encode()))
+
+    def _ends_with(self, wanted: EventType, body_bytes: int) -> bool:
+        length = HEADER_BYTES + body_bytes + (4 if self.has_checksum else 0)
         if self.size < FIRST_EVENT_OFFSET + length:
             return False
         with open_file(self.path) as handle, reading(self.path):
@@ -79,7 +87,7 @@ class LogFile:
         if len(event) < length:
             return False
         _, event_type, _, event_bytes, log_pos, _ = _HEADER.unpack_from(event)
-        return (event_type, event_bytes, log_pos) == (EventType.ROTATE, length, self.size & 0xFFFFFFFF)
+        return (event_type, event_bytes, log_pos) == (wanted, length, self.size & 0xFFFFFFFF)
 
 
 def open_file(path: Path) -> io.FileIO:

@@ -175,6 +175,8 @@ def parse_rotate(body: bytes) -> Rotate:
     offset, name = reader.uint(8), reader.name(len(body) - 8)
     if not _NUMBERED.fullmatch(name):
         raise reader.malformed("it names no binlog file")
+    if offset >= 1 << 63:
+        raise reader.malformed("its offset is beyond any file")
     return Rotate(name, offset)
 
 

@@ -26,7 +26,6 @@ from mirrorlake.core.binlog.transactions import IDLE, Groups, GroupState, add_gt
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until, unpack_lsn
-from mirrorlake.errors import RefusedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,12 @@ class LogReader:
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
         self._gtids_before_open: GtidSet | None = None
-        self._seen_before_crash: MariadbGtidSet | None = None
         self.is_finished = False
 
     def read(self, blocks: Iterable[EventBlock]) -> Iterator[LogChunk]:
         """Yield chunks of whole events until the blocks end or ``until`` is reached (then ``is_finished``).
 
-        Raises RefusedError ``log-gap`` when a file lists transactions that were not in the files before it; what
-        ``verify_checksums``, ``verify_continuity`` and ``assign_groups`` raise.
+        Raises RefusedError: see ``verify_checksums``, ``verify_continuity``, ``assign_groups``.
         """
         for block in blocks:
             if not len(block.events):
@@ -102,9 +99,7 @@ class LogReader:
 
     def _roll_back(self) -> Iterator[LogChunk]:
         """Leave the open transaction out, if there is one."""
-        assert self._expected and isinstance(self._gtids, MariadbGtidSet)
-        self._seen_before_crash = self._gtids
-        if self._state.state != IDLE:
+        if self._expected and self._state.state != IDLE:
             start = BinlogPosition(self._expected.log_file, unpack_lsn(self._state.tx_lsn)[2])
             self._gtids, self._state = self._gtids_before_open or self._gtids, GroupState()
             yield LogChunk(NO_EVENTS, None, start)
@@ -155,20 +150,7 @@ class LogReader:
             known = PARSE_LIST[block.events.event_type[i]](block.body(i))
             if known and not self._gtids:
                 self._gtids = known.copy()
-            self._check_nothing_lost(known, block.position(i))
         add_gtids(self._gtids, block, groups)
-
-    def _check_nothing_lost(self, listed: GtidSet | None, position: BinlogPosition) -> None:
-        """A file that is an incomplete copy ends like one that a crash has cut short."""
-        seen, self._seen_before_crash = self._seen_before_crash, None
-        if seen is None or listed is None:
-            return
-        assert isinstance(listed, MariadbGtidSet), "the log is of MariaDB"
-        for domain in set(seen.domains).intersection(listed.domains):
-            last = listed.last(domain)
-            if not seen.contains(MariadbGtidSet.parse(last or "")):
-                what = f"the file before ends early: transactions up to {last} are missing"
-                raise RefusedError("log-gap", what, position=str(position))
 
     def _resume_after(self, block: EventBlock, groups: Groups, i: int) -> ResumePoint:
         return ResumePoint(self._after(block, i), self._gtids.state, int(groups.lsn[i]), self._skip.state)

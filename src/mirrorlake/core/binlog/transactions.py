@@ -470,7 +470,7 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
         sequence_domain = _gather(block.buf, at, 12)
         servers = _gather(block.buf, at - HEADER_BYTES + SERVER_ID_AT, 4).view("<u4").ravel()
         domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
-        gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<i8").ravel())
+        gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<u8").ravel())
 
 
 def _gather(buf: np.ndarray, start: np.ndarray, n_bytes: int) -> np.ndarray:

@@ -182,16 +182,13 @@ def test_what_a_crash_tore_is_left_out(tmp_path, cut_bytes, block_bytes):
     assert gtids([chunk for chunk in chunks if chunk.resume]) == ["0-7-1", "0-7-3"]
 
 
-@pytest.mark.parametrize("kept", [1, 2])
-def test_a_file_that_is_an_incomplete_copy_is_no_crash(tmp_path, kept):
-    log = Log("mariadb", [insert(1), insert(2), insert(3), insert(4, end=""), Restart(after_crash=True), insert(5)])
-    source = source_of(tmp_path, log)
-    path = tmp_path / "binlog.000001"
-    ends = [row[4] for row in events(read(source)[0]) if row[2] == path.name and row[5] == XID]
-    for inside in (0, 50):
-        cut(path, ends[kept - 1] + inside)
-        error = refusal(source)
-        assert (error.code, error.position.partition(":")[0]) == ("log-gap", "binlog.000002")
+def test_sequence_numbers_of_mariadb_have_64_bits(tmp_path):
+    source = source_of(
+        tmp_path, Log("mariadb", [insert(1, gtid_number=2**64 - 1), insert(2, gtid_number=2**63, domain=1)])
+    )
+    chunks, _ = read(source)
+    assert chunks[-1].resume.gtids == f"0-7-{2**64 - 1},1-7-{2**63}"
+    assert parse_gtid_set("mariadb", chunks[-1].resume.gtids)
 
 
 def test_a_reader_that_begins_after_the_crash_sees_none(tmp_path):

@@ -100,7 +100,6 @@ def test_a_map_that_cannot_be_parsed_is_refused():
     kind, body = map_event(ORDERS, 5)
     with pytest.raises(RefusedError, match="log-event"):
         Reader().read((kind, body[:-3]))
-    assert Reader().read((kind, body[:7])) == [None]
 
 
 @pytest.mark.parametrize("setting", [None, 0, 1, 2])
@@ -114,3 +113,12 @@ def test_a_map_is_of_the_table_that_the_server_takes_it_for(setting):
     found = reader.layouts.tables[slot]
     assert found.map.table == ("orders" if setting else "Orders")
     assert found.schema == (lower if setting else None)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 5, 7, 8])
+def test_a_map_that_is_too_short_is_refused_and_none_is_used_in_its_place(n_bytes):
+    reader = Reader()
+    reader.read(map_event(ORDERS, 7))
+    with pytest.raises(RefusedError) as refused:
+        reader.read((MAP, bytes(n_bytes)))
+    assert refused.value.code == "log-event"

@@ -106,7 +106,7 @@ def _era_of(lsn, edges, n_edges):
 
 @kernel
 def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
-    """Find the slots of the events from ``first`` on, up to a table map that is not the newest one of its id.
+    """Find the slots of the events from ``first`` on, up to a table map that is not the newest one of its id, or none.
 
     buf, edges: addresses; events, newest: of ``_Events`` and ``_NewestMaps``. Returns (the event of that table map, its
     bucket in ``newest``); (n_events, 0): all are found.
@@ -116,7 +116,10 @@ def follow(first, n_events, buf, events, edges, n_edges, newest, n_places):
         start = buf + item_i64(events.offset, i)
         end = start + item_i64(events.length, i) - item_i64(events.trailer, i)
         start += HEADER_BYTES
-        if (kind == _TABLE_MAP or has_rows(kind)) and start + _ID_AND_FLAGS_BYTES <= end:
+        is_long_enough = start + _ID_AND_FLAGS_BYTES <= end
+        if kind == _TABLE_MAP and not is_long_enough:
+            return i, np.int64(0)
+        if (kind == _TABLE_MAP or has_rows(kind)) and is_long_enough:
             table_id = np.int64(peek_u32(start)) | np.int64(peek_u16(start + 4)) << 32
             place = _place_of(table_id, newest, n_places)
             if kind == _TABLE_MAP:
