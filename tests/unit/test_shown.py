@@ -136,3 +136,9 @@ def test_a_value_that_only_spark_can_hold_is_named_by_its_column(values, form):
     with pytest.raises(UsageError, match="column seen has") as refused:
         write_rows(pa.table({"id": [1], "seen": values}), form, stream)
     assert (refused.value.code, stream.getvalue()) == ("sql", "")
+
+
+def test_a_name_with_a_line_end_makes_no_row_of_a_list():
+    stream = io.StringIO()
+    show_list([], ("table", "state"), [("d.a", "equal"), ("d.b\n  d.c   equal", "different")], False, stream)
+    assert [line.split()[0] for line in stream.getvalue().splitlines() if line.strip()][2:] == ["d.a", "d.b\\x0a"]

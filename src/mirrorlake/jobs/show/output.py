@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mirrorlake.errors import UsageError
-from mirrorlake.shown import json_text, shown
+from mirrorlake.shown import as_line, json_text, shown
 
 FORMATS = ("table", "json", "csv")
 
@@ -70,11 +70,13 @@ def _write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
 def show_list(
     found: list[dict[str, Any]], columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool, stream: TextIO
 ) -> None:
-    """Write everything found as JSON, or ``rows`` as a table."""
+    """Write everything found as JSON, or ``rows`` as a table, in which a name stays in its line."""
     if as_json:
         print(json_text(found), file=stream)
     else:
-        show_table(columns, rows, stream)
+        show_table(
+            columns, ([as_line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows), stream
+        )
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: TextIO, title: str | None = None) -> None:
