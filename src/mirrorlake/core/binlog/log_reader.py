@@ -101,7 +101,9 @@ class LogReader:
         """Leave the open transaction out, if there is one."""
         if self._expected and self._state.state != IDLE:
             start = BinlogPosition(self._expected.log_file, unpack_lsn(self._state.tx_lsn)[2])
-            self._gtids, self._state = self._gtids_before_open or self._gtids, GroupState()
+            if self._gtids_before_open is not None:
+                self._gtids = self._gtids_before_open
+            self._state, self._gtids_before_open = GroupState(), None
             yield LogChunk(NO_EVENTS, None, start)
 
     def _runs(self, groups: Groups) -> Iterator[tuple[int, int, bool]]:
@@ -122,6 +124,7 @@ class LogReader:
     def _pass(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
         boundaries = np.flatnonzero(groups.is_boundary)
         if len(boundaries):
+            self._gtids_before_open = None
             yield LogChunk(NO_EVENTS, self._resume_after(block, groups, int(boundaries[-1])))
 
     def _take(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
@@ -134,6 +137,7 @@ class LogReader:
         boundaries = np.flatnonzero(groups.is_boundary)
         n, closed = len(block.events), int(boundaries[-1]) + 1 if len(boundaries) else 0
         if closed:
+            self._gtids_before_open = None
             whole, whole_groups = block.part(0, closed), groups.part(0, closed)
             self._note_gtids(whole, whole_groups)
             yield LogChunk(event_batch(whole, whole_groups), self._resume_after(whole, whole_groups, closed - 1))

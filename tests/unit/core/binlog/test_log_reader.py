@@ -182,6 +182,24 @@ def test_what_a_crash_tore_is_left_out(tmp_path, cut_bytes, block_bytes):
     assert gtids([chunk for chunk in chunks if chunk.resume]) == ["0-7-1", "0-7-3"]
 
 
+def test_the_first_transaction_of_a_log_may_be_torn(tmp_path):
+    source = source_of(tmp_path, Log("mariadb", [insert(1, end="", domain=3), Restart(after_crash=True), insert(2)]))
+    chunks, _ = read(source)
+    assert gtids(chunks) == ["0-7-1"]
+    assert chunks[-1].resume.gtids == "0-7-1,3-7-1"  # the list of the second file has it
+
+
+def test_a_known_transaction_that_is_torn_comes_again(tmp_path):
+    """After a failover: transaction 2 came by the server before, and is skipped here, both times."""
+    again = [Restart(after_crash=True), insert(2, gtid_number=2), insert(3)]
+    log = Log("mariadb", [insert(1), insert(2, end=""), *again])
+    source = source_of(tmp_path, log, block_bytes=50)
+    known = parse_gtid_set("mariadb", "0-7-2")
+    reader = LogReader(source.earliest(), known, skip=known)
+    chunks = list(reader.read(source.read(source.earliest(), source.current())))
+    assert gtids(chunks) == ["0-7-3"] and chunks[-1].resume.gtids == "0-7-3"
+
+
 def test_sequence_numbers_of_mariadb_have_64_bits(tmp_path):
     source = source_of(
         tmp_path, Log("mariadb", [insert(1, gtid_number=2**64 - 1), insert(2, gtid_number=2**63, domain=1)])
