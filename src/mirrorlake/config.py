@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from mirrorlake.core.constants import TlsMode
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.errors import UsageError
@@ -17,8 +18,8 @@ InvalidValues = Annotated[
     Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
-TlsMode = Annotated[
-    Literal["off", "required", "verify"] | None,
+TlsOption = Annotated[
+    TlsMode | None,
     BeforeValidator(lambda mode: "off" if mode is False else mode or None),  # YAML's off, without quotes
 ]
 Unset = BeforeValidator(lambda text: text or None)
@@ -71,7 +72,7 @@ class Options(BaseModel):
     partial_images_of: dict[str, PartialImages] = {}
     password_file: Path | None = None
     password_secret: str | None = None
-    tls: TlsMode = None
+    tls: TlsOption = None
     tls_ca: Annotated[str | None, Unset] = None
     tls_cert: Annotated[str | None, Unset] = None
     tls_key: Annotated[str | None, Unset] = None

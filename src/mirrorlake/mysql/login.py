@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from typing import get_args
 from urllib.parse import unquote, urlsplit
 
+from mirrorlake.core.constants import TlsMode
 from mirrorlake.errors import UsageError
 
-TLS_MODES = ("off", "required", "verify")
 _URL = "a server is given as mysql://user@host:port"
 
 
@@ -34,8 +35,8 @@ class ServerLogin:
     server_public_key: str | None = None
 
     def __post_init__(self):
-        if self.tls not in (None, *TLS_MODES):
-            raise UsageError("usage", f"--tls is one of {', '.join(TLS_MODES)}, not {self.tls!r}")
+        if self.tls not in (None, *get_args(TlsMode)):
+            raise UsageError("usage", f"--tls is one of {', '.join(get_args(TlsMode))}, not {self.tls!r}")
         if self.tls_key and not self.tls_cert:
             raise UsageError("usage", "--tls-key needs --tls-cert, the certificate that the key belongs to")
         if self.tls_mode == "off" and (self.tls_ca or self.tls_cert):
