@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from mirrorlake.core.constants import TlsMode
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.errors import UsageError
@@ -18,6 +17,7 @@ InvalidValues = Annotated[
     Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
+TlsMode = Literal["off", "required", "verify"]
 TlsOption = Annotated[
     TlsMode | None,
     BeforeValidator(lambda mode: "off" if mode is False else mode or None),  # YAML's off, without quotes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Literal
 
 import numpy as np
 
@@ -13,8 +12,6 @@ ENCRYPTED_BINLOG_MAGIC = b"\xfdbin"
 """MySQL ``sql/rpl_log_encryption.h``, Rpl_encryption_header::ENCRYPTION_MAGIC."""
 SYSTEM_DATABASES = frozenset(("mysql", "sys", "information_schema", "performance_schema"))
 """Databases of the server itself; they are not mirrored."""
-TlsMode = Literal["off", "required", "verify"]
-"""How a connection uses TLS; see ``ServerLogin``."""
 
 
 class EventType(IntEnum):

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import get_args
 from urllib.parse import unquote, urlsplit
 
-from mirrorlake.core.constants import TlsMode
+from mirrorlake.config import TlsMode
 from mirrorlake.errors import UsageError
 
 _URL = "a server is given as mysql://user@host:port"
