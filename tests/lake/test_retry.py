@@ -84,6 +84,7 @@ class UnreadableError(Py4JError):
     ("error", "expected"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), (RetryableError, "lake-storage")),
+        (OSError(errno.EFBIG, "File too large"), (RetryableError, "lake-storage")),
         (PermissionError(errno.EACCES, "Permission denied"), (RefusedError, "lake-access")),
         (PySparkException("java.io.IOException: No space left on device"), (RetryableError, "lake-storage")),
         (PySparkException("[DELTA_CONCURRENT_APPEND] Files were added"), (RetryableError, "lake-conflict")),

@@ -214,6 +214,30 @@ def test_an_incomplete_copy_of_a_file_before_a_restart_is_refused(tmp_path, flav
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)
+def test_files_of_two_servers_are_refused(tmp_path, flavor):
+    """Each begins and ends as the other's neighbour would."""
+    origin = {"mysql": "6c1f7e0a-11d2-11ef-9a3b-0242ac120099", "mariadb": 99}[flavor]
+    groups = [replace(TRANSACTION, domain=7 if flavor == "mariadb" else 0, origin=origin), Restart(), TRANSACTION]
+    write_logs(tmp_path, Log(flavor, groups))
+    first = write_logs(tmp_path / "other", Log(flavor, [TRANSACTION, Restart(), TRANSACTION]))[0]
+    (tmp_path / first.name).write_bytes(first.read_bytes())
+    assert refusal_of(lambda: read_all(tmp_path)).code == "log-gap"
+
+
+def test_files_of_mysql_and_mariadb_are_no_log(tmp_path):
+    write_logs(tmp_path, Log("mysql", [TRANSACTION, Restart(), TRANSACTION]))
+    second = write_logs(tmp_path / "other", Log("mariadb", [TRANSACTION, Restart(), TRANSACTION]))[1]
+    (tmp_path / second.name).write_bytes(second.read_bytes())
+    assert refusal_of(lambda: read_all(tmp_path)).code == "log-event"
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path):
+    path = write_logs(tmp_path, Log("mysql", [TRANSACTION]))[0]
+    path.rename(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.000001"))
+    assert refusal_of(lambda: FileSource(tmp_path)).code == "log-event"
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
 def test_last_file_in_use_is_read_up_to_its_last_complete_event(tmp_path, flavor):
     path = write_logs(tmp_path, Log(flavor, [DDL, TRANSACTION], end="open"))[-1]
     starts = event_starts(path)

@@ -100,24 +100,33 @@ class FileSource:
         """Nothing stays open between reads."""
 
     def _check_end(self, log_file: LogFile, end: int, following: LogFile) -> None:
-        """Check that a file which was read up to ``end`` was written no further.
+        """Check that a file which was read up to ``end`` was written no further, and that the next one is of its log.
 
-        A crash cuts it short, and so does copying a file in use. The next file lists the transactions until the crash.
+        A crash cuts a file short, and so does copying it while it is written. The list of GTIDs in the next file shows
+        which of the two it was, and whether both files are of one server.
         """
         if end < log_file.size and not (self.flavor == "mariadb" and following.description.created_s):
             raise _cut_short(log_file, end)
-        if following.description.created_s and not log_file.ends_with_stop:
-            listed = self._listed(following)
-            if listed is not None and not self._gtids_of(log_file).contains(listed):
-                what = "the file ends before transactions that the next file lists"
-                raise RefusedError("log-truncated", what, position=f"{log_file.path.name}:{end}")
+        listed = self._listed(following) if following.description.created_s else None
+        if listed is None:
+            return
+        none = parse_gtid_set(self.flavor, "")
+        position = f"{log_file.path.name}:{end}"
+        if log_file.ends_with_stop and not listed.contains(self._with_gtids_of(log_file, none)):
+            what = "the next file is of another server: it does not list the transactions of this one"
+            raise RefusedError("log-gap", what, position=position)
+        if log_file.ends_with_stop:
+            return
+        if not self._with_gtids_of(log_file, self._listed(log_file) or none).contains(listed):
+            what = "the file ends before transactions that the next file lists"
+            raise RefusedError("log-truncated", what, position=position)
 
     def _listed(self, log_file: LogFile) -> GtidSet | None:
         return gtids_before_file(next(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size)))
 
-    def _gtids_of(self, log_file: LogFile) -> GtidSet:
-        """The transactions of all files up to this one, also one that a crash has cut short."""
-        gtids, state = self._listed(log_file) or parse_gtid_set(self.flavor, ""), GroupState()
+    def _with_gtids_of(self, log_file: LogFile, gtids: GtidSet) -> GtidSet:
+        """The set, and the transactions of a file, also one that a crash has cut short."""
+        state = GroupState()
         for block in self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size):
             add_gtids(gtids, block, assign_groups(block, state, 0))
         return gtids

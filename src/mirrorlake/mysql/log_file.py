@@ -62,11 +62,14 @@ class LogFile:
 
     def check_successor(self, following: LogFile) -> None:
         """Raises RefusedError ``log-truncated`` if the next file continues this one but this one does not end with a
-        ROTATE.
+        ROTATE; ``log-event`` if they are of MySQL and MariaDB.
 
         A server that starts writes its start time into its first file: then the file before may end without
         ROTATE, because of a crash. Every other file is preceded by a ROTATE that names it.
         """
+        if following.description.flavor != self.description.flavor:
+            what = f"it is a log of {following.description.flavor}, and the file before of {self.description.flavor}"
+            raise RefusedError("log-event", what, position=f"{following.path.name}:{FIRST_EVENT_OFFSET}")
         if following.description.created_s == 0 and not self._ends_with_rotate_to(following.path.name):
             raise RefusedError("log-truncated", "it does not end with ROTATE to the next file", position=str(self.end))
 
@@ -124,6 +127,8 @@ def find_log_files(folder: Path) -> dict[int, Path]:
         named = sorted((path.name, match) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
     except OSError as error:
         raise RefusedError("log-missing", f"cannot list the folder {folder}: {error.strerror}") from None
+    if any(os.fsencode(name).decode("utf-8", "replace") != name for name, _ in named):
+        raise RefusedError("log-event", f"a binlog file in {folder} has a name that is not UTF-8")
     bases = {match[1] for name, match in named if _is_log(folder / name)}
     if len(bases) > 1:
         raise RefusedError("log-event", f"the folder holds several logs: {', '.join(sorted(bases))}")

@@ -24,9 +24,9 @@ SPARK_ENDED = (
     "An error occurred while trying to connect to the Java server",
 )
 STORAGE = (
-    "No space left on device", "Disk quota exceeded", "Input/output error", "java.net.ConnectException",
-    "java.net.SocketTimeoutException", "java.net.UnknownHostException", "java.net.NoRouteToHostException",
-    "Connection reset",
+    "No space left on device", "Disk quota exceeded", "File too large", "Input/output error",
+    "java.net.ConnectException", "java.net.SocketTimeoutException", "java.net.UnknownHostException",
+    "java.net.NoRouteToHostException", "Connection reset",
 )  # fmt: skip
 ACCESS = (
     "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
@@ -40,7 +40,7 @@ DAMAGE = (
 )  # fmt: skip
 MEMORY = ("java.lang.OutOfMemoryError", "SparkOutOfMemoryError")
 CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-_STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT}
+_STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 _JAVA_CAUSE = re.compile(r"^(?:Caused by)?:? ?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: \[([A-Z_.]+)\])?", re.MULTILINE)
 _PACKAGE = Path(errors.__file__).parent
