@@ -249,3 +249,11 @@ def test_a_statement_of_more_tokens_than_are_read(monkeypatch):
     assert refused("alter table t add c int as (" + "(" * 100) == {
         "d.t": ("ddl-unsupported", "it has more than 100 words and signs")
     }
+
+
+def test_a_drop_that_is_too_long_refuses_no_table_that_nobody_has(monkeypatch):
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 100)
+    names = ", ".join(["d.t", *(f"d.none{n}" for n in range(60)), "d.u"])
+    assert refused(f"DROP TABLE IF EXISTS {names}") == dict.fromkeys(
+        ("d.t", "d.u"), ("ddl-unsupported", "it has more than 100 words and signs")
+    )

@@ -54,6 +54,7 @@ from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
 
+_DROP = re.compile(r"\s*DROP\b", re.IGNORECASE)
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
@@ -174,7 +175,10 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     words = suspects(tokens.statement, tokens.database, before.definitions)
     if not tokens.tables:
         reason = f"a statement that has the table's name among its words was not understood: {reason}"
-    return RefusedStatement((*tokens.tables, *words), _UNSUPPORTED, reason)
+    tables = tokens.tables
+    if _DROP.match(tokens.statement):  # it makes no table, and may name a million that nobody has
+        tables = [name for name in tables if before.known(name) is not None]
+    return RefusedStatement((*tables, *words), _UNSUPPORTED, reason)
 
 
 def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
