@@ -177,7 +177,7 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
         reason = f"a statement that has the table's name among its words was not understood: {reason}"
     tables = tokens.tables
     if _DROP.match(tokens.statement):  # it makes no table, and may name a million that nobody has
-        tables = [name for name in tables if before.known(name) is not None]
+        tables = [name for name in tables if before.known(name) not in (None, ABSENT)]
     return RefusedStatement((*tables, *words), _UNSUPPORTED, reason)
 
 
