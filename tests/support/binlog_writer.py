@@ -76,6 +76,7 @@ class _Writer:
         self.rows_flags = _FOREIGN_KEYS_IN_SQL if self.version.startswith("9.") else 0
         self.executed: dict[UUID, set[int]] = {}  # MySQL
         self.last_gtids: dict[tuple[int, int], int] = {}  # MariaDB: (domain, server id) -> sequence number
+        self.gtids_before_open: dict[tuple[int, int], int] | None = None
         self.table_ids: dict[TableSchema, int] = {}
         self.next_table_id, self.xid = _FIRST_TABLE_ID, 0
         self.now = log.first_timestamp
@@ -112,6 +113,8 @@ class _Writer:
 
     def restart(self, after_crash: bool) -> None:
         self._stop(is_clean=not after_crash)
+        if after_crash and self.gtids_before_open is not None:  # MariaDB does not count what it rolls back
+            self.last_gtids = self.gtids_before_open
         self._forget_table_ids()
         self._open(created=self.now)
 
@@ -158,6 +161,8 @@ class _Writer:
 
     def _group(self, item: Transaction | Ddl) -> None:
         self.xid += 1
+        is_open = isinstance(item, Transaction) and not item.end
+        self.gtids_before_open = dict(self.last_gtids) if is_open else None
         bodies = [self._ddl(item)] if isinstance(item, Ddl) else list(self._transaction(item))
         if self.log.fragment_bytes:
             bodies = [piece for body in bodies for piece in self._in_fragments(body)]

@@ -206,11 +206,21 @@ def test_an_incomplete_copy_of_a_file_before_a_restart_is_refused(tmp_path, flav
     paths = write_logs(tmp_path, Log(flavor, [*groups, Restart(after_crash=after_crash), TRANSACTION]))
     whole = paths[0].read_bytes()
     starts = [at for at in event_starts(paths[0])[:-1] if IS_GTID[whole[at + 4]]]
-    for end in (starts[kept], starts[kept] + 5):
+    for end in (starts[kept], starts[kept] + 5, starts[kept] + 45, event_starts(paths[0])[-3] - 1):
         paths[0].write_bytes(whole[:end])
         assert refusal_of(lambda: read_all(tmp_path)).code == "log-truncated"
     paths[0].write_bytes(whole)
     read_all(tmp_path)
+
+
+def test_an_incomplete_copy_is_known_by_every_server_of_a_domain(tmp_path):
+    """The last transaction of the domain has a lower number, because another server wrote it."""
+    groups = [replace(TRANSACTION, gtid_number=n, origin=origin) for n, origin in ((10, None), (11, None), (2, 9))]
+    paths = write_logs(tmp_path, Log("mariadb", [*groups, Restart(), TRANSACTION]))
+    whole = paths[0].read_bytes()
+    starts = [at for at in event_starts(paths[0])[:-1] if IS_GTID[whole[at + 4]]]
+    paths[0].write_bytes(whole[: starts[1]])
+    assert refusal_of(lambda: read_all(tmp_path)).code == "log-truncated"
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)

@@ -270,6 +270,11 @@ def parse_gtid_state(flavor: str, text: str) -> GtidSet:
     return MariadbGtidSet.parse_state(text) if flavor == "mariadb" else MysqlGtidSet.parse(text)
 
 
+def have_same_state(one: GtidSet, other: GtidSet) -> bool:
+    """Are two sets equal, of MariaDB also for each server of a domain?"""
+    return sorted(one.state.split(",")) == sorted(other.state.split(","))
+
+
 def _last(servers: dict[int, int]) -> tuple[int, int]:
     return next(reversed(servers.items()))
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events, stated_length
 from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
-from mirrorlake.core.binlog.transactions import GroupState, add_gtids, assign_groups
-from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.binlog.log_reader import LogReader
+from mirrorlake.core.gtid import GtidSet, have_same_state, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
@@ -110,26 +110,25 @@ class FileSource:
         listed = self._listed(following) if following.description.created_s else None
         if listed is None:
             return
-        none = parse_gtid_set(self.flavor, "")
-        position = f"{log_file.path.name}:{end}"
-        if log_file.ends_with_stop and not listed.contains(self._with_gtids_of(log_file, none)):
-            what = "the next file is of another server: it does not list the transactions of this one"
-            raise RefusedError("log-gap", what, position=position)
-        if log_file.ends_with_stop:
+        written = self._gtids_up_to(log_file)
+        has_purged = self.flavor == "mysql" and listed.contains(written)  # SET GLOBAL gtid_purged adds to a list
+        if have_same_state(written, listed) or (log_file.ends_with_stop and has_purged):
             return
-        if not self._with_gtids_of(log_file, self._listed(log_file) or none).contains(listed):
-            what = "the file ends before transactions that the next file lists"
-            raise RefusedError("log-truncated", what, position=position)
+        code, what = "log-truncated", "the file ends before transactions that the next file lists"
+        if log_file.ends_with_stop:
+            code, what = "log-gap", "the next file is of another server: it lists other transactions"
+        raise RefusedError(code, what, position=f"{log_file.path.name}:{end}")
 
     def _listed(self, log_file: LogFile) -> GtidSet | None:
         return gtids_before_file(next(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size)))
 
-    def _with_gtids_of(self, log_file: LogFile, gtids: GtidSet) -> GtidSet:
-        """The set, and the transactions of a file, also one that a crash has cut short."""
-        state = GroupState()
-        for block in self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size):
-            add_gtids(gtids, block, assign_groups(block, state, 0))
-        return gtids
+    def _gtids_up_to(self, log_file: LogFile) -> GtidSet:
+        """The whole transactions of a file and of all before it."""
+        reader = LogReader(None, parse_gtid_set(self.flavor, ""))
+        last = None
+        for chunk in reader.read(self._blocks(log_file, FIRST_EVENT_OFFSET, log_file.size)):
+            last = chunk.resume or last
+        return parse_gtid_state(self.flavor, last.gtids if last else "")
 
     def _open(self, number: int) -> LogFile:
         return LogFile.open(self._files[number])
