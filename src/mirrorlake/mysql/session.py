@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pymysql
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from pymysql.constants import CLIENT
 from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
@@ -36,6 +37,7 @@ ANSWER_BYTES = 32 << 20
 ANSWER_COLUMNS = 4096  # maximum for a table (MySQL and MariaDB: MAX_FIELDS)
 ANSWER_CELLS = 1 << 20
 _PROTOCOL_VERSION = 10
+_MIN_RSA_BITS = 1024
 _ANSWERED_WITH_PASSWORD = "sha256_password"
 """PyMySQL answers a greeting of this method with the password, if there is TLS; ``authentication`` decides that."""
 _TEXT_OF_ANSWERS = "mirrorlake_utf8"
@@ -196,9 +198,11 @@ def _public_key(login: ServerLogin) -> bytes | None:
     try:
         with open(login.server_public_key, "rb") as file:
             text = file.read(HANDSHAKE_PACKET_BYTES)
-        load_pem_public_key(text)
+        key = load_pem_public_key(text)
+        if not isinstance(key, RSAPublicKey) or key.key_size < _MIN_RSA_BITS:
+            raise ValueError
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it holds no public key (PEM)"
+        why = getattr(error, "strerror", None) or f"it holds no public RSA key (PEM) of at least {_MIN_RSA_BITS} bits"
         raise UsageError("usage", f"--server-public-key: cannot use {login.server_public_key}: {why}") from None
     return text
 

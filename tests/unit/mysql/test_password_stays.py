@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from mirrorlake.errors import RefusedError
+from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.session import Session
 from tests.support.rogue_server import OK, Keys, RogueServer, spare_keys
@@ -160,6 +162,15 @@ def test_this_host_itself_gets_the_password(way):
     with RogueServer(way) as server:
         Session(ServerLogin(THIS_HOST, server.port, "u", PASSWORD)).hang_up()
         assert PASSWORD.encode() + b"\0" in server.heard
+
+
+@pytest.mark.parametrize("kind", ["elliptic", "Edwards"])
+def test_a_public_key_that_cannot_encrypt_a_password_is_refused(tmp_path, kind):
+    key = Ed25519PrivateKey.generate() if kind == "Edwards" else generate_private_key(SECP256R1())
+    path = tmp_path / "key.pem"
+    path.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    with pytest.raises(UsageError, match="no public RSA key"):
+        Session(ServerLogin(THIS_HOST, 1, "u", PASSWORD, tls="off", server_public_key=str(path)))
 
 
 @pytest.mark.parametrize("way", (wants_caching_in_full, offers_key_sha256))

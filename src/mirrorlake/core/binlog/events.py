@@ -38,7 +38,9 @@ _COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
 
 
 MAX_STATEMENT_BYTES = 16 << 20
-"""Of a longer statement only so much is interpreted and kept; a server may log up to 1 GiB."""
+"""Of a longer statement only so much is interpreted; a server may log up to 1 GiB."""
+KEPT_STATEMENT_BYTES = 64 << 10
+"""So much of a statement's text is kept in silver: a compressed log of 1 MB may have 1 GB of statements."""
 _OVERLAP_BYTES = 1 << 10
 
 
@@ -89,6 +91,11 @@ class Query:
     has_ddl_xid: bool
     statement: str
     raw: bytes = field(repr=False)
+
+    @property
+    def kept(self) -> str:
+        """What silver keeps of the statement."""
+        return self.statement[:KEPT_STATEMENT_BYTES]
 
     @property
     def is_cut(self) -> bool:

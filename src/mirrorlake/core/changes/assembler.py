@@ -279,13 +279,13 @@ class Assembler:
             return None
         inside_transaction = bool(out.amounts[r])
         if not inside_transaction:
-            return {"op": "DDL", "database": query.database or None, "statement": query.statement}
+            return {"op": "DDL", "database": query.database or None, "statement": query.kept}
         text = query.statement.lstrip().upper()
         if text.startswith("ROLLBACK"):
             if out.ordinals[r] > 0 and int(events.tx_lsn[i]) not in self._undone:
                 message = "row changes that a ROLLBACK undoes were not found"
                 raise RefusedError("log-event", message, position=events.position(i))
-            return {"op": "ROLLBACK", "statement": query.statement}
+            return {"op": "ROLLBACK", "statement": query.kept}
         if text.startswith(_SAVEPOINT_WORDS):
             return None
         changes = interpret(
@@ -296,7 +296,7 @@ class Assembler:
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
             names = {change.name for change in changes}
             self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
-            return {"op": "DDL", "database": query.database or None, "statement": query.statement}
+            return {"op": "DDL", "database": query.database or None, "statement": query.kept}
         cause = f"{refused.code}: {refused.reason}"
         name = {"database": refused.database, "table": refused.table}
         return {"op": "REFUSED", "lsn": int(events.tx_lsn[i]), **name, "refusal": cause}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mirrorlake.core.binlog.events import MAX_STATEMENT_BYTES
+from mirrorlake.core.binlog.events import KEPT_STATEMENT_BYTES
 from mirrorlake.core.binlog.framing import HEADER_BYTES
 from mirrorlake.core.kernels.memory import gather_bytes
 from mirrorlake.errors import RefusedError
@@ -37,10 +37,10 @@ class BronzeEvents:
         self._log_file, self._log_pos = batch.column("log_file"), batch.column("log_pos")
 
     def texts(self, chosen: np.ndarray) -> pa.BinaryArray:
-        """The text of each chosen ROWS_QUERY or ANNOTATE_ROWS event, at most ``MAX_STATEMENT_BYTES`` of it. The first
+        """The text of each chosen ROWS_QUERY or ANNOTATE_ROWS event, at most ``KEPT_STATEMENT_BYTES`` of it. The first
         byte of the former is a length that nobody reads."""
         skipped = HEADER_BYTES + (self.event_type[chosen] == _ROWS_QUERY).astype(np.int64)
-        length = np.clip(self.length[chosen] - self.trailer[chosen] - skipped, 0, MAX_STATEMENT_BYTES)
+        length = np.clip(self.length[chosen] - self.trailer[chosen] - skipped, 0, KEPT_STATEMENT_BYTES)
         ends = np.concatenate([[0], np.cumsum(length)])
         out = np.empty(int(ends[-1]), np.uint8)
         gather_bytes(self.buf, self.offset[chosen] + skipped, length, out)

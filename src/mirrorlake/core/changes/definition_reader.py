@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import Query, parse_format_description, parse_query
 from mirrorlake.core.binlog.rows.layout import RowLayouts
@@ -29,6 +30,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 
 QUERY, FORMAT_DESCRIPTION = 2, 15
+_DEFINING = pa.array([QUERY, FORMAT_DESCRIPTION, int(EventType.TABLE_MAP)], pa.int16())
 _LAST_MICROSECOND = 999_999
 SEEN = "table_map"
 """Action of a definition that a table map, not a DDL, gave."""
@@ -77,7 +79,8 @@ class DefinitionReader:
         new = []
         self._mapped.clear()
         self.refused_maps.clear()
-        batches = [BronzeEvents(batch) for batch in open_events(events) if batch.num_rows]
+        opened = (batch.filter(pc.is_in(batch.column("event_type"), _DEFINING)) for batch in open_events(events))
+        batches = [BronzeEvents(batch) for batch in opened if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
         for lsn, change in self._in_order(batches, -1 if end is None else end):

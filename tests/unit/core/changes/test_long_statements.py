@@ -1,10 +1,10 @@
-"""Statements of more than 16 MiB: kept in part; what they may have done refuses the tables whose names they have."""
+"""Statements of more than 16 MiB: silver keeps 64 KiB; the tables whose names they have are refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.binlog.events import MAX_STATEMENT_BYTES
+from mirrorlake.core.binlog.events import KEPT_STATEMENT_BYTES, MAX_STATEMENT_BYTES
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -39,7 +39,7 @@ def test_the_tables_that_it_names_are_refused(tmp_path, flavor, text, names):
     events = bronze(tmp_path, Log(flavor, [*TABLES, Ddl(text, database="d")]))
     reason = f"a statement of {len(text):,} bytes that has the table's name among its words is too long"
     assert sorted(refused(flavor, events)) == [(name, "ddl-unsupported", reason) for name in names]
-    assert silver_of(flavor, events)["statement"].to_pylist()[-1] == text[:MAX_STATEMENT_BYTES]
+    assert silver_of(flavor, events)["statement"].to_pylist()[-1] == text[:KEPT_STATEMENT_BYTES]
 
 
 @FLAVORS
@@ -58,4 +58,4 @@ def test_the_text_of_a_statement_with_row_events_is_kept_in_part(tmp_path, flavo
     events = bronze(tmp_path, Log(flavor, [*TABLES, Transaction([Statement([Insert(T, [{"id": 1}])], sql=text)])]))
     assert refused(flavor, events) == []
     rows = silver_of(flavor, events).to_pylist()
-    assert [row["statement"] for row in rows if row["op"] == "INSERT"] == [text[:MAX_STATEMENT_BYTES]]
+    assert [row["statement"] for row in rows if row["op"] == "INSERT"] == [text[:KEPT_STATEMENT_BYTES]]
