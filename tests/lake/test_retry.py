@@ -105,6 +105,17 @@ def test_only_what_is_known_to_pass_is_retryable(error, expected):
     assert (type(ours), ours.code) == expected
 
 
+def test_an_error_that_follows_a_lost_connection_to_java_is_no_defect():
+    try:
+        try:
+            raise ConnectionResetError
+        except ConnectionResetError as lost:
+            raise Py4JError("An error occurred while calling o1.append") from lost
+    except Py4JError as error:
+        assert as_ours(error).code == "spark-ended"
+    assert as_ours(PySparkException("Job 3 cancelled because SparkContext was shut down")).code == "spark-ended"
+
+
 def test_a_refusal_of_a_statement_keeps_its_code(spark):
     for code, reason in (("invalid-key", "of a ' key"), ("mirror-diverged", "SQLSTATE: 12345 in a row")):
         with pytest.raises(Exception, match=RAISED) as raised:

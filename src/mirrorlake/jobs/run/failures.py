@@ -12,7 +12,7 @@ import re
 import traceback
 from pathlib import Path
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mirrorlake import errors
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
@@ -22,6 +22,7 @@ SPARK_ENDED = (
     "Answer from Java side is empty",
     "Error while sending or receiving",
     "An error occurred while trying to connect to the Java server",
+    "SparkContext was shut down",
 )
 STORAGE = (
     "No space left on device", "Disk quota exceeded", "File too large", "Input/output error",
@@ -59,7 +60,7 @@ def _translated(error: BaseException) -> MirrorlakeError:
         return ours
     text = str(error)
     if is_spark(error):
-        if type(error).__name__ == "Py4JNetworkError" or any(sign in text for sign in SPARK_ENDED):
+        if _lost_java(error) or any(sign in text for sign in SPARK_ENDED):
             return RetryableError("spark-ended", "the Spark process ended")
         if any(sign in text for sign in MEMORY):
             return RetryableError("spark-ended", "Spark has no memory left")
@@ -78,6 +79,13 @@ def _translated(error: BaseException) -> MirrorlakeError:
         if sign:
             return kind(code, f"the lake's storage: {sign}")
     return InternalError("internal", f"{what_failed(error)}{_where(error)}")
+
+
+def _lost_java(error: BaseException | None) -> bool:
+    """Is it, or did it follow, an error of the connection to Java?"""
+    while error is not None and not isinstance(error, (Py4JNetworkError, ConnectionError)):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def first_line(error: BaseException) -> str:
