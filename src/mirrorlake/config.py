@@ -17,6 +17,8 @@ InvalidValues = Annotated[
     Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
+MOST_DAYS = 36_500
+"""Limit of each retention: a date before the year 1 has no form."""
 TlsMode = Literal["off", "required", "verify"]
 TlsOption = Annotated[
     TlsMode | None,
@@ -81,8 +83,10 @@ class Options(BaseModel):
     silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")
     epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")
     syncpoint_every: float | None = Field(None, gt=0, description="seconds between syncpoints; none without it")
-    bronze_days: int | None = Field(None, ge=1, description="how long maintenance keeps the log; for good without it")
-    syncpoint_days: int = Field(7, ge=1, description="how long maintenance keeps a syncpoint")
+    bronze_days: int | None = Field(
+        None, ge=1, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
+    )
+    syncpoint_days: int = Field(7, ge=1, le=MOST_DAYS, description="how long maintenance keeps a syncpoint")
     poll_s: float = Field(0.1, gt=0, le=60, description="pause between looks at a source that has nothing new")
 
     @field_validator("source")

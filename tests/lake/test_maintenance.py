@@ -108,6 +108,7 @@ def test_old_staged_batches_are_removed_and_those_in_use_stay(names, lake_dir):
     assert [folder.name for folder in (lake_dir / "_staging/ingest").iterdir()] == ["running"]
 
 
-def test_a_retention_shorter_than_the_replay_window_is_refused(lake_dir):
-    with pytest.raises(UsageError, match="30 days"):
-        maintain(Options(lake=str(lake_dir)), retention_days=29)
+@pytest.mark.parametrize("days", [29, -1, 36_501, 10**11])
+def test_a_retention_shorter_than_the_replay_window_or_without_an_end_is_refused(lake_dir, days):
+    with pytest.raises(UsageError, match="from 30 to 36,500 days"):
+        maintain(Options(lake=str(lake_dir)), retention_days=days)

@@ -89,6 +89,7 @@ class UnreadableError(Py4JError):
         (PySparkException("java.io.IOException: No space left on device"), (RetryableError, "lake-storage")),
         (PySparkException("[DELTA_CONCURRENT_APPEND] Files were added"), (RetryableError, "lake-conflict")),
         (PySparkException("[DELTA_METADATA_CHANGED] by ALTER TABLE"), (RetryableError, "lake-conflict")),
+        (PySparkException("[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] x"), (RetryableError, "lake-conflict")),
         (PySparkException("[FAILED_READ_FILE.FILE_NOT_EXIST] file:/lake/x"), (RefusedError, "lake-damaged")),
         (Py4JNetworkError("Answer from Java side is empty"), (RetryableError, "spark-ended")),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from pyspark.sql import SparkSession
 
-from mirrorlake.config import Options
+from mirrorlake.config import MOST_DAYS, Options
 from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.old_log import first_kept
@@ -40,10 +40,10 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
     Bronze loses binlog files older than ``options.bronze_days`` that every hop has passed, and old table snapshots.
     A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
     ``options.syncpoint_days``.
-    Raises UsageError for a retention below ``REPLAY_DAYS``; RefusedError ``lake-missing``.
+    Raises UsageError for a retention below ``REPLAY_DAYS`` or above ``MOST_DAYS``; RefusedError ``lake-missing``.
     """
-    if retention_days < REPLAY_DAYS:
-        raise UsageError("usage", f"the retention must be {REPLAY_DAYS} days at least")
+    if not REPLAY_DAYS <= retention_days <= MOST_DAYS:
+        raise UsageError("usage", f"the retention is from {REPLAY_DAYS} to {MOST_DAYS:,} days")
     lake = open_lake(options, spark)
     names = lake.names
     syncpoints.expire(lake, days=options.syncpoint_days)

@@ -57,6 +57,10 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     _check_whole(old)
     point = make_syncpoint(old, None, None)
     names = LakeNames(into)
+    try:
+        Path(into).mkdir(parents=True)
+    except OSError as error:
+        raise UsageError("usage", f"{into} cannot be made: {error.strerror}") from None
     for table in (("bronze", "events"), ("control", "answers")):
         copy_table(old.names.folder(*table), names.folder(*table))
     for answer in read_answers(old):
