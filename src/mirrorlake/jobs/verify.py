@@ -157,11 +157,12 @@ def _verified(
 
 def _absent(lake: Lake, table: SourceTable, read: ConsistentRead) -> VerifiedTable:
     """A table that only the source has."""
-    try:
-        _, reason = defined(create_statement(read.rows, table.name), table.name, lake.flavor, lake.name_case)
-    except TableChanged:
-        return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
-    reason = reason if table.has_versions else no_versions(table)
+    reason: str | None = no_versions(table)
+    if table.has_versions:
+        try:
+            _, reason = defined(create_statement(read.rows, table.name), table.name, lake.flavor, lake.name_case)
+        except TableChanged:
+            return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
     return VerifiedTable(*table.name, DIFFERENT, reason=NEVER_IN_LAKE.format(reason) if reason else NOT_IN_LAKE)
 
 

@@ -4,7 +4,7 @@ How a file may end:
 
     file            last event incomplete           complete, but without ROTATE to the next file
     not the last    refused, unless MariaDB began   refused, unless the next file begins a new run of the server, and
-                    a new run with the next file    lists no transaction that is not in this one or before
+                    a new run with the next file    lists the transactions up to here: see ``_check_end``
     last, closed    refused, log-truncated          accepted
     last, in use    reading stops before it         accepted
 """

@@ -68,7 +68,7 @@ class LogReader:
         self._skip = skip.copy() if skip else type(gtids)()
         self._until = until if isinstance(until, (MysqlGtidSet, MariadbGtidSet, datetime)) else None
         self._state = GroupState()
-        self._gtids_before_open: GtidSet | None = None
+        self._before_open: tuple[int, GtidSet] | None = None  # tx_lsn of a group, and the GTIDs before it
         self.is_finished = False
 
     def read(self, blocks: Iterable[EventBlock]) -> Iterator[LogChunk]:
@@ -81,8 +81,8 @@ class LogReader:
                 continue
             verify_checksums(block)
             verify_continuity(block, self._expected)
-            if self._begins_after_crash(block):
-                yield from self._roll_back()
+            if self._state.state != IDLE and self._begins_after_crash(block):
+                yield self._roll_back(self._expected)
             self._expected = BinlogPosition(block.log_file, block.end_pos)
             groups = assign_groups(block, self._state, self._incarnation)
             for first, stop, is_known in self._runs(groups):
@@ -93,18 +93,14 @@ class LogReader:
 
     def _begins_after_crash(self, block: EventBlock) -> bool:
         """Did MariaDB start with this block, after a file in which nothing says that it had stopped?"""
-        if not isinstance(self._gtids, MariadbGtidSet) or self._expected is None:
-            return False
-        return self._expected.log_file != block.log_file and begins_run(block)
+        return isinstance(self._gtids, MariadbGtidSet) and begins_run(block)
 
-    def _roll_back(self) -> Iterator[LogChunk]:
-        """Leave the open transaction out, if there is one."""
-        if self._expected and self._state.state != IDLE:
-            start = BinlogPosition(self._expected.log_file, unpack_lsn(self._state.tx_lsn)[2])
-            if self._gtids_before_open is not None:
-                self._gtids = self._gtids_before_open
-            self._state, self._gtids_before_open = GroupState(), None
-            yield LogChunk(NO_EVENTS, None, start)
+    def _roll_back(self, end: BinlogPosition) -> LogChunk:
+        """Leave out the transaction that is open where its file ends."""
+        torn, self._state = self._state, GroupState()
+        if self._before_open and self._before_open[0] == torn.tx_lsn:
+            self._gtids = self._before_open[1]
+        return LogChunk(NO_EVENTS, None, BinlogPosition(end.log_file, unpack_lsn(torn.tx_lsn)[2]))
 
     def _runs(self, groups: Groups) -> Iterator[tuple[int, int, bool]]:
         """Yield (first, stop, are they known?) of consecutive events. When a run is yielded, ``skip`` is the set at its
@@ -124,7 +120,6 @@ class LogReader:
     def _pass(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
         boundaries = np.flatnonzero(groups.is_boundary)
         if len(boundaries):
-            self._gtids_before_open = None
             yield LogChunk(NO_EVENTS, self._resume_after(block, groups, int(boundaries[-1])))
 
     def _take(self, block: EventBlock, groups: Groups) -> Iterator[LogChunk]:
@@ -137,14 +132,13 @@ class LogReader:
         boundaries = np.flatnonzero(groups.is_boundary)
         n, closed = len(block.events), int(boundaries[-1]) + 1 if len(boundaries) else 0
         if closed:
-            self._gtids_before_open = None
             whole, whole_groups = block.part(0, closed), groups.part(0, closed)
             self._note_gtids(whole, whole_groups)
             yield LogChunk(event_batch(whole, whole_groups), self._resume_after(whole, whole_groups, closed - 1))
         if closed < n:
             rest, rest_groups = block.part(closed, n), groups.part(closed, n)
             if isinstance(self._gtids, MariadbGtidSet) and rest_groups.tx_lsn[0] == rest_groups.lsn[0]:
-                self._gtids_before_open = self._gtids.copy()
+                self._before_open = int(rest_groups.tx_lsn[0]), self._gtids.copy()
             self._note_gtids(rest, rest_groups)
             yield LogChunk(event_batch(rest, rest_groups), None)
 

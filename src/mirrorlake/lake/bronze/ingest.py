@@ -196,8 +196,7 @@ class _BatchWriter:
             HOP, **lsns.to_json(), resume=str(resume.position), gtids=resume.gtids,
             last=str(self._last), events=stage.rows, **notes,
         )  # fmt: skip
-        rows = stage.read(lake.spark, table.COLUMNS) if stage.rows else lake.spark.createDataFrame([], table.COLUMNS)
-        lake.check_room(stage.bytes_on_disk)
+        rows = lake.staged(stage, table.COLUMNS)
         recorded = append_from(
             lake.spark, lake.names.bronze_events, rows, expected=before.recorded, new_lsn=lsns.to, payload=payload
         )

@@ -46,7 +46,7 @@ def write_snapshot(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable
         for batch in rows:
             stage.add(batch)
         if stage.rows:
-            found = stage.read(lake.spark, columns)
+            found = lake.staged(stage, columns)
             payload = lake.payload(HOP, rows=stage.rows)
             append_once(lake.spark, copy, found, app_id=lake.app_id(f"{HOP}/{copy_id}"), lsn=lsn, payload=payload)
     finally:

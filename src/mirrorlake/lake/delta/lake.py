@@ -6,13 +6,15 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RetryableError
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import is_connect
+from mirrorlake.lake.delta.stage import Stage
 
 NAME_CASE = "lower_case_table_names"
 """Key of a note: how the source compares names of databases and tables; absent if nobody said it."""
@@ -40,12 +42,16 @@ class Lake:
         """Number of tasks that run at once, if the session says it."""
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
 
-    def check_room(self, n_bytes: int) -> None:
-        """Raise RetryableError ``lake-storage`` if the disk of a lake in a folder has less room.
+    def staged(self, stage: Stage, columns: Sql) -> DataFrame:
+        """The rows of a stage, for Spark to append.
 
-        Spark would leave a part of a file there, which nothing deletes for weeks."""
-        if not self.names.is_unity and (free := shutil.disk_usage(self.names.root).free) < n_bytes:
-            raise RetryableError("lake-storage", f"{free:,} bytes are free, and the next batch needs {n_bytes:,}")
+        Raises RetryableError ``lake-storage`` if the disk of a lake in a folder has no room for them: Spark would leave
+        a part of a file there, which nothing deletes for weeks.
+        """
+        rows, needed = stage.read(self.spark, columns), stage.bytes_on_disk
+        if not self.names.is_unity and (free := shutil.disk_usage(self.names.root).free) < needed:
+            raise RetryableError("lake-storage", f"{free:,} bytes are free, and the next batch needs {needed:,}")
+        return rows
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
         """Payload for the note of a hop's commit: the source, the hop, and what else its restart needs."""

@@ -54,6 +54,8 @@ class Stage:
 
     def read(self, spark: SparkSession, columns: Sql) -> DataFrame:
         """The staged rows, with the columns of a DDL string."""
+        if not self.rows:
+            return spark.createDataFrame([], columns)
         self._close_file()
         return spark.read.schema(columns).parquet(str(self._folder))
 

@@ -208,10 +208,7 @@ class AssembleHop:
             for batch in assembler.assemble(events):
                 stage.add(batch)
             pa.default_memory_pool().release_unused()  # the JVM writes now
-            rows = (
-                stage.read(lake.spark, CHANGE_COLUMNS) if stage.rows else lake.spark.createDataFrame([], CHANGE_COLUMNS)
-            )
-            lake.check_room(stage.bytes_on_disk)
+            rows = lake.staged(stage, CHANGE_COLUMNS)
             self._commit(part, rows, stage.rows, plan.prepared, stage.batches)
         finally:
             stage.discard()

@@ -54,7 +54,6 @@ from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
 
-_DROP = re.compile(r"\s*DROP\b", re.IGNORECASE)
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
@@ -170,13 +169,14 @@ def _parse(tokens: Tokens, before: Before) -> Statement:
 
 def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     """Refuse a statement. tokens: read as far as it was understood."""
-    if tokens.tables and not _MANY_TABLES.match(tokens.statement):
+    many = _MANY_TABLES.match(tokens.statement)
+    if tokens.tables and not many:
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
     words = suspects(tokens.statement, tokens.database, before.definitions)
     if not tokens.tables:
         reason = f"a statement that has the table's name among its words was not understood: {reason}"
     tables = tokens.tables
-    if _DROP.match(tokens.statement):  # it makes no table, and may name a million that nobody has
+    if many and many[1].upper() == "DROP":  # it makes no table, and may name a million that nobody has
         tables = [name for name in tables if before.known(name) not in (None, ABSENT)]
     return RefusedStatement((*tables, *words), _UNSUPPORTED, reason)
 
