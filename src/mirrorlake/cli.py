@@ -78,7 +78,7 @@ Lake = Annotated[
     str | None, typer.Option("--lake", envvar="MIRRORLAKE_LAKE", metavar="LAKE", help="a folder or uc:catalog.schema")
 ]
 Tables = Annotated[
-    str | None, typer.Option("--tables", metavar="PATTERNS", help="which tables to mirror: 'shop.*,crm.users'")
+    str | None, typer.Option("--tables", metavar="PATTERNS", help="which tables to mirror: 'shop.*,!shop.log_*'")
 ]
 Patterns = Annotated[str | None, typer.Argument(metavar="PATTERNS", help="which tables, as in --tables")]
 Start = Annotated[

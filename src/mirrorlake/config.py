@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from mirrorlake.core.schema.lower_case_names import NameCase
-from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
+from mirrorlake.core.schema.table_patterns import TablePatterns, fault_of
 from mirrorlake.errors import UsageError
 
 InvalidValues = Annotated[
@@ -39,10 +39,10 @@ PartialImages = Literal["refuse", "replica"]
 class Options(BaseModel):
     """Options of the hops; the command line has the same names, with dashes.
 
-    source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: patterns of
-    ``database.table`` names to mirror. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an empty lake.
-    until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``, of
-    ``apply``. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
+    source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: which tables
+    to mirror, see ``core.schema.table_patterns``. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an
+    empty lake. until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``,
+    of ``apply``. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
     refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is used.
     failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it took
     over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as above.
@@ -106,13 +106,24 @@ class Options(BaseModel):
     def _some_pattern(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
         if not tables:
             raise ValueError("no table pattern is given")
-        return tables
+        return _without_fault(tables)
+
+    @field_validator("invalid_values_of", "ignore_ddl_of", "generated_of", "partial_images_of")
+    @classmethod
+    def _patterns(cls, by_pattern: dict[str, Any]) -> dict[str, Any]:
+        _without_fault(by_pattern)
+        if excluding := next((pattern for pattern in by_pattern if pattern.startswith("!")), None):
+            raise ValueError(f"{excluding!r} excludes nothing here: the first pattern that fits decides")
+        return by_pattern
+
+    @property
+    def patterns(self) -> TablePatterns:
+        """The patterns of ``tables``; their names compare as ``lower_case_table_names`` says."""
+        return TablePatterns(self.tables, NameCase(self.lower_case_table_names))
 
     def wants(self, database: str, table: str) -> bool:
-        """Should this table be mirrored? True also for shadow tables, which may replace such a table or have been
-        one."""
-        names = () if is_tool_log(table) else (table, *shadowed(table))
-        return any(self._fits(pattern, database, name) for pattern in self.tables for name in names)
+        """Should this table be mirrored?"""
+        return self.patterns.why_not(database, table) is None
 
     def policy_for_invalid(self, database: str, table: str) -> str:
         """The policy for this table's values that no mirror can hold unchanged."""
@@ -132,11 +143,14 @@ class Options(BaseModel):
 
     def _of(self, by_pattern: dict[str, Any], default: Any, database: str, table: str) -> Any:
         """The value for the first pattern that matches."""
-        return next((said for pattern, said in by_pattern.items() if self._fits(pattern, database, table)), default)
+        fits = self.patterns.fits
+        return next((said for pattern, said in by_pattern.items() if fits(pattern, database, table)), default)
 
-    def _fits(self, pattern: str, database: str, table: str) -> bool:
-        name, pattern = NameCase(self.lower_case_table_names).fold_all(f"{database}.{table}", pattern)
-        return fnmatch.fnmatchcase(name, pattern)
+
+def _without_fault(patterns: Iterable[str]) -> tuple[str, ...]:
+    if fault := next(filter(None, map(fault_of, patterns)), None):
+        raise ValueError(fault)
+    return tuple(patterns)
 
 
 def _split(value: Any) -> Any:
@@ -172,4 +186,5 @@ def load_options(config: Path | None, given: dict[str, Any]) -> Options:
         return Options(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError("usage", f"option {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        what = first["msg"].removeprefix("Value error, ")  # pydantic's, before our own words
+        raise UsageError("usage", f"option {'.'.join(map(str, first['loc']))}: {what}") from None

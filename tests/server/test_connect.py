@@ -30,7 +30,10 @@ def test_a_server_that_outlives_its_clients_loses_and_doubles_nothing(
 ):
     server, rng = request.getfixturevalue(FLAVORS[seed % 2]), random.Random(seed)
     server.reset()
-    log, command = tmp_path / "run.log", ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*"]
+    log, command = (
+        tmp_path / "run.log",
+        ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*.*"],
+    )
     Workload(server, seed, databases=DATABASES).create_tables()
     with connect_server(tmp_path / "connect.log") as remote:
         kills = 0

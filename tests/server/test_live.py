@@ -22,7 +22,7 @@ DATABASES = 2
 @pytest.mark.timeout(7200)
 def test_every_mirror_equals_its_source_after_kills(server, lake_dir, tmp_path, seed, is_long, spark, read_with_tool):
     server.reset()
-    command = ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*"]
+    command = ["run", "--source", server.url, "--lake", str(lake_dir), "--tables", "live_*.*"]
     log, rng = tmp_path / "run.log", random.Random(seed)
     Workload(server, seed, databases=DATABASES).create_tables()
     with workload(server, seed, DATABASES, *((RATE_LONG, DDL_EVERY_S_LONG) if is_long else (RATE, DDL_EVERY_S))):

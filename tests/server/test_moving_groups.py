@@ -25,7 +25,7 @@ def test_mirrors_move_between_processes(server, lake_dir, tmp_path, seed, spark)
     server.reset()
     rng, running = random.Random(seed), {}
     Workload(server, seed, databases=DATABASES).create_tables()
-    lake = ["--lake", str(lake_dir), "--tables", "live_*"]
+    lake = ["--lake", str(lake_dir), "--tables", "live_*.*"]
 
     def start(name: str, *arguments: str) -> Running:
         log = tmp_path / f"{name}.log"

@@ -92,8 +92,8 @@ def test_older_tables_are_copied_and_compared_while_a_run_and_sessions_are_at_wo
         running = Running(log, "run", *source, "--start", "current", "--follow")
         try:
             assert running.has_committed(log)
-            copies = CliRunner().invoke(app, ["snapshot", "live_*", *source, "--json"])
-            compared = CliRunner().invoke(app, ["verify", "live_*", *source, "--wait", "900", "--json"])
+            copies = CliRunner().invoke(app, ["snapshot", "live_*.*", *source, "--json"])
+            compared = CliRunner().invoke(app, ["verify", "live_*.*", *source, "--wait", "900", "--json"])
         finally:
             running.kill(whole_group=True)
     assert (copies.exit_code, compared.exit_code) == (0, 0), copies.output + compared.output

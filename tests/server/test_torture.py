@@ -52,7 +52,7 @@ def test_no_crash_at_any_call_loses_or_doubles_anything(
     server.reset()
     workload = Workload(server, seed, databases=DATABASES, ddl_every=DDL_EVERY)
     workload.create_tables()
-    options = Options(source=server.url, lake=str(lake_dir), tables="live_*", syncpoint_every=SYNCPOINT_EVERY_S)
+    options = Options(source=server.url, lake=str(lake_dir), tables="live_*.*", syncpoint_every=SYNCPOINT_EVERY_S)
     crashes, made, started, has_crashed, whole = RandomCrashes(monkeypatch), Counter(), time.monotonic(), False, 0
 
     def run() -> None:

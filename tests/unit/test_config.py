@@ -120,3 +120,26 @@ def test_patterns_compare_names_as_the_source_does(setting):
     assert options.wants("shop", "clients") is folds
     assert options.policy_for_invalid("shop", "clients") == ("refuse" if folds else "null")
     assert options.ignores("shop", "clients", "truncate") is folds
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"tables": "shop"}, "option tables: 'shop' is no pattern of database.table, such as shop.orders, shop.* or"),
+        ({"tables": "shop.*,!log"}, "option tables: '!log' is no pattern of database.table, such as "),
+        ({"tables": " , "}, "option tables: no table pattern is given"),
+        ({"ignore_ddl_of": {"shop": []}}, "option ignore_ddl_of: 'shop' is no pattern of database.table, such as "),
+        ({"generated_of": {"!a.b": "refuse"}}, "option generated_of: '!a.b' excludes nothing here: the first pattern"),
+    ],
+)
+def test_what_is_no_pattern_is_a_usage_error_with_an_example(given, why):
+    with pytest.raises(UsageError) as refused:
+        load_options(None, {"lake": "l", **given})
+    assert refused.value.message.startswith(why)
+
+
+def test_tables_are_excluded_in_a_file_too(tmp_path):
+    (tmp_path / "config.yml").write_text("lake: l\ntables: shop.*,!shop.log_*")
+    options = load_options(tmp_path / "config.yml", {})
+    assert [options.wants("shop", table) for table in ("orders", "log_1")] == [True, False]
+    assert load_options(tmp_path / "config.yml", {"tables": ["!shop.orders"]}).wants("crm", "log_1")

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": (),
     "errors": ("shown",),
     "shown": (),
-    "config": ("core.schema.lower_case_names", "core.schema.shadow_tables"),
+    "config": ("core.schema.lower_case_names", "core.schema.table_patterns"),
     "core": (),
     "core.kernels": (),
     "core.schema": OF_CORE,

@@ -25,7 +25,8 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
-from mirrorlake.jobs.run.open import as_compared, create_lake, open_source, server_login
+from mirrorlake.jobs.run.chosen_tables import chosen_tables
+from mirrorlake.jobs.run.open import create_lake, open_source, server_login
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.source_look import defined, no_versions
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
@@ -36,10 +37,10 @@ from mirrorlake.lake.gold.control.epochs import EpochLog
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.lake.silver.definitions import recorded
 from mirrorlake.lake.silver.overrides import give, read_answers
-from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import SourceTable, create_statement, list_tables, parents_first
+from mirrorlake.mysql.source_tables import SourceTable, create_statement, parents_first
 
 COPIED, NOT_COPIED = "copied", "not copied"
 READ_BYTES = 256 << 20
@@ -67,11 +68,12 @@ def snapshot(
     """Take a snapshot of every table that the options want and the lake does not follow, and report each one.
 
     A lake that does not exist begins here, at the end of the source's log. again: also tables that it follows.
-    Raises RefusedError ``lake-source``; what opening the source, its preflight and ``ConsistentRead`` raise.
+    Raises RefusedError ``lake-source``; what opening the source, its preflight, ``chosen_tables`` and
+    ``ConsistentRead`` raise.
     """
-    login, lake = server_login(options), _opened(options, spark)
+    login = server_login(options)
+    lake, tables = _opened(options, spark)
     note_charsets(lake, login)
-    tables = _wanted(lake, login, as_compared(options, lake))
     if not again:
         followed = _followed(lake)
         tables = [table for table in tables if table.name not in followed]
@@ -83,25 +85,20 @@ def snapshot(
             report(done)
 
 
-def _opened(options: Options, spark: SparkSession | None) -> Lake:
+def _opened(options: Options, spark: SparkSession | None) -> tuple[Lake, list[SourceTable]]:
+    """The lake, and the tables that the options choose, which are looked up before a lake is made."""
     source = open_source(options)
+    assert isinstance(source, LiveSource), "--source names a server"
     try:
         check_source(source)
+        tables = chosen_tables(source.control, options)
         lake = create_lake(options, source, spark)
         if IngestProgress.read(lake).recorded is None:
             position = source.current()
             begin(lake, position, gtids_at(source, position))
-        return lake
+        return lake, tables
     finally:
         source.close()
-
-
-def _wanted(lake: Lake, login: ServerLogin, options: Options) -> list[SourceTable]:
-    connection = ServerConnection(login)
-    try:
-        return [table for table in list_tables(connection.query, lake.name_case.fold) if options.wants(*table.name)]
-    finally:
-        connection.close()
 
 
 def _followed(lake: Lake) -> set[TableName]:

@@ -23,6 +23,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.run import hops
+from mirrorlake.jobs.run.chosen_tables import require_select, require_used
 from mirrorlake.jobs.run.open import as_compared, open_lake, server_login
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, defined, definition_of, differences, no_versions
@@ -40,9 +41,10 @@ from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
+from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables, table_names
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
@@ -86,12 +88,13 @@ def verify(
 
     moves: run the hops here up to the position; else the active run must reach it within wait_s seconds.
     n_keys: how many differing keys to name per table.
-    Raises RefusedError ``lake-missing``, ``lake-source``; RetryableError ``verify-wait``; what ``ConsistentRead`` and
-    the hops raise.
+    Raises RefusedError ``lake-missing``, ``lake-source``; RetryableError ``verify-wait``; what
+    ``require_select``, ``require_used``, ``ConsistentRead`` and the hops raise.
     """
     login, lake = server_login(options), open_lake(options, spark)
     options = as_compared(options, lake)
     register_functions(lake.spark)
+    _check_patterns(login, lake, options)
     point, ends_at = None, time.monotonic() + wait_s
     while point is None:  # a run that is faster than the request passes the position: then try another one
         look = _look(login, lake, options)
@@ -108,6 +111,17 @@ def verify(
         finally:
             read.close()
     return point, found
+
+
+def _check_patterns(login: ServerLogin, lake: Lake, options: Options) -> None:
+    """Refuse patterns that fit neither a table of the server nor one of the lake."""
+    connection = ServerConnection(login)
+    try:
+        seen = table_names(connection.query, lake.name_case.fold)
+        require_select(connection, seen)
+    finally:
+        connection.close()
+    require_used(options, seen | {entry.name for entry in TableRegister.read(lake) if entry.state != DROPPED})
 
 
 def _check_source(lake: Lake, read: ConsistentRead) -> None:

@@ -14,12 +14,13 @@ from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 
 _SYSTEM = ", ".join(server_literal(name) for name in sorted(SYSTEM_DATABASES))
-_LIST = f"""
-    SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH FROM information_schema.TABLES
-    WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
-        AND TABLE_SCHEMA NOT IN ({_SYSTEM})
+_TABLES = f"""
+    FROM information_schema.TABLES
+    WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND TABLE_SCHEMA NOT IN ({_SYSTEM})
     ORDER BY TABLE_SCHEMA, TABLE_NAME
-"""
+"""  # views and sequences have other types
+_NAMES = f"SELECT TABLE_SCHEMA, TABLE_NAME {_TABLES}"
+_LIST = f"SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH {_TABLES}"
 _PARENTS = """
     SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
@@ -66,6 +67,11 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
         )
         for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in tables)
     ]
+
+
+def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
+    """The names of the same tables, by one query that opens none of them."""
+    return {TableName(*map(named, row)) for row in _rows(ask, _NAMES, (str, str))}
 
 
 def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:

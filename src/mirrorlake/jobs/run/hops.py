@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.open import create_lake, open_lake, open_source
+from mirrorlake.jobs.run.chosen_tables import count_not_mirrored, warn_of_unused
+from mirrorlake.jobs.run.open import as_compared, create_lake, open_lake, open_source
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
 from mirrorlake.jobs.run.retry import keep_running
 from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY
+from mirrorlake.mysql.binlog_dump import LiveSource
 
 
 def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
@@ -26,8 +31,27 @@ def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -
     _follow(
         options,
         watcher,
-        lambda watcher: _with_source(options, spark, lambda lake, source: run_all(lake, source, options, watcher)),
+        lambda watcher: _with_source(options, spark, lambda lake, source: _run_all(lake, source, options, watcher)),
     )
+
+
+def _run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
+    """Run all hops; of a server, say which patterns fit nothing, and how many tables have no mirror."""
+    if not isinstance(source, LiveSource):
+        run_all(lake, source, options, watcher)
+        return
+    compared = as_compared(options, lake)
+    warn_of_unused(lake, source.control, compared)
+    run_all(lake, source, options, watcher)
+    if n_tables := count_not_mirrored(lake, source.control, compared):
+        watcher.not_mirrored(n_tables, _command(options))
+
+
+def _command(options: Options) -> str:
+    """The command that lists the tables of the server."""
+    given = {"--lake": options.lake, "--source": options.source or "", "--tables": ",".join(options.tables)}
+    words = [word for name, value in given.items() if value != "*" for word in (name, shlex.quote(value))]
+    return " ".join(["mirrorlake tables", *words])
 
 
 def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:

@@ -36,6 +36,9 @@ class Watcher:
     def idle(self) -> None:
         """There is nothing to do until new log arrives."""
 
+    def not_mirrored(self, n_tables: int, command: str) -> None:
+        """The run ends, and these tables of the server have no mirror; the command shows why."""
+
     def retrying(self, error: RetryableError, wait_s: float) -> None:
         """A job that follows its source was stopped and begins again."""
 
@@ -69,6 +72,9 @@ class HandsOn(Watcher):
 
     def idle(self) -> None:
         self._watcher.idle()
+
+    def not_mirrored(self, n_tables: int, command: str) -> None:
+        self._watcher.not_mirrored(n_tables, command)
 
     def retrying(self, error: RetryableError, wait_s: float) -> None:
         self._watcher.retrying(error, wait_s)

@@ -77,6 +77,10 @@ class View(Watcher):
     def took(self, point: Syncpoint) -> None:
         self.say(f"syncpoint {point.name}  {point.gtids}")
 
+    def not_mirrored(self, n_tables: int, command: str) -> None:
+        tables = "1 table of the server is" if n_tables == 1 else f"{n_tables:,} tables of the server are"
+        self.say(f"{tables} not mirrored: {command} shows why")
+
     def idle(self) -> None:
         self._since = time.monotonic()
 
