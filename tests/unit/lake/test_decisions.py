@@ -15,6 +15,17 @@ from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.merge.changes import TableChanges
 
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
+SEQUENCE = TableSchema(
+    "d", "new",
+    tuple(
+        Column(name, ColumnType("bigint"), False)
+        for name in (
+            "next_not_cached_value", "minimum_value", "maximum_value", "start_value", "increment", "cache_size",
+            "cycle_option", "cycle_count",
+        )
+    ),
+    (),
+)  # fmt: skip
 OTHER = TableSchema("d", "t", (Column("id", ColumnType("date"), False),), ("id",))
 INVALID = ("invalid-value", "a row at 000003:400 has a value that its mirror cannot hold")
 MISMATCH = ("definition-mismatch", "the row events have other columns than the mirror")
@@ -33,7 +44,7 @@ def taken(
 ) -> tuple[list[str], list[tuple]]:
     """Tables that are worked on; (lsn, code, reason) of each that is refused."""
     register = TableRegister([TableEntry(5, "d", "t", state, "d__t__5", schema)])
-    definitions = {schema.schema_id: schema for schema in (T, OTHER)}
+    definitions = {schema.schema_id: schema for schema in (T, OTHER, SEQUENCE)}
     rules = TableRules(is_wanted=lambda _, table: table != "left_out", invalid_values=lambda *_: policy)
     decisions = Decisions(lambda: definitions, rules)
     work, refused = decisions.take([found], register, planned)
@@ -46,7 +57,7 @@ def test_rows_under_the_old_name_of_a_renamed_table_refuse_both():
         TableEntry(5, "d", "t", STREAMING, "d__t__5", T), TableEntry(6, "d", "t", DROPPED),
         TableEntry(6, "d", "renamed", STREAMING, "d__t__5", T), TableEntry(5, "d", "u", STREAMING, "d__u__5", T),
     ]  # fmt: skip
-    decisions = Decisions(dict, TableRules())
+    decisions = Decisions(lambda: {T.schema_id: T}, TableRules())
     for register in (TableRegister(entries), TableRegister(entries).copy()):
         work, refused = decisions.take([changes()], register, ())
         assert work == []
@@ -70,6 +81,7 @@ def test_rows_under_the_old_name_of_a_renamed_table_refuse_both():
         (changes(schema=OTHER), {"schema": replace(T, as_text=True)}, [], [MISMATCH]),
         (changes("new"), {}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
         (changes(), {"state": DROPPED}, [], [("needs-first-copy", "its CREATE TABLE is not in the log")]),
+        (changes("new", schema=SEQUENCE), {}, [], []),
         (changes("left_out"), {}, [], []),
     ],
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.ddl.effect.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.schema.sequences import is_sequence
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import as_mirrored
@@ -49,7 +50,7 @@ class Decisions:
             if not is_planned and not self.rules.is_wanted(*changes.name):
                 refused += left_out(entry, changes.first_lsn)
             elif entry is None or entry.state == DROPPED:
-                refused += self._unknown(changes, register)
+                refused += [] if self._is_sequence(changes) else self._unknown(changes, register)
             elif entry.state == STREAMING:
                 cause = self._refusal(entry, changes, is_planned)
                 if cause:
@@ -93,12 +94,20 @@ class Decisions:
         reason = why_not_computed(mirrored, changes) if changes.lacks_generated else None
         return (GENERATED, reason) if reason else None
 
-    def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
-        """How the mirror differs from the changes' table maps."""
+    def _is_sequence(self, changes: TableChanges) -> bool:
+        """Are these the rows of a sequence that is older than the log?"""
+        return bool(changes.schema_ids) and all(map(is_sequence, self._seen(changes)))
+
+    def _seen(self, changes: TableChanges) -> list[TableSchema]:
+        """The definitions of the changes' table maps."""
         if not changes.schema_ids <= self._definitions.keys():
             self._definitions = self.read_definitions()
-        for schema_id in sorted(changes.schema_ids):
-            seen = as_mirrored(self._definitions[schema_id], mirrored)
+        return [self._definitions[schema_id] for schema_id in sorted(changes.schema_ids)]
+
+    def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
+        """How the mirror differs from the changes' table maps."""
+        for logged in self._seen(changes):
+            seen = as_mirrored(logged, mirrored)
             if _types(seen) != _types(mirrored):
                 return "the row events have other columns than the mirror"
             if seen.primary_key != mirrored.primary_key:

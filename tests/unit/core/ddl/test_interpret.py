@@ -136,7 +136,18 @@ EFFECTS = {
     "create table n (id int primary key": [refused("n", "end of the statement is not understood at character 35")],
     "create table n (c varchar primary key)": [refused("n", "varchar without a length")],
     "create temporary table n (id int primary key)": [],
-    "create sequence n start 5": [refused("n", "CREATE SEQUENCE")],
+    "create sequence n start 5": [("refuse", "d.n", "sequence", "CREATE SEQUENCE")],
+    "create table n (next_not_cached_value bigint not null) sequence=1": [
+        ("refuse", "d.n", "sequence", "CREATE TABLE ... SEQUENCE"),
+    ],
+    "create or replace sequence t": [("refuse", "d.t", "sequence", "CREATE SEQUENCE")],
+    "create sequence if not exists t": [],
+    "create sequence t": [
+        ("refuse", "d.t", "definition-mismatch", "CREATE SEQUENCE of a table that exists already"),
+    ],
+    "create sequence if not exists zzz.n": [
+        ("refuse", "zzz.n", "ddl-ambiguous", "CREATE SEQUENCE IF NOT EXISTS of a name that may have existed"),
+    ],
     "create view v as select * from t": [],
     "create or replace definer=`root`@`%` view v as select 1": [],
     "create index i on t (a)": [("alter", "d.t", T, [])],

@@ -50,6 +50,7 @@ from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
@@ -207,7 +208,14 @@ def _call(parsed: RoutineCall, before: Before) -> list[DefinitionChange]:
 
 
 def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionChange]:
-    return _refuse_all(RefusedStatement((parsed.name,), _UNSUPPORTED, "CREATE SEQUENCE", even_unknown=True), before)
+    name, known = parsed.name, before.known(parsed.name)
+    if isinstance(known, TableSchema) and not (parsed.or_replace or parsed.if_not_exists):
+        return [refuse(name, _MISMATCH, "CREATE SEQUENCE of a table that exists already")]
+    may_exist = parsed.if_not_exists and not before.has_made_table
+    if may_exist and known is None:
+        return [refuse(name, "ddl-ambiguous", "CREATE SEQUENCE IF NOT EXISTS of a name that may have existed")]
+    is_free = known is None or known is ABSENT or parsed.or_replace
+    return [refuse(name, SEQUENCE, "CREATE SEQUENCE")] if is_free else []
 
 
 def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
@@ -236,11 +244,14 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
 
 def _why_create_refused(parsed: CreateTable, before: Before) -> tuple[str, str] | None:
     options = parsed.options
+    if options.is_sequence:
+        return SEQUENCE, "CREATE TABLE ... SEQUENCE"
     unsupported = (
         parsed.unsupported
         or ("CREATE TABLE ... LIKE" if parsed.like else None)
         or ("CREATE TABLE ... SELECT" if parsed.has_select else None)
-        or ("SEQUENCE" if options.is_sequence else options.unsupported or why_engine(parsed, before))
+        or options.unsupported
+        or why_engine(parsed, before)
     )
     return (_UNSUPPORTED, unsupported) if unsupported else None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Exchange, From, FromSnapshot, Remove, TakeRows
+from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
@@ -161,6 +162,8 @@ class _Statement:
         return other
 
     def _refuse(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome | None:
+        if change.code == SEQUENCE:
+            return self._end(change, entry)
         if entry is not None and entry.state == REFUSED:
             return None
         return self._refused(change, (change.code, change.reason), entry)
