@@ -258,21 +258,32 @@ def status(
 
 @app.command()
 def tables(
-    ctx: typer.Context, lake: Lake = None,
+    ctx: typer.Context, lake: Lake = None, source: Source = None, tables: Tables = None,
     with_shadows: Annotated[bool, typer.Option("--all", help="also shadow tables of schema change tools")] = False,
-    as_json: Json = False, config: Config = None, verbose: Verbose = False,
+    as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None,
+    tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
+    server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
-    """List the mirror tables and the refused tables."""
+    """List the mirror tables and the refused tables; with --source each table of the server, and why it has no
+    mirror."""
     options = _options(ctx)
-    from mirrorlake.jobs.inspect.tables import list_tables
     from mirrorlake.jobs.run.open import open_lake
     from mirrorlake.jobs.show.output import show_list
 
-    found = list_tables(open_lake(options, brief=True), with_shadows=with_shadows)
-    rows = [
-        (f"{t['database']}.{t['table']}", t["state"], t["applied_lsn"], t.get("code", ""), t["path"]) for t in found
-    ]
-    show_list(found, ("table", "state", "applied_lsn", "code", "path"), rows, as_json, sys.stdout)
+    opened = open_lake(options, brief=True)
+    if ctx.params["source"]:
+        from mirrorlake.jobs.table_fates import lake_fates
+
+        columns = ("fate", "code", "reason", "todo")
+        found = lake_fates(opened, options)
+    else:
+        from mirrorlake.jobs.inspect.tables import list_tables
+
+        columns = ("state", "applied_lsn", "code", "path")
+        found = list_tables(opened, with_shadows=with_shadows)
+    rows = [(f"{t['database']}.{t['table']}", *(t.get(column, "") for column in columns)) for t in found]
+    show_list(found, ("table", *columns), rows, as_json, sys.stdout)
 
 
 @app.command()
@@ -523,16 +534,16 @@ def maintain(
 
 @app.command()
 def preflight(
-    ctx: typer.Context, source: Source = None, config: Config = None, password_file: PasswordFile = None,
-    password_secret: PasswordSecret = None,
+    ctx: typer.Context, source: Source = None, lake: Lake = None, tables: Tables = None, config: Config = None,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, as_json: Json = False, verbose: Verbose = False,
 ) -> int:  # fmt: skip
-    """Check what the server must have, and name the fix for each failed check."""
-    options = _options(ctx, lake="none")
-    from mirrorlake.jobs.run.preflight import preflight, show_checks
+    """Check what the server and the lake's folder must have, name the fix for each failed check, and list the
+    tables."""
+    from mirrorlake.jobs.preflight import NO_LAKE, preflight, show_preflight
 
-    return show_checks(preflight(options), as_json, sys.stdout)
+    return show_preflight(preflight(_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
 
 
 def main() -> None:
@@ -570,8 +581,8 @@ def _stop(number: int, _) -> None:
     os._exit(128 + number if exit_code_if_stopped is None else exit_code_if_stopped)
 
 
-def _options(ctx: typer.Context, **fixed: str):
-    """Options of the command line; those not given are taken from the configuration file."""
+def _options(ctx: typer.Context, **defaults: str):
+    """Options of the command line; those not given are taken from the configuration file, then from the defaults."""
     from mirrorlake.config import Options, load_options
     from mirrorlake.jobs.run.failures import keep_spark_quiet
 
@@ -581,7 +592,7 @@ def _options(ctx: typer.Context, **fixed: str):
         if given.get("tables"):
             raise UsageError("usage", "tables are chosen by PATTERNS or by --tables, not by both")
         given["tables"] = patterns
-    return load_options(ctx.params["config"], given | fixed)
+    return load_options(ctx.params["config"], given, **defaults)
 
 
 def _print_version(asked: bool) -> None:

@@ -173,14 +173,14 @@ def _read_yaml(config: Path) -> dict[str, Any]:
     return values
 
 
-def load_options(config: Path | None, given: dict[str, Any]) -> Options:
-    """Options of a YAML file, overruled by those given (None: not given).
+def load_options(config: Path | None, given: dict[str, Any], **defaults: Any) -> Options:
+    """Options of a YAML file, overruled by those given (None: not given); else the defaults.
 
     Raises UsageError with the first thing that is wrong; it never repeats a source's text, which might hold a password.
     """
-    values: dict[str, Any] = {}
+    values = defaults
     if config is not None:
-        values = _read_yaml(config)
+        values |= _read_yaml(config)
     values |= {name: value for name, value in given.items() if value is not None}
     try:
         return Options(**values)

@@ -12,9 +12,9 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.jobs import snapshot
 from mirrorlake.jobs.inspect.tables import list_tables
 from mirrorlake.jobs.inspect.trace import trace_row
+from mirrorlake.jobs.preflight import preflight
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.open import open_lake
-from mirrorlake.jobs.run.preflight import preflight
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, verify
 from tests.support.servers import LEAST_METADATA, Server, running_server
@@ -77,13 +77,13 @@ def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower
     lower.play(OLDER)
     options = Options(source=lower.url, lake=str(lake_dir), tables="SHOP.*,oLD.*")
     copies: list[snapshot.TableSnapshot] = []
-    snapshot.snapshot(options, copies.append, spark=spark)
+    snapshot.snapshot(options.model_copy(update={"tables": ("oLD.*",)}), copies.append, spark=spark)
     assert [(each.database, each.table, each.rows, each.reason) for each in copies] == [("old", "stock", 2, None)]
     lower.play(LOGGED)
     found = verify(options, Watcher(), spark=spark, moves=True, wait_s=60, n_keys=10)[1]
     assert {each.table: (each.state, each.rows) for each in found} == {name: (EQUAL, n) for name, n in ROWS.items()}
     assert trace_row(open_lake(options, spark), "Shop.Customers", ["4"]).row["W"] == 7
-    (check,) = (check for check in preflight(options) if check.name == "lower_case_table_names")
+    (check,) = (check for check in preflight(options).checks if check.name == "lower_case_table_names")
     assert (check.ok, check.found) == (True, "1")
 
 

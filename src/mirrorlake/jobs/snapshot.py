@@ -20,11 +20,10 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.ddl.effect.override import Answer
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
+from mirrorlake.jobs.followed import awaited, streaming
 from mirrorlake.jobs.run.chosen_tables import chosen_tables
 from mirrorlake.jobs.run.open import create_lake, open_source, server_login
 from mirrorlake.jobs.run.preflight import check_source
@@ -33,9 +32,6 @@ from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.snapshot_cells import cell_types
-from mirrorlake.lake.gold.control.epochs import EpochLog
-from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
-from mirrorlake.lake.silver.definitions import recorded
 from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
@@ -75,7 +71,7 @@ def snapshot(
     lake, tables = _opened(options, spark)
     note_charsets(lake, login)
     if not again:
-        followed = _followed(lake)
+        followed = streaming(lake) | awaited(lake)
         tables = [table for table in tables if table.name not in followed]
     for table in tables:
         if not table.has_versions:
@@ -99,16 +95,6 @@ def _opened(options: Options, spark: SparkSession | None) -> tuple[Lake, list[So
         return lake, tables
     finally:
         source.close()
-
-
-def _followed(lake: Lake) -> set[TableName]:
-    """Tables that have a mirror, or will have one after the next run."""
-    register, changes = TableRegister.read(lake), [change for _, change in recorded(lake)]
-    streaming = {entry.name for entry in register if entry.state == STREAMING}
-    definitions, names = Definitions(changes), {change.name for change in changes}
-    ahead = {name for name in names if isinstance(definitions.get(*name), TableSchema) and not register.get(name)}
-    waiting = {answer.name for answer in read_answers(lake)[EpochLog(lake).answers :] if answer.copy_id}
-    return streaming | ahead | waiting
 
 
 def _groups(tables: Iterator[SourceTable]) -> Iterator[list[SourceTable]]:

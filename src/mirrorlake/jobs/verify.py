@@ -21,13 +21,13 @@ from mirrorlake.config import Options
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
-from mirrorlake.errors import RefusedError, RetryableError
+from mirrorlake.errors import RetryableError
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.chosen_tables import require_select, require_used
 from mirrorlake.jobs.run.open import as_compared, open_lake, server_login
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, defined, definition_of, differences, no_versions
-from mirrorlake.lake.bronze.ingest import server_of
+from mirrorlake.lake.bronze.ingest import check_server
 from mirrorlake.lake.compare.row_text import (
     Spelled,
     hash_of,
@@ -37,7 +37,6 @@ from mirrorlake.lake.compare.row_text import (
     row_text,
 )
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
@@ -100,7 +99,7 @@ def verify(
         look = _look(login, lake, options)
         read = ConsistentRead(login)
         try:
-            _check_source(lake, read)
+            check_server(lake, read.identity)
             name = f"verify-{dt.datetime.now(dt.timezone.utc):%Y%m%dT%H%M%S.%f}"
             syncpoints.request(lake, name, read.position)
             if moves:
@@ -122,12 +121,6 @@ def _check_patterns(login: ServerLogin, lake: Lake, options: Options) -> None:
     finally:
         connection.close()
     require_used(options, seen | {entry.name for entry in TableRegister.read(lake) if entry.state != DROPPED})
-
-
-def _check_source(lake: Lake, read: ConsistentRead) -> None:
-    recorded = read_progress(lake.spark, lake.names.bronze_events)
-    if recorded is None or server_of(recorded) != read.identity:
-        raise RefusedError("lake-source", f"the lake does not follow this server, which is {read.identity}")
 
 
 def _answered(lake: Lake, name: str, read: ConsistentRead, ends_at: float) -> Syncpoint | None:

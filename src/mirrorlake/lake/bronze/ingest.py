@@ -92,6 +92,13 @@ def server_of(recorded: Progress) -> str:
     return recorded.payload.get(SERVER, recorded.payload["source"])
 
 
+def check_server(lake: Lake, identity: str) -> None:
+    """Raise RefusedError ``lake-source`` for another server than the lake follows now."""
+    recorded = read_progress(lake.spark, lake.names.bronze_events)
+    if recorded is None or server_of(recorded) != identity:
+        raise RefusedError("lake-source", f"the lake does not follow this server, which is {identity}")
+
+
 def begin(lake: Lake, position: BinlogPosition, gtids: GtidSet) -> None:
     """Make an empty lake begin at a position; ``gtids``: the transactions before it."""
     lsns = LsnRange(-1, pack_lsn(0, position.file_number, position.offset) - 1)

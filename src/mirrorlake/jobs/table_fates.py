@@ -1,0 +1,147 @@
+"""The fate of each table of a server: mirrored, to be copied, refused, left out, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mirrorlake.config import Options
+from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.errors import REFUSALS, RefusedError
+from mirrorlake.jobs.followed import awaited
+from mirrorlake.jobs.inspect.tables import list_tables as mirror_tables
+from mirrorlake.jobs.run.chosen_tables import as_server_compares
+from mirrorlake.jobs.run.open import server_login
+from mirrorlake.jobs.source_look import defined, no_versions
+from mirrorlake.lake.bronze.ingest import check_server
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.control.register import REFUSED as REFUSED_STATE
+from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
+from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
+
+MIRRORED, AWAITED = "mirrored", "next run"
+NEEDS_SNAPSHOT, NO_SNAPSHOT = "needs a snapshot", "no snapshot"
+REFUSED, LEFT_OUT, NOT_THERE = "refused", "left out", "no table of the server"
+_WITHOUT_SNAPSHOT = (
+    "ALTER TABLE ... ENGINE = InnoDB, then `mirrorlake snapshot`; or create the table again while a run follows."
+)
+_SAID = ("code", "reason")
+"""What a fate says in place of the register, which may be about to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableFate:
+    """fate: one of those above. code: of a refusal. reason: why; None if the fate says it. todo: what to do, or
+    None."""
+
+    database: str
+    table: str
+    fate: str
+    code: str | None = None
+    reason: str | None = None
+    todo: str | None = None
+
+    @property
+    def name(self) -> TableName:
+        return TableName(self.database, self.table)
+
+    @property
+    def why(self) -> str:
+        """Code and reason as a text for a person."""
+        return ": ".join(filter(None, (self.code, self.reason)))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a lake knows of tables. entries: its register, by name. awaited: see ``jobs.followed``."""
+
+    entries: dict[TableName, TableEntry] = field(default_factory=dict)
+    awaited: Collection[TableName] = ()
+
+
+def table_fates(control: ServerConnection, options: Options, known: Known | None = None) -> list[TableFate]:
+    """The fate of each table that the server shows this user, by name. known: nothing if there is no lake.
+
+    Views and sequences have no fate. Raises what ``ServerConnection`` and ``CurrentRead`` raise.
+    """
+    (options, name_case), known = as_server_compares(options, control), known or Known()
+    tables, read = list_tables(control.query, name_case.fold), CurrentRead(control.login)
+
+    def why_undefined(name: TableName) -> str | None:
+        return _why_undefined(read.rows, name, control.flavor, name_case)
+
+    try:
+        return list(_fates(tables, options, known, why_undefined))
+    finally:
+        read.close()
+
+
+def lake_fates(lake: Lake, options: Options) -> list[dict[str, Any]]:
+    """Each table of the server or of the lake, by name: what ``list_tables`` of a lake says, with ``fate`` and
+    ``todo``.
+
+    Raises RefusedError ``lake-source``; what ``table_fates`` raises.
+    """
+    known = Known({entry.name: entry for entry in TableRegister.read(lake)}, awaited(lake))
+    mirrors = {TableName(row["database"], row["table"]): row for row in mirror_tables(lake)}
+    control = ServerConnection(server_login(options))
+    try:
+        check_server(lake, control.identity)
+        fates = {fate.name: fate for fate in table_fates(control, options, known)}
+    finally:
+        control.close()
+    return [
+        _row(fates.get(name) or TableFate(*name, NOT_THERE), mirrors.get(name))
+        for name in sorted(mirrors.keys() | fates.keys())
+    ]
+
+
+def _row(fate: TableFate, mirror: dict[str, Any] | None) -> dict[str, Any]:
+    none = {"database": fate.database, "table": fate.table, "path": None, "state": None, "applied_lsn": None}
+    said = {key: value for key, value in asdict(fate).items() if value is not None}
+    return {key: value for key, value in (mirror or none | {"columns": []}).items() if key not in _SAID} | said
+
+
+def _fates(
+    tables: list[SourceTable], options: Options, known: Known, why_undefined: Callable[[TableName], str | None]
+) -> Iterator[TableFate]:
+    for table in tables:
+        try:
+            yield _fate(table, options, known, why_undefined)
+        except TableChanged:  # dropped meanwhile
+            continue
+
+
+def _fate(
+    table: SourceTable, options: Options, known: Known, why_undefined: Callable[[TableName], str | None]
+) -> TableFate:
+    name, entry = table.name, known.entries.get(table.name)
+    if entry and entry.state == STREAMING:
+        return TableFate(*name, MIRRORED, entry.code, entry.reason)
+    if reason := options.patterns.why_not(*name):
+        return TableFate(*name, LEFT_OUT, reason=reason)
+    if name in known.awaited:
+        return TableFate(*name, AWAITED)
+    if entry and entry.state == REFUSED_STATE and entry.code:
+        return TableFate(*name, REFUSED, entry.code, entry.reason, REFUSALS[entry.code])
+    if not table.has_versions:
+        return TableFate(*name, NO_SNAPSHOT, reason=no_versions(table), todo=_WITHOUT_SNAPSHOT)
+    if refusal := why_undefined(name):
+        code, _, reason = refusal.partition(": ")
+        return TableFate(*name, REFUSED, code, reason, REFUSALS[code])
+    return TableFate(*name, NEEDS_SNAPSHOT, todo="`mirrorlake snapshot` copies it")
+
+
+def _why_undefined(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> str | None:
+    """Code and reason why no mirror can have the table's definition. Raises what ``ask`` raises."""
+    try:
+        text = create_statement(ask, name)
+    except RefusedError as error:
+        if error.code != "server-privilege":
+            raise
+        return "server-privilege: SELECT is missing"
+    return defined(text, name, flavor, name_case)[1]
