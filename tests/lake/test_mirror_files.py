@@ -101,7 +101,7 @@ def test_a_large_mirror_keeps_its_files_and_small_ones_are_put_together(spark, t
         assert epochs.files(KEYED) <= 3 + 2 and epochs.files(KEYLESS) <= 3 + 2
     for table in (KEYED, KEYLESS):
         done = epochs.operations(table)
-        assert done[:4] == ["CREATE TABLE", "WRITE", "MERGE with vectors", "MERGE with vectors"]
+        assert done[:4] == ["CREATE TABLE", "WRITE", "SET TBLPROPERTIES", "MERGE with vectors"]
         assert 1 <= done.count("OPTIMIZE") <= 2
     assert epochs.run.gold() == both(expected(N_EPOCHS))
 

@@ -7,22 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableRegister
+from mirrorlake.lake.gold.control.features import Feature
+from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.convert.as_text import text_conversion
 from mirrorlake.lake.gold.convert.by_type import conversion
 from mirrorlake.lake.gold.convert.conversion import Conversion
 from mirrorlake.lake.gold.convert.date_text import meant, shown
 from mirrorlake.lake.gold.ddl.classes import DdlClass
-from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
+from mirrorlake.lake.gold.ddl.outcomes import Outcome
 from mirrorlake.lake.gold.ddl.steps import Alter, AppendRows, Check, Create, Delete, ExchangeRows, Overwrite
+from tests.support.ddl_outcomes import RULES, Replay
 
-STRICT = 1 << 21
 MAY_HAVE_MORE = "the mirror may have rows that the source has not"
 SHOP = (
     "create database d charset utf8mb4",
@@ -34,30 +33,6 @@ SHOP = (
     "create table bad (id int, _lsn int)",
     "create table g (id int primary key, a int, b varchar(5), c int as (coalesce(a, 7)) stored, d int as (b = 'x'))",
 )
-
-
-RULES = TableRules(is_wanted=lambda _, table: not table.startswith("hidden"))
-
-
-class Replay:
-    """Statements one after another, on definitions and a register that follow them."""
-
-    def __init__(self, *statements: str):
-        self.definitions, self.register, self.lsn = Definitions(), TableRegister(), 0
-        for sql in statements:
-            self.run(sql)
-
-    def run(self, sql: str, sql_mode: int = STRICT, rules: TableRules = RULES) -> list[Outcome]:
-        self.lsn += 1
-        changes = interpret(
-            sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
-            definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
-        )  # fmt: skip
-        self.definitions.apply(changes)
-        known = [change for change in changes if change.action in ACTIONS]
-        found = outcomes(self.lsn, known, self.register, rules)
-        self.register.put(outcome.entry for outcome in found if outcome.entry)
-        return found
 
 
 def brief(outcome: Outcome) -> tuple:
@@ -400,7 +375,8 @@ def test_neither_a_label_nor_a_name_leaves_its_place_in_a_conversion(before, aft
     assert len(BREAKS_OUT) == 64  # as long as a name may be
     replay = Replay("create database d", f"create table t (id int primary key, {C} {before})")
     [outcome] = replay.run(f"alter table t modify {C} {after}", sql_mode=0)
-    assert outcome.work.steps == (Overwrite((("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))),)
+    columns = (("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))
+    assert outcome.work.steps == (Overwrite(columns, frozenset({Feature.NAMES})),)
 
 
 def test_a_default_takes_the_place_of_null_as_it_is_written():

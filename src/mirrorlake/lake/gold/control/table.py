@@ -15,6 +15,7 @@ from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.creation import create_table, create_table_statement, small_commits
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.control.features import needed_by, properties_of
 
 TABLES_COLUMNS = """
     lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING,
@@ -30,11 +31,6 @@ SYNCPOINTS_COLUMNS = f"""
 """
 
 MIRROR_PROPERTIES = {
-    "delta.columnMapping.mode": "name",  # a dropped or renamed column is a change of metadata only
-    "delta.enableTypeWidening": "true",
-    "delta.feature.allowColumnDefaults": "supported",
-    "delta.feature.timestampNtz": "supported",  # else a mirror without a DATETIME could not be given one by ALTER
-    "delta.enableDeletionVectors": "true",  # a MERGE uses them from some size on; see ``mirror_files.py``
     "delta.checkpointInterval": "50",
     "delta.deletedFileRetentionDuration": "interval 8 days",  # what a syncpoint reads; see ``config.syncpoint_days``
 }
@@ -54,5 +50,8 @@ def mirror_types(schema: TableSchema) -> dict[str, Sql]:
 
 
 def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:
-    columns = [f"{quote(name)} {kind}" for name, kind in mirror_types(schema).items()]
-    return create_table_statement(mirror, ", ".join([*columns, f"{LSN_COLUMN} BIGINT"]), MIRROR_PROPERTIES)
+    """CREATE TABLE of a mirror, with the features of Delta that its columns need and no others."""
+    types = mirror_types(schema)
+    columns = [f"{quote(name)} {kind}" for name, kind in types.items()]
+    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES}
+    return create_table_statement(mirror, ", ".join([*columns, f"{LSN_COLUMN} BIGINT"]), properties)

@@ -14,6 +14,7 @@ from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.control.features import Feature, needed_by
 from mirrorlake.lake.gold.control.register import INVALID_VALUE
 from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.convert.by_type import conversion, replaces_nulls
@@ -69,8 +70,9 @@ def new_layout(
         reason = "rows that exist get a date that no calendar has in column"
         checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in places if p.invalid)
     if all(place.is_in_place for place in places):
-        return tuple(map(Alter, _clauses([c.name for c in old.columns], places))) if places else (), checks
-    return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places)),), checks
+        return tuple(_alters([c.name for c in old.columns], places)) if places else (), checks
+    needs = needed_by({place.name: place.type for place in places})
+    return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), needs),), checks
 
 
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
@@ -133,22 +135,26 @@ def _added(
     return replace(place, sql=sql, invalid="true" if sql == "NULL" else None)
 
 
-def _clauses(before: list[str], places: list[_Place]) -> list[Sql]:
+def _alters(before: list[str], places: list[_Place]) -> Iterator[Alter]:
     kept = {place.old: place for place in places if place.old is not None}
     dropped = [name for name in before if name not in kept]
     order = [name for name in before if name in kept]
-    clauses = [f"DROP COLUMNS ({', '.join(map(quote, dropped))})"] if dropped else []
-    clauses += _renames({old: place.name for old, place in kept.items() if old != place.name}, order)
-    clauses += [
-        f"ALTER COLUMN {quote(place.name)} TYPE {place.type}" for place in kept.values() if place.type != place.old_type
-    ]
-    clauses += _moves([kept[name].name for name in order], [place.name for place in places if place.old is not None])
+    if dropped:
+        yield Alter(f"DROP COLUMNS ({', '.join(map(quote, dropped))})", frozenset({Feature.NAMES}))
+    for clause in _renames({old: place.name for old, place in kept.items() if old != place.name}, order):
+        yield Alter(clause, frozenset({Feature.NAMES}))
+    for place in kept.values():
+        if place.type != place.old_type:
+            yield Alter(f"ALTER COLUMN {quote(place.name)} TYPE {place.type}", frozenset({Feature.WIDER_TYPES}))
+    yield from map(Alter, _moves([kept[name].name for name in order], [p.name for p in places if p.old is not None]))
     added = [
         f"{quote(place.name)} {place.type} " + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
         for i, place in enumerate(places)
         if place.old is None
     ]
-    return clauses + ([f"ADD COLUMNS ({', '.join(added)})"] if added else [])
+    if added:
+        needs = needed_by({place.name: place.type for place in places if place.old is None})
+        yield Alter(f"ADD COLUMNS ({', '.join(added)})", needs)
 
 
 def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:

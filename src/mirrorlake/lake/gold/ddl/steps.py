@@ -20,6 +20,7 @@ from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
 from mirrorlake.lake.gold.control.failures import condition_of_table
+from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, create_mirror_statement
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
@@ -45,9 +46,10 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """clause: the text after ALTER TABLE and the name."""
+    """clause: the text after ALTER TABLE and the name. needs: features that the mirror must have for it."""
 
     clause: Sql
+    needs: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """columns: name -> expression over the mirror's own columns."""
+    """columns: name -> expression over the mirror's own columns. needs: features of a mirror with the new columns."""
 
     columns: tuple[tuple[str, Sql], ...]
+    needs: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +240,14 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             remove_unborn(mirror)
             run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
             require_born(session, mirror)
-        case Alter(clause):
+        case Alter(clause, needs):
+            provide(session, mirror, needs)
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
             statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
             run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
-        case Overwrite(columns):
+        case Overwrite(columns, needs):
+            provide(session, mirror, needs)
             rows = f"SELECT {_selected(columns)} FROM {mirror}"
             overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         case ExchangeRows():

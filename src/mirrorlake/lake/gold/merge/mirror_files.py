@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.maintenance import compact_small_files
 from mirrorlake.lake.delta.session import is_own
+from mirrorlake.lake.gold.control.features import STATE_COLUMNS, Feature, turn_on
 
 LARGE_BYTES = 32 << 20
 """Size of a mirror's files from which vectors cost less."""
@@ -21,14 +22,17 @@ WRITE_ANEW = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"
 
 
 def prepare_files(session: SparkSession, mirror: Sql) -> dict[str, str]:
-    """Compact if needed before an epoch's commit; Spark settings for its MERGE. Outside of our own sessions the
-    platform chooses, and compacts.
+    """Before an epoch's commit, compact if needed, and give a large mirror deletion vectors; Spark settings for its
+    MERGE. Outside of our own sessions the platform chooses its settings, and compacts.
 
     This computes the table's state, which Delta keeps and the commit needs anyway, so it costs almost no time.
     """
+    state = session.sql(f"DESCRIBE DETAIL {mirror}").select("numFiles", "sizeInBytes", *STATE_COLUMNS).collect()[0]
+    is_large = state.sizeInBytes >= LARGE_BYTES
+    if is_large and not Feature.VECTORS.is_on(state):
+        turn_on(session, mirror, [Feature.VECTORS])
     if not is_own(session):
         return {}
-    n_files, n_bytes = session.sql(f"DESCRIBE DETAIL {mirror}").select("numFiles", "sizeInBytes").collect()[0]
-    if n_files - n_bytes // SMALL_FILE_BYTES > MAX_SMALL_FILES:  # at least this number is small
+    if state.numFiles - state.sizeInBytes // SMALL_FILE_BYTES > MAX_SMALL_FILES:  # at least this number is small
         compact_small_files(session, mirror, SMALL_FILE_BYTES)
-    return WRITE_ANEW if n_bytes < LARGE_BYTES else {}
+    return {} if is_large else WRITE_ANEW

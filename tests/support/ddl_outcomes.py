@@ -1,0 +1,34 @@
+"""What statements of the log decide about mirrors and register, without either."""
+
+from __future__ import annotations
+
+from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.schema.history import Definitions
+from mirrorlake.lake.gold.control.register import TableRegister
+from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
+
+STRICT = 1 << 21
+"""The sql_mode STRICT_TRANS_TABLES."""
+RULES = TableRules(is_wanted=lambda _, table: not table.startswith("hidden"))
+
+
+class Replay:
+    """Statements one after another, on definitions and a register that follow them."""
+
+    def __init__(self, *statements: str):
+        self.definitions, self.register, self.lsn = Definitions(), TableRegister(), 0
+        for sql in statements:
+            self.run(sql)
+
+    def run(self, sql: str, sql_mode: int = STRICT, rules: TableRules = RULES) -> list[Outcome]:
+        self.lsn += 1
+        changes = interpret(
+            sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
+            definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
+        )  # fmt: skip
+        self.definitions.apply(changes)
+        known = [change for change in changes if change.action in ACTIONS]
+        found = outcomes(self.lsn, known, self.register, rules)
+        self.register.put(outcome.entry for outcome in found if outcome.entry)
+        return found
