@@ -520,6 +520,9 @@ def maintain(
     bronze_days: Annotated[
         int | None, typer.Option("--bronze-days", metavar="DAYS", help="delete log older than this; default: keep all")
     ] = None,
+    drop_features: Annotated[
+        bool, typer.Option("--drop-features", help="take features of Delta that mirrors no longer need away from them")
+    ] = False,
     as_json: Json = False, config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """OPTIMIZE and VACUUM every table, and delete what is past its retention."""
@@ -527,7 +530,7 @@ def maintain(
     from mirrorlake.jobs import maintenance as job
     from mirrorlake.jobs.show.output import show_list
 
-    found = job.maintain(options, retention_days=retention_days)
+    found = job.maintain(options, retention_days=retention_days, drop_features=drop_features)
     columns = list(found.columns)
     show_list(found.to_dict("records"), columns, found.itertuples(index=False), as_json, sys.stdout)
 

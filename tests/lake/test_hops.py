@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import pytest
+
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.run.replicate import run_all
@@ -114,6 +116,23 @@ def test_a_long_transaction_is_decoded_a_stretch_at_a_time(spark, tmp_path, monk
         rows = spark.table(run.lake.names.silver_changes).orderBy("lsn", "ordinal")
         silvers.append(rows.selectExpr("* EXCEPT (before, after)", "to_json(before)", "to_json(after)").toArrow())
     assert silvers[0].num_rows == 2 + 120 * 50 + 2 * 3
+    assert silvers[0].equals(silvers[1])
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_events_that_are_large_when_opened_are_decoded_by_spark(spark, tmp_path, monkeypatch, flavor, seed):
+    """With the same rows as in memory."""
+    log = Log(flavor, random_history(seed, items=8, tables=2, keyless=0.4).items, compression=True)
+    write_logs(tmp_path / "logs", log)
+    silvers = []
+    for opened_bytes in (1 << 30, 0):
+        monkeypatch.setattr("mirrorlake.lake.silver.assemble.OPENED_BYTES", opened_bytes)
+        run = LakeRun(spark, tmp_path / "logs", tmp_path / str(opened_bytes))
+        run.ingest()
+        assert [batch.n_rows is None for batch in run.assemble()] == [opened_bytes == 0]
+        rows = spark.table(run.lake.names.silver_changes).orderBy("tx_lsn", "ordinal", "lsn")
+        silvers.append(rows.selectExpr("* EXCEPT (before, after)", "to_json(before)", "to_json(after)").toArrow())
+    assert silvers[0].num_rows > 20
     assert silvers[0].equals(silvers[1])
 
 

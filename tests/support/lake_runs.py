@@ -137,7 +137,7 @@ def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -
 
 def count_as_large(monkeypatch: MonkeyPatch, max_small_files: int = 2) -> None:
     """Every mirror gets deletion vectors, and its files are put together often."""
-    monkeypatch.setattr("mirrorlake.lake.gold.merge.mirror_files.LARGE_BYTES", 0)
+    monkeypatch.setattr("mirrorlake.lake.gold.control.features.LARGE_BYTES", 0)
     monkeypatch.setattr("mirrorlake.lake.gold.merge.mirror_files.MAX_SMALL_FILES", max_small_files)
 
 

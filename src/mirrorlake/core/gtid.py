@@ -20,7 +20,7 @@ from mirrorlake.errors import RefusedError, UsageError
 _MYSQL_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _MYSQL_INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _MARIADB_GTID = re.compile(r"([0-9]{1,10})-([0-9]{1,10})-([0-9]{1,20})")
-_NO_MYSQL_NUMBER = (1 << 63) - 1
+NO_MYSQL_NUMBER = (1 << 63) - 1
 """The first number that no transaction has (MySQL ``sql/rpl_gtid.h``, GNO_END)."""
 _NO_MARIADB_ID, _NO_MARIADB_SEQUENCE = 1 << 32, 1 << 64
 
@@ -321,7 +321,7 @@ def _decode_sources(raw: bytes) -> Iterator[tuple[str, Intervals]]:
         if n_spans > (len(raw) - offset) // 16:
             raise struct.error
         spans = [struct.unpack_from("<QQ", raw, offset + 16 * k) for k in range(n_spans)]
-        if not all(1 <= first < behind <= _NO_MYSQL_NUMBER for first, behind in spans):
+        if not all(1 <= first < behind <= NO_MYSQL_NUMBER for first, behind in spans):
             raise struct.error
         yield source, spans
         offset += 16 * n_spans
@@ -339,7 +339,7 @@ def _uuid(text: str, whole: str) -> str:
 def _interval(text: str, whole: str) -> tuple[int, int]:
     match = _MYSQL_INTERVAL.fullmatch(text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= first <= last < _NO_MYSQL_NUMBER:
+    if not 1 <= first <= last < NO_MYSQL_NUMBER:
         raise _not_mysql(whole)
     return first, last + 1
 

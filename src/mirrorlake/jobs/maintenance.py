@@ -18,13 +18,17 @@ from mirrorlake.lake.delta.maintenance import (
     REMOVED,
     compact,
     delete_before,
+    drop_feature,
     keep_history,
     remove_mirror,
     remove_snapshot,
     remove_staged,
 )
-from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.lake.delta.names import SYSTEM_TABLES, table_exists
 from mirrorlake.lake.gold.control import retired
+from mirrorlake.lake.gold.control.features import read_state, unneeded
+from mirrorlake.lake.gold.control.register import DROPPED, TableRegister
+from mirrorlake.lake.gold.control.table import mirror_types
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.silver import assemble
 
@@ -33,9 +37,17 @@ REPLAY_DAYS = 30
 STAGED_DAYS = 7
 
 
-def maintain(options: Options, spark: SparkSession | None = None, *, retention_days: int = REPLAY_DAYS) -> pd.DataFrame:
+def maintain(
+    options: Options,
+    spark: SparkSession | None = None,
+    *,
+    retention_days: int = REPLAY_DAYS,
+    drop_features: bool = False,
+) -> pd.DataFrame:
     """Return one row per table: table, outcome (compacted, unchanged, busy; removed: the mirror of a table dropped long
-    ago).
+    ago; left: what this lake's storage, or Delta, keeps).
+
+    drop_features: take features of Delta that mirrors no longer need away from them, with a row for each.
 
     Bronze loses binlog files older than ``options.bronze_days`` that every hop has passed, and old table snapshots.
     A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
@@ -55,6 +67,7 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
     outcomes = {} if options.bronze_days is None else _let_go(lake, options.bronze_days)
+    outcomes |= _without_features(lake) if drop_features else {}
     outcomes |= {
         name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
     }
@@ -65,6 +78,18 @@ def maintain(options: Options, spark: SparkSession | None = None, *, retention_d
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
+
+
+def _without_features(lake: Lake) -> dict[str, str]:
+    """Take unneeded features from each mirror; their part of the outcomes."""
+    outcomes = {}
+    for entry in TableRegister.read(lake):
+        mirror = lake.names.mirror(entry.mirror_id) if entry.mirror_id else None
+        if mirror is None or entry.state == DROPPED or not table_exists(lake.spark, mirror):
+            continue
+        for feature in unneeded(read_state(lake.spark, mirror), mirror_types(entry.schema)):
+            outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(lake.spark, mirror, feature.name)
+    return outcomes
 
 
 def _let_go(lake: Lake, days: int) -> dict[str, str]:

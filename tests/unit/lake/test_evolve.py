@@ -10,7 +10,7 @@ import pytest
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.gold.control.features import Feature
+from mirrorlake.lake.gold.control.features import OTHER_NAMES
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.convert.as_text import text_conversion
@@ -376,7 +376,7 @@ def test_neither_a_label_nor_a_name_leaves_its_place_in_a_conversion(before, aft
     replay = Replay("create database d", f"create table t (id int primary key, {C} {before})")
     [outcome] = replay.run(f"alter table t modify {C} {after}", sql_mode=0)
     columns = (("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))
-    assert outcome.work.steps == (Overwrite(columns, frozenset({Feature.NAMES})),)
+    assert outcome.work.steps == (Overwrite(columns, OTHER_NAMES),)
 
 
 def test_a_default_takes_the_place_of_null_as_it_is_written():

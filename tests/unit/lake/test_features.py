@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.lake.gold.control.features import Feature, needed_by, properties_of
+from mirrorlake.lake.gold.control.features import (
+    COLUMN_MAPPING,
+    FEATURES,
+    TIMESTAMP_NTZ,
+    TYPE_WIDENING,
+    Feature,
+    needed_by,
+    properties_of,
+)
 from mirrorlake.lake.gold.control.table import create_mirror_statement
 from mirrorlake.lake.gold.ddl.steps import Alter, Overwrite
 from tests.support.ddl_outcomes import Replay
 
-DATETIMES, NAMES, WIDER_TYPES = ({feature} for feature in (Feature.DATETIMES, Feature.NAMES, Feature.WIDER_TYPES))
+DATETIMES, NAMES, WIDER_TYPES = {TIMESTAMP_NTZ}, {TIMESTAMP_NTZ, COLUMN_MAPPING}, {TYPE_WIDENING}
 NONE: set[Feature] = set()
 
 
@@ -25,7 +33,7 @@ NONE: set[Feature] = set()
 def test_a_new_mirror_has_what_its_columns_need(column, needed):
     [outcome] = Replay("create database d charset utf8mb4").run(f"create table t (id int primary key, {column})")
     statement = create_mirror_statement("m", outcome.entry.schema)
-    found = {f for f in Feature if all(f"'{text}'" in statement for text in f.value[1:])}
+    found = {f for f in FEATURES if f"'{f.setting}' = '{f.value}'" in statement}
     assert found == needed
 
 

@@ -26,6 +26,7 @@ the group has ended, and a resume position is allowed after the event.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SERVER_ID_AT, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
-from mirrorlake.core.gtid import GtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import NO_MYSQL_NUMBER, GtidSet, MysqlGtidSet
 from mirrorlake.core.kernels.compiling import address_of, call_at
 from mirrorlake.core.kernels.memory import (
     addresses,
@@ -452,12 +453,13 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
 
 
 def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
-    """Add the GTIDs that the block's events carry to a set."""
+    """Add the GTIDs that the block's events carry to a set. Raises RefusedError ``log-event``."""
     holders = groups.gtid_event[groups.gtid_event >= 0]
     if isinstance(gtids, MysqlGtidSet):
         is_tagged = block.events.event_type[holders] == EventType.GTID_TAGGED
         for i in holders[is_tagged].tolist():
             gtid = parse_tagged_gtid(block.body(i))
+            _check_numbers(np.array([gtid.number]), block, [i])
             gtids.add(gtid.source, gtid.number)
         holders = holders[~is_tagged]
     if not len(holders):
@@ -465,12 +467,20 @@ def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
     at = block.events.offset[holders] + HEADER_BYTES
     if isinstance(gtids, MysqlGtidSet):
         numbers = _gather(block.buf, at + 17, 8).view("<i8").ravel()
+        _check_numbers(numbers, block, holders)
         gtids.update_groups(_gather(block.buf, at + 1, 16), numbers)
     else:
         sequence_domain = _gather(block.buf, at, 12)
         servers = _gather(block.buf, at - HEADER_BYTES + SERVER_ID_AT, 4).view("<u4").ravel()
         domains = sequence_domain[:, 8:].copy().view("<u4").ravel()
         gtids.update_groups(domains, servers, sequence_domain[:, :8].copy().view("<u8").ravel())
+
+
+def _check_numbers(numbers: np.ndarray, block: EventBlock, events: Sequence[int] | np.ndarray) -> None:
+    wrong = np.flatnonzero((numbers < 1) | (numbers >= NO_MYSQL_NUMBER))
+    if len(wrong):
+        position = str(block.position(int(events[wrong[0]])))
+        raise RefusedError("log-event", "a GTID has a number that no transaction gets", position=position)
 
 
 def _gather(buf: np.ndarray, start: np.ndarray, n_bytes: int) -> np.ndarray:

@@ -12,16 +12,19 @@ import shutil
 import time
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.notes import read_history
-from mirrorlake.lake.delta.progress import CONFLICT
+from mirrorlake.lake.delta.progress import RACES
 from mirrorlake.lake.delta.session import session_settings
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
 _SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for name in ("min", "max"))
+_KEPT = "DELTA_FEATURE_DROP_"
+"""Begins Delta's reasons to keep a feature."""
 _DAYS = re.compile(r"interval ([0-9]+) days")
 
 
@@ -46,12 +49,27 @@ def delete_before(spark: SparkSession, table: Sql, lsn: int) -> str:
     return REMOVED if _run_unless_busy(spark, f"DELETE FROM {table} WHERE lsn < {lsn}") else BUSY
 
 
+def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
+    """Write again the files that need a feature of Delta, so that the table no longer has it; REMOVED, BUSY, or LEFT if
+    Delta keeps it for now.
+
+    feature: its name in the protocol. This makes several commits, none of which changes a row; the next call continues
+    after a crash.
+    """
+    try:
+        return REMOVED if _run_unless_busy(spark, f"ALTER TABLE {table} DROP FEATURE {feature}") else BUSY
+    except PySparkException as error:
+        if not (error.getCondition() or "").startswith(_KEPT):
+            raise
+        return LEFT
+
+
 def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
     try:
         for statement in statements:
             spark.sql(statement).collect()
     except Exception as error:
-        if CONFLICT in str(error):
+        if any(sign in str(error) for sign in RACES):
             return False
         raise
     return True

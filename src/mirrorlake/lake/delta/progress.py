@@ -46,7 +46,8 @@ RENEW_AFTER = timedelta(days=7)
 """Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit after it."""
 HARMLESS = {
     "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "COMPUTE STATS", "CLUSTER BY", "SET TBLPROPERTIES",
-    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN",
+    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN", "DROP FEATURE", "Empty Commit",
+    "REMOVE COLUMN MAPPING", "Deletion Vector Tombstones",
 }  # fmt: skip
 """Operations of others that change no row."""
 RACES = (CONFLICT, "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")

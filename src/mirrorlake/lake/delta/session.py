@@ -47,6 +47,9 @@ LOCAL_SETTINGS = {
     # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
     "spark.hadoop.parquet.block.size": str(32 << 20),
+    # Rows after which Parquet first looks at the size of a page and of a part (100): values may have 48 MB each.
+    "spark.hadoop.parquet.page.size.row.check.min": "1",
+    "spark.hadoop.parquet.block.size.row.check.min": "1",
     # A task's result up to this size (1 MB) comes directly. A larger one is fetched over the network, from this JVM.
     "spark.task.maxDirectResultSize": "64m",
     "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",

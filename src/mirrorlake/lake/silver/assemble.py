@@ -55,6 +55,8 @@ PART_BYTES = 128 << 20
 LONG_BYTES = 2 << 30
 """Size from which a group is decoded in this process, a slice at a time: one task would sort all of it on disk, and
 need memory for each sorted file."""
+OPENED_BYTES = 256 << 20
+"""Size up to which a small range's opened events are kept in memory: compressed, they may be a thousandth of it."""
 STRETCH_CHUNKS = 4
 """Chunks of log in memory at once in that case."""
 
@@ -177,6 +179,10 @@ class AssembleHop:
         """
         if part.n_bytes <= 2 << CHUNK_BITS:
             return self._assemble_here(part, collect(self._events(part.lsns, NO_XA)))
+        return self._assemble_by_spark(part)
+
+    def _assemble_by_spark(self, part: EventRange) -> AssembledBatch:
+        """Assemble in Spark's workers, or in slices, whatever the size of the range."""
         events = collect(definition_events(self._events(part.lsns, NO_XA)))
         plan = plan_xa(events, self._prepared)
         if not plan.is_empty:
@@ -189,11 +195,13 @@ class AssembleHop:
         return AssembledBatch(part.lsns, None)
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
-        """Assemble in this process, with all events of the range in memory."""
-        events = list(open_events(found))
-        plan = plan_xa(events, self._prepared)
-        if not plan.is_empty:
-            events = list(open_events(collect(self._events(part.lsns, plan))))
+        """Assemble in this process, with all events of the range in memory, unless they are too large when opened."""
+        events = _opened(found)
+        plan = plan_xa(events, self._prepared) if events is not None else NO_XA
+        if events is not None and not plan.is_empty:
+            events = _opened(collect(self._events(part.lsns, plan)))
+        if events is None:
+            return self._assemble_by_spark(part)
         self._definitions.extend(events, part.lsns.to)
         return self._assemble_events(part, events, plan, Undone.of(events))
 
@@ -276,6 +284,17 @@ class AssembleHop:
             decoded = events.select(*BRONZE_COLUMNS).mapInArrow(decode, CHANGE_COLUMNS)
             parts = decoded if parts is None else parts.unionAll(decoded)
         return parts.sortWithinPartitions("database", "table", "tx_lsn", "ordinal")
+
+
+def _opened(found: list[pa.RecordBatch]) -> list[pa.RecordBatch] | None:
+    """The events of compressed ones, and the others; None if they are more than ``OPENED_BYTES``."""
+    events, n_bytes = [], 0
+    for batch in open_events(found):
+        events.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes > OPENED_BYTES:
+            return None
+    return events
 
 
 def _amended(lake: Lake, answers: list[Answer], lsn: int) -> Amendment:

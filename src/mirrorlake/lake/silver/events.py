@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -21,6 +24,9 @@ NO_XA = XaPlan((), (), {})
 ORDER = ["lsn", "own_lsn"]
 """Columns that order the events: moved ones share the lsn of their XA COMMIT. own_lsn: the one they had."""
 
+_DEFINING = pa.array(
+    [EventType.QUERY, EventType.FORMAT_DESCRIPTION, EventType.TABLE_MAP, EventType.XA_PREPARE], pa.int16()
+)
 _MOVES = pa.schema(
     [("prepared", pa.int64()), ("new_lsn", pa.int64()), ("new_tx_lsn", pa.int64()), ("new_gtid", pa.string()),
      ("new_event_ts", pa.timestamp("us", "UTC"))]
@@ -61,7 +67,8 @@ def definition_events(events: DataFrame) -> DataFrame:
     packed = events.where(F.col("event_type").isin(*map(int, PACKED_TYPES)))
     if not packed.isEmpty():
         packed = packed.drop("own_lsn")
-        events = events.unionAll(packed.mapInArrow(open_events, packed.schema).withColumn("own_lsn", F.col("lsn")))
+        opened = packed.mapInArrow(_opened_definitions, packed.schema)
+        events = events.unionAll(opened.withColumn("own_lsn", F.col("lsn")))
     end = "octet_length(raw) - IF(crc_ok IS NULL, 0, 4)"
     begin, commit = "X'00424547494E'", "X'00434F4D4D4954'"  # the texts after the 0 that ends the database's name
     is_query = (
@@ -73,6 +80,12 @@ def definition_events(events: DataFrame) -> DataFrame:
     log_file = F.shiftright("own_lsn", OFFSET_BITS)  # a name may be that of a file of two servers
     firsts = chosen.groupBy(log_file, "event_type", same).agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
     return firsts.select("event.*")
+
+
+def _opened_definitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Open compressed events, and leave out what is much larger than definitions: the rows."""
+    for batch in open_events(batches):
+        yield batch.filter(pc.is_in(batch.column("event_type"), _DEFINING))
 
 
 def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:

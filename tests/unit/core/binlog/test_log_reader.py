@@ -15,7 +15,7 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_spec import Ddl, Incident, Insert, Log, RawEvent, Restart, Rotate, Transaction
-from tests.support.binlog_writer import write_logs
+from tests.support.binlog_writer import encode_logs, write_logs
 from tests.support.damage import cut, flip_byte
 from tests.support.histories import random_history
 
@@ -213,6 +213,15 @@ def test_a_reader_that_begins_after_the_crash_sees_none(tmp_path):
     source = source_of(tmp_path, TORN)
     chunks, _ = read(source, start=BinlogPosition("binlog.000002", 4))
     assert (gtids(chunks), [chunk.torn_at for chunk in chunks]) == (["0-7-2"], [None])
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64 - 1])
+def test_a_number_that_no_transaction_gets_is_refused_before_it_is_noted(tmp_path, number):
+    """MySQL's numbers end at 2^63 - 2: noted as text, a greater one could not be read again."""
+    log = Log("mysql", [insert(1), insert(2, gtid_number=number)])
+    [(_, _), (_, offset)] = encode_logs(log)[0].item_offsets
+    found = refusal(source_of(tmp_path, log))
+    assert (found.code, found.position) == ("log-event", f"binlog.000001:{offset}")
 
 
 @pytest.mark.parametrize(

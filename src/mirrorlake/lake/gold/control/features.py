@@ -1,5 +1,12 @@
 """Features of Delta that a mirror may need. It gets each one with the first change that needs it, and no sooner.
 
+What needs which:
+
+    TIMESTAMP_NTZ      a DATETIME column
+    COLUMN_MAPPING     RENAME or DROP COLUMN; a name that Parquet cannot hold
+    TYPE_WIDENING      a wider type for the values that there are
+    DELETION_VECTORS   a large mirror, whose files are too much to be written again for a few rows
+
 A reader that does not know one of a table's features cannot read the table at all; docs/read-mirrors.md shows which
 reader knows which. Giving a feature changes no row and may be repeated, so a crash after it needs no repair.
 Source: Delta's protocol, "Valid Feature Names in Table Features", and the table properties of its documentation.
@@ -9,47 +16,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from enum import Enum
+from dataclasses import dataclass
 
 from pyspark.sql import Row, SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
 
+LARGE_BYTES = 32 << 20
+"""Size of a mirror's files from which deletion vectors cost less (``bench/large_mirror.py``)."""
 _NOT_IN_PARQUET = re.compile(r"[ ,;{}()\n\t=]")
 """Delta's own rule for names of columns without column mapping."""
-STATE_COLUMNS = ("properties", "tableFeatures")
-"""Columns of DESCRIBE DETAIL that ``lacking`` reads."""
 
 
-class Feature(Enum):
-    """Name in the protocol, and the table property that turns it on."""
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """name: in the protocol. setting, value: the table property that turns it on."""
 
-    DATETIMES = ("timestampNtz", "delta.feature.timestampNtz", "supported")
-    NAMES = ("columnMapping", "delta.columnMapping.mode", "name")
-    WIDER_TYPES = ("typeWidening", "delta.enableTypeWidening", "true")
-    VECTORS = ("deletionVectors", "delta.enableDeletionVectors", "true")
+    name: Sql
+    setting: str
+    value: str
 
     def is_on(self, state: Row) -> bool:
-        """state: the table's ``STATE_COLUMNS``."""
-        name, setting, value = self.value
-        return state.properties.get(setting) == value or (value == "supported" and name in state.tableFeatures)
+        """state: see ``read_state``."""
+        return state.properties.get(self.setting) == self.value or (
+            self.value == "supported" and self.name in state.tableFeatures
+        )
+
+
+TIMESTAMP_NTZ = Feature("timestampNtz", "delta.feature.timestampNtz", "supported")
+COLUMN_MAPPING = Feature("columnMapping", "delta.columnMapping.mode", "name")
+TYPE_WIDENING = Feature("typeWidening", "delta.enableTypeWidening", "true")
+DELETION_VECTORS = Feature("deletionVectors", "delta.enableDeletionVectors", "true")
+FEATURES = (TIMESTAMP_NTZ, COLUMN_MAPPING, TYPE_WIDENING, DELETION_VECTORS)
+OTHER_NAMES = frozenset({COLUMN_MAPPING, TIMESTAMP_NTZ})
+"""For columns with other names in the files. COLUMN_MAPPING alone gives a table reader version 2, which delta-rs 1.6
+takes for one that it knows: it reads NULL for a renamed column. With any feature of reader version 3 it refuses."""
+
+
+def read_state(session: SparkSession, table: Sql) -> Row:
+    """What DESCRIBE DETAIL says: numFiles, sizeInBytes, properties and tableFeatures among it."""
+    return session.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+
+
+def is_large(state: Row) -> bool:
+    return state.sizeInBytes >= LARGE_BYTES
 
 
 def needed_by(columns: Mapping[str, Sql]) -> frozenset[Feature]:
     """Features of a table with these columns. columns: name -> Spark type in DDL spelling."""
-    needed = {Feature.DATETIMES} if "timestamp_ntz" in columns.values() else set()
-    return frozenset(needed | ({Feature.NAMES} if any(map(_NOT_IN_PARQUET.search, columns)) else set()))
+    needed = frozenset({TIMESTAMP_NTZ}) if "timestamp_ntz" in columns.values() else frozenset()
+    return needed | OTHER_NAMES if any(map(_NOT_IN_PARQUET.search, columns)) else needed
 
 
 def properties_of(features: Collection[Feature]) -> dict[str, str]:
     """Table properties that turn features on."""
-    return {setting: value for feature in Feature if feature in features for _, setting, value in (feature.value,)}
+    return {feature.setting: feature.value for feature in FEATURES if feature in features}
 
 
 def provide(session: SparkSession, table: Sql, features: Collection[Feature]) -> None:
     """Give a table the features that it lacks, in one commit; without a commit if it lacks none."""
     if features:
-        state = session.sql(f"DESCRIBE DETAIL {table}").select(*STATE_COLUMNS).collect()[0]
+        state = read_state(session, table)
         turn_on(session, table, [feature for feature in features if not feature.is_on(state)])
 
 
@@ -58,3 +85,9 @@ def turn_on(session: SparkSession, table: Sql, features: Collection[Feature]) ->
     if features:
         listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties_of(features).items())
         session.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
+
+
+def unneeded(state: Row, columns: Mapping[str, Sql]) -> list[Feature]:
+    """Features that a table has, can lose and does not need as it is now. state: see ``read_state``."""
+    needed = {TIMESTAMP_NTZ, *needed_by(columns), *([DELETION_VECTORS] if is_large(state) else [])}
+    return [feature for feature in reversed(FEATURES) if feature not in needed and feature.is_on(state)]

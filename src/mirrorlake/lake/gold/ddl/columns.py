@@ -14,7 +14,7 @@ from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.control.features import Feature, needed_by
+from mirrorlake.lake.gold.control.features import OTHER_NAMES, TYPE_WIDENING, needed_by
 from mirrorlake.lake.gold.control.register import INVALID_VALUE
 from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.convert.by_type import conversion, replaces_nulls
@@ -140,12 +140,12 @@ def _alters(before: list[str], places: list[_Place]) -> Iterator[Alter]:
     dropped = [name for name in before if name not in kept]
     order = [name for name in before if name in kept]
     if dropped:
-        yield Alter(f"DROP COLUMNS ({', '.join(map(quote, dropped))})", frozenset({Feature.NAMES}))
+        yield Alter(f"DROP COLUMNS ({', '.join(map(quote, dropped))})", OTHER_NAMES)
     for clause in _renames({old: place.name for old, place in kept.items() if old != place.name}, order):
-        yield Alter(clause, frozenset({Feature.NAMES}))
+        yield Alter(clause, OTHER_NAMES)
     for place in kept.values():
         if place.type != place.old_type:
-            yield Alter(f"ALTER COLUMN {quote(place.name)} TYPE {place.type}", frozenset({Feature.WIDER_TYPES}))
+            yield Alter(f"ALTER COLUMN {quote(place.name)} TYPE {place.type}", frozenset({TYPE_WIDENING}))
     yield from map(Alter, _moves([kept[name].name for name in order], [p.name for p in places if p.old is not None]))
     added = [
         f"{quote(place.name)} {place.type} " + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")

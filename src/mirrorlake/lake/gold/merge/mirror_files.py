@@ -12,10 +12,8 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.maintenance import compact_small_files
 from mirrorlake.lake.delta.session import is_own
-from mirrorlake.lake.gold.control.features import STATE_COLUMNS, Feature, turn_on
+from mirrorlake.lake.gold.control.features import DELETION_VECTORS, is_large, read_state, turn_on
 
-LARGE_BYTES = 32 << 20
-"""Size of a mirror's files from which vectors cost less."""
 SMALL_FILE_BYTES = 64 << 20
 MAX_SMALL_FILES = 50
 WRITE_ANEW = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
@@ -27,12 +25,11 @@ def prepare_files(session: SparkSession, mirror: Sql) -> dict[str, str]:
 
     This computes the table's state, which Delta keeps and the commit needs anyway, so it costs almost no time.
     """
-    state = session.sql(f"DESCRIBE DETAIL {mirror}").select("numFiles", "sizeInBytes", *STATE_COLUMNS).collect()[0]
-    is_large = state.sizeInBytes >= LARGE_BYTES
-    if is_large and not Feature.VECTORS.is_on(state):
-        turn_on(session, mirror, [Feature.VECTORS])
+    state = read_state(session, mirror)
+    if is_large(state) and not DELETION_VECTORS.is_on(state):
+        turn_on(session, mirror, [DELETION_VECTORS])
     if not is_own(session):
         return {}
     if state.numFiles - state.sizeInBytes // SMALL_FILE_BYTES > MAX_SMALL_FILES:  # at least this number is small
         compact_small_files(session, mirror, SMALL_FILE_BYTES)
-    return {} if is_large else WRITE_ANEW
+    return {} if is_large(state) else WRITE_ANEW
