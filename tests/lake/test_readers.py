@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 
 import deltalake
 import duckdb
@@ -55,7 +57,13 @@ REFUSED_BY: dict[Callable[[str], pa.Table], set[str]] = {
     by_duckdb: set(),
 }
 """The mirrors that a program cannot read."""
-_REFUSALS = (deltalake.exceptions.DeltaError, polars.exceptions.PolarsError, Exception)
+_REFUSALS = (deltalake.exceptions.DeltaError, polars.exceptions.PolarsError)
+PAGE = (Path(__file__).parents[2] / "docs/read-mirrors.md").read_text(encoding="utf-8")
+FEATURES_OF = {
+    "none": "plain", "timestampNtz": "dated", "columnMapping": "renamed", "typeWidening": "widened",
+    "deletionVectors": "large",
+}  # fmt: skip
+"""Feature in the page's table -> the mirror that has it."""
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +107,17 @@ def rows_of_every_type() -> Iterator[dict[str, object]]:
 def test_a_program_reads_what_the_source_has_or_refuses(read, mirrors):
     found = {name: rows_or_refusal(read, folder) for name, (folder, _) in mirrors.items()}
     assert found == {name: None if name in REFUSED_BY[read] else rows for name, (_, rows) in mirrors.items()}
+
+
+def test_the_page_says_what_each_program_reads():
+    header, _, *rows = re.findall(r"^\|(.*)\|$", PAGE, re.MULTILINE)
+    names = [cell.strip() for cell in header.split("|")[2:]]
+    said = {cells[0].strip(): [cell.strip() for cell in cells[2:]] for cells in (row.split("|") for row in rows)}
+    assert names == ["deltalake, pandas", "deltalake, SQL", "Polars", "DuckDB"]  # in the order of REFUSED_BY
+    assert said == {
+        feature: ["no" if mirror in refused else "yes" for refused in REFUSED_BY.values()]
+        for feature, mirror in FEATURES_OF.items()
+    }
 
 
 def rows_or_refusal(read: Callable[[str], pa.Table], folder: str) -> list[str] | None:

@@ -25,8 +25,8 @@ the group has ended, and a resume position is allowed after the event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
