@@ -77,7 +77,6 @@ _COMMIT_TEXT = np.frombuffer(b"\0COMMIT", np.uint8)
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
     decode.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
-    decode.REFUSED_NO_TABLE_MAP: "row-event: a row event has no table map",
     decode.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old "
     "value",
     decode.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
@@ -255,18 +254,19 @@ class Assembler:
         return batch.filter(pc.invert(_marked(n, dropped))) if dropped else batch
 
     def _refusal(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict:
-        cause, slot = int(out.amounts[r]), int(out.slots[r])
-        table = self._layouts.tables[slot] if slot >= 0 else None
-        name = TableName(table.map.database, table.map.table) if table else None
-        lsn = self._refused_at(int(events.tx_lsn[out.row_event[r]]), name)
-        if table and cause == decode.REFUSED_TABLE:
+        cause, slot, i = int(out.amounts[r]), int(out.slots[r]), int(out.row_event[r])
+        if slot < 0:  # nobody knows whose rows these are
+            raise RefusedError("log-event", "a row event has no table map", position=events.position(i))
+        table = self._layouts.tables[slot]
+        lsn = self._refused_at(int(events.tx_lsn[i]), TableName(table.map.database, table.map.table))
+        if cause == decode.REFUSED_TABLE:
             return {"lsn": lsn, "refusal": ": ".join(table.refusal)}
-        if table and cause & 0xFF == decode.REFUSED_ROW_IMAGE:
+        if cause & 0xFF == decode.REFUSED_ROW_IMAGE:
             column = table.schema.columns[cause >> 16].name
             return {"lsn": lsn, "refusal": f"row-image: {_INCOMPLETE[cause >> 8 & 0xFF].format(column)}"}
         return {"lsn": lsn, "refusal": _REFUSALS[cause]}
 
-    def _refused_at(self, tx_lsn: int, name: TableName | None) -> int:
+    def _refused_at(self, tx_lsn: int, name: TableName) -> int:
         """The lsn of a refusal: before the whole transaction, so that gold cuts none; but after the table's own
         CREATE."""
         created_in, created_at, names = self._created

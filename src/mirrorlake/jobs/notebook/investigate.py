@@ -6,17 +6,22 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from mirrorlake.config import Options
 from mirrorlake.core.sql_text import users_sql
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.inspect.read_only import check_reading
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.inspect.trace import written_by
+from mirrorlake.jobs.run.failures import first_line
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import ANSWER
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
+from mirrorlake.lake.gold.control.table import LSN_COLUMN
 
 EPOCHS = 500
 """Newest epochs whose lag is shown."""
@@ -41,10 +46,11 @@ class Investigation:
 def investigate(
     options: Options, spark: SparkSession | None = None, *, table: str = "", key: str = ""
 ) -> Investigation:
-    """Collect all of it. table: ``database.table`` of the row to trace; None: the first mirror that has rows. key: a
+    """Collect all of it. table: ``database.table`` of the row to trace; empty: the first mirror that has rows. key: a
     SQL condition on the row, e.g. ``id = 7``; without one the row that changed last.
 
-    Raises RefusedError ``lake-missing``; UsageError when no mirror has such a row.
+    Raises RefusedError ``lake-missing``; UsageError ``sql`` for a key that does anything but compare the row's columns,
+    ``usage`` when no mirror has such a row.
     """
     lake = open_lake(options, spark)
     row = _mirror_row(lake, table, key)
@@ -61,13 +67,17 @@ def _lag(lake: Lake, options: Options) -> pd.DataFrame:
 
 
 def _mirror_row(lake: Lake, table: str, key: str) -> pd.DataFrame:
-    condition = users_sql(key or "true")
-    for entry in TableRegister.read(lake):
-        if entry.mirror_id and entry.state == STREAMING and table in ("", str(entry.name)):
-            mirror = lake.names.mirror(entry.mirror_id)
-            row = lake.spark.sql(f"SELECT * FROM {mirror} WHERE {condition} ORDER BY _lsn DESC LIMIT 1").toPandas()
-            if len(row):
-                return row
+    condition = users_sql(key.strip() or "true")
+    try:
+        check_reading(lake.spark, f"SELECT 1 WHERE ({condition}\n)", lambda name: False)
+        for entry in TableRegister.read(lake):
+            if entry.mirror_id and entry.state == STREAMING and table in ("", str(entry.name)):
+                rows = lake.spark.table(lake.names.mirror(entry.mirror_id)).where(condition)
+                row = rows.orderBy(F.desc(LSN_COLUMN)).limit(1).toPandas()
+                if len(row):
+                    return row
+    except PySparkException as error:
+        raise UsageError("sql", f"key: {first_line(error)}") from error
     raise UsageError("usage", f"there is no such row in a mirror of {table or 'any table'}")
 
 

@@ -112,6 +112,18 @@ def test_an_event_refused_in_its_middle_leaves_no_row_of_it(tmp_path, flavor):
 
 
 @FLAVORS
+def test_a_row_event_without_a_table_map_ends_the_reading(tmp_path, flavor):
+    """Nobody knows which table lacks its rows, so none may go on."""
+    [batch] = bronze(tmp_path, Log(flavor, [Transaction([Insert(T, [{"id": 1, "v": 1}])])]))
+    events = [event for event in batch.to_pylist() if event["event_type"] != 19]
+    row_event = next(event for event in events if event["event_type"] in (23, 30))
+    with pytest.raises(RefusedError) as refused:
+        assembled(flavor, [pa.RecordBatch.from_pylist(events, batch.schema)])
+    assert (refused.value.code, refused.value.message) == ("log-event", "a row event has no table map")
+    assert refused.value.position == f"{row_event['log_file']}:{row_event['log_pos']}"
+
+
+@FLAVORS
 def test_savepoints_leave_no_trace(tmp_path, flavor):
     insert = Insert(T, [{"id": 1, "v": 1}])
     log = Log(flavor, [Transaction([Query("SAVEPOINT `s`", "d"), insert])])

@@ -55,9 +55,9 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 # Why a row event is refused, in column ``amount`` of a REFUSED row. REFUSED_ROW_IMAGE has that of ``completeness``
 # in the second byte, and the column above it.
 (
-    REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_TABLE_MAP, REFUSED_NO_OLD_VALUE,
-    REFUSED_MAYBE_BY_TRIGGER, REFUSED_UNCLEAR,
-) = range(7)  # fmt: skip
+    REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_OLD_VALUE, REFUSED_MAYBE_BY_TRIGGER,
+    REFUSED_UNCLEAR,
+) = range(6)  # fmt: skip
 
 UNCLEAR = 255
 """The event type that the caller gives to a row event that may have been rolled back."""
@@ -263,11 +263,11 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
 @kernel
 def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
     """Write all row changes of a row event, or one REFUSED row, or nothing for a table that is left out. False: no
-    room, and nothing is written."""
+    room, and nothing is written. slot: negative without a table map."""
     if slot >= 0 and item_i64(slots.is_left_out, slot):
         return True
     if slot < 0 or item_i64(slots.is_refused, slot):
-        _emit(state, rows, i, REFUSED, slot, REFUSED_NO_TABLE_MAP if slot < 0 else REFUSED_TABLE, 0, COMPLETE, 0)
+        _emit(state, rows, i, REFUSED, slot, REFUSED_TABLE, 0, COMPLETE, 0)
         return True
     op = UPDATE
     if event_type == _WRITE_V1 or event_type == _WRITE:
