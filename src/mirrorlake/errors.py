@@ -83,7 +83,8 @@ REFUSALS: dict[str, str] = {
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; `mirrorlake resync` the table.",
     "name-case": "Say how the server compares names: `mirrorlake replay --lower-case-table-names 0, 1 or 2` makes the lake again, and `run` takes the option.",
     # --- the command line
-    "spark-start": "Install Java 17 or later (or set JAVA_HOME); MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
+    "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
+    " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
     "spark-settings": "Run apply on classic compute, such as a job cluster; ingest and assemble may stay where they are.",

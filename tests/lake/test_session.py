@@ -51,6 +51,11 @@ def test_a_machine_without_java_gets_one_line_and_exit_code_2(tmp_path):
     assert done.stderr.strip() == "spark-start 2"
 
 
+def test_a_scratch_folder_that_is_not_there_gets_the_same(tmp_path):
+    done = run_python(WORK, tmp_path, SPARK_LOCAL_DIRS=str(tmp_path / "not_there"))
+    assert done.stderr.strip() == "spark-start 2"
+
+
 def test_the_active_session_is_used_again(spark):
     assert open_session() is spark
 

@@ -193,7 +193,7 @@ def _with_our_settings(session: SparkSession) -> SparkSession:
 
 
 def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings: dict[str, str]) -> SparkSession:
-    scratch = make_scratch(os.environ.pop("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
+    scratch = _scratch(os.environ.pop("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
     log_file = Path(os.environ.get("MIRRORLAKE_SPARK_LOG") or scratch / "spark.log")
     own_java = Path(sys.prefix) / "java"  # put there by `make`
     if own_java.exists():
@@ -219,6 +219,14 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     context = _start(conf, log_file)
     context.setLogLevel("ERROR")
     return SparkSession.builder.getOrCreate()
+
+
+def _scratch(base: str | None) -> Path:
+    try:
+        return make_scratch(base)
+    except OSError as error:
+        where = f"SPARK_LOCAL_DIRS {base}" if base else "the temporary folder"
+        raise UsageError("spark-start", f"no scratch folder can be made in {where}: {error.strerror}") from error
 
 
 def _start(conf: SparkConf, log_file: Path) -> SparkContext:
