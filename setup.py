@@ -54,6 +54,8 @@ setup(
         # would replace the runtime's PySpark. Delta 4.4.0 is published for Spark 4.2; later pairs do not resolve.
         "spark": ["pyspark==4.2.0", "delta-spark==4.4.0"],
         "connect": ["pyspark[connect]==4.2.0"],  # for SPARK_REMOTE
+        # `mirrorlake views --duckdb`; the extension is made for one version of DuckDB. Tried with 1.5.5.
+        "duckdb": ["duckdb>=1.5.5,<1.6", "duckdb-extension-delta>=1.5.5,<1.6"],
         "databricks": ["databricks-sdk==0.156.0"],
         "dev": [
             "pytest>=8.2,<9.2",  # with 9.2 the groups of pytest-xdist 3.8 have no effect

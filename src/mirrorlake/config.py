@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_patterns import TablePatterns, fault_of
+from mirrorlake.core.schema.view_names import check_template
 from mirrorlake.errors import UsageError
 
 InvalidValues = Annotated[
@@ -32,6 +33,7 @@ IgnoredDdl = Annotated[
 ]
 
 
+ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
 PartialImages = Literal["refuse", "replica"]
 
@@ -42,8 +44,9 @@ class Options(BaseModel):
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: which tables
     to mirror, see ``core.schema.table_patterns``. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an
     empty lake. until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``,
-    of ``apply``. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
-    refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is used.
+    of ``apply``. views: the schema of a mirror's view, with ``{database}`` for the source's. invalid_values: what
+    happens to values that no mirror can hold unchanged: NULL, text, or the table is refused; invalid_values_of: another
+    policy by pattern of ``database.table``; the first pattern that matches is used.
     failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it took
     over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as above.
     generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
@@ -64,6 +67,7 @@ class Options(BaseModel):
     failover: Literal["refuse", "follow"] = "refuse"
     lower_case_table_names: Literal[0, 1, 2] | None = None
     group: str | None = None
+    views: ViewTemplate | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
     ignore_ddl: IgnoredDdl = ()

@@ -82,6 +82,8 @@ REFUSALS: dict[str, str] = {
     "invalid-value": "Correct the values in the source and `mirrorlake resync` the table; or mirror it with --invalid-values null or text.",
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; `mirrorlake resync` the table.",
     "name-case": "Say how the server compares names: `mirrorlake replay --lower-case-table-names 0, 1 or 2` makes the lake again, and `run` takes the option.",
+    # --- views; the mirrors continue
+    "view-name": "Choose another --schema-template, or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",

@@ -21,8 +21,8 @@ from tests.support.command_line import COMMAND, complaint, in_a_process, mirrorl
 DATA = Path(mirrorlake.__file__).parent / "demo_data"
 DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 VERBS = (
-    "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "trace", "syncpoint", "syncpoints",
-    "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
+    "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "views", "trace", "syncpoint",
+    "syncpoints", "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
 )  # fmt: skip
 PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
 """Of the help."""
@@ -66,6 +66,9 @@ def test_help_and_version_load_neither_spark_nor_numba():
         (["sql"], "Missing argument 'SELECT'"),
         (["sql", "SELECT '\udcff'", "--lake", "x"], "argument 2 is not UTF-8"),
         (["sql", "SELECT 1", "--lake", "x", "--format", "xml"], "'xml' is not one of"),
+        (["views", "--lake", "x"], "views takes --engine duckdb|spark|trino|databricks, or --duckdb FILE"),
+        (["views", "--lake", "x", "--engine", "spark", "--duckdb", "y"], "views takes --engine"),
+        (["views", "--lake", "x", "--schema-template", "{table}"], "a template is the name of a schema; it may have"),
         (["run", "--config", "/no/such/file"], "cannot read /no/such/file"),
         (["preflight", "--source", "files:x"], "--source must name a server"),
         (["demo", "--flavor", "oracle"], "--flavor is one of mariadb, mysql, both, not oracle"),

@@ -1,4 +1,4 @@
-"""All quoting: only here do names and literals become SQL of Spark and of the servers.
+"""All quoting: only here do names and literals become SQL of Spark, of the servers and of other engines.
 
 Statements consist of ``Sql``: constants of the program, numbers, and what the functions of this module return.
 Text of a source (names, labels, defaults, bounds) is never ``Sql`` before it has gone through one of them;
@@ -31,6 +31,16 @@ def literal(text: str) -> Sql:
 def server_literal(text: str) -> Sql:
     """Write a text as a string of MySQL and MariaDB that is the same in every sql_mode."""
     return f"'{text}'" if _PLAIN.fullmatch(text) else f"CONVERT(X'{text.encode().hex()}' USING utf8mb4)"
+
+
+def ansi_quote(*parts: str) -> Sql:
+    """Quote a name of one or more parts as standard SQL does, for DuckDB and Trino."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def ansi_literal(text: str) -> Sql:
+    """Write a text as a string literal of standard SQL, in which a backslash is a backslash."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def bytes_literal(raw: bytes) -> Sql:

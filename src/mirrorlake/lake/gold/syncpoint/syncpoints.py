@@ -33,6 +33,7 @@ from mirrorlake.lake.gold.syncpoint.positions import gtids_at
 
 HOP = "apply/syncpoints"
 REQUESTED, PUBLISHED, MISSED, EXPIRED = "requested", "published", "missed", "expired"
+NEWEST = "newest"
 THREADS = 4
 LOOK_BACK_BYTES = 1 << 28
 """Bytes of log before a syncpoint in which the time of its last transaction is looked for first."""
@@ -128,7 +129,7 @@ def missed(lake: Lake) -> list[Syncpoint]:
 
 def find(lake: Lake, text: str) -> Syncpoint:
     """Find a syncpoint by name, by lsn, or the last one whose transactions were committed at or before a time of the
-    source.
+    source. ``newest``, if none has this name: the last one in the log.
 
     Raises UsageError ``syncpoint``.
     """
@@ -137,7 +138,7 @@ def find(lake: Lake, text: str) -> Syncpoint:
     if moment:
         found = [point for point in kept if point.commit_ts and point.commit_ts <= moment]
     else:
-        found = [point for point in kept if text in (point.name, str(point.lsn))]
+        found = [point for point in kept if text in (point.name, str(point.lsn))] or (kept if text == NEWEST else [])
     if not found:
         raise UsageError("syncpoint", f"there is no syncpoint {'at or before ' if moment else ''}{text}")
     return found[-1]

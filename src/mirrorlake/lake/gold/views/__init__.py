@@ -1,0 +1,1 @@
+"""Views: every mirror under its source's name, for Spark and for other engines."""

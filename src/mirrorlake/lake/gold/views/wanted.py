@@ -1,0 +1,72 @@
+"""Which views a lake should have: one for each mirror, by the register or at a syncpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.view_names import ViewName, named_twice, view_name
+from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.shown import shown
+
+VIEW_NAME, NO_VERSION = "view-name", "syncpoint"
+AMBIGUOUS = "two tables would have this name"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of a mirror. version: of Delta; None: the newest. comment: what a reader should know, in one line."""
+
+    name: ViewName
+    table: TableName
+    mirror_id: str
+    comment: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A mirror that has no view. code: a key of ``REFUSALS``."""
+
+    table: TableName
+    code: str
+    reason: str
+
+
+def wanted_views(
+    register: TableRegister, template: str, objection: Callable[[ViewName], str | None], at: Syncpoint | None = None
+) -> tuple[list[View], list[LeftOut]]:
+    """The views by name, and the mirrors that have none. Shadow tables and dropped tables are in neither.
+
+    objection: why the engine can have no view of a name. at: with ``register`` as it was there.
+    """
+    entries = [e for e in register if e.mirror_id and e.state != DROPPED and not register.is_shadow(e)]
+    versions = {table.mirror_id: table.version for table in at.tables} if at else {}
+    names = {entry.name: view_name(template, entry.name) for entry in entries}
+    ambiguous = named_twice(names.values())
+    views, left_out = list[View](), list[LeftOut]()
+    for entry in entries:
+        name, version = names[entry.name], versions.get(entry.mirror_id)
+        reason = AMBIGUOUS if name in ambiguous else objection(name)
+        if reason:
+            left_out.append(LeftOut(entry.name, VIEW_NAME, f"no view {'.'.join(name)}: {reason}"))
+        elif at and version is None:
+            left_out.append(_without_version(entry, at))
+        else:
+            views.append(View(name, entry.name, entry.mirror_id, _comment(entry, at), version))
+    return sorted(views, key=lambda view: view.name), left_out
+
+
+def _without_version(entry: TableEntry, at: Syncpoint) -> LeftOut:
+    if entry.state == REFUSED:
+        return LeftOut(entry.name, entry.code, f"refused at {at.name}: {entry.reason}")
+    return LeftOut(entry.name, NO_VERSION, f"{at.name} has no version of this table")
+
+
+def _comment(entry: TableEntry, at: Syncpoint | None) -> str:
+    if entry.state == REFUSED:
+        return f"refused: {entry.code}"
+    what = f"mirror of {shown(str(entry.name))}" + (f" at syncpoint {at.name}" if at else "")
+    return f"{what}; {entry.code}" if entry.code else what
