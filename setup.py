@@ -67,6 +67,8 @@ setup(
             "mypy>=2.4,<3",
             "matplotlib>=3.9,<4",
             "xxhash>=3.4,<5",
+            "deltalake>=1.6,<2",  # with polars: readers of mirrors, as docs/read-mirrors.md says
+            "polars>=1.30,<3",  # 2.0 and later need Python 3.11
         ],
     },
 )

@@ -14,7 +14,12 @@ import pyarrow as pa
 import pytest
 from duckdb_extensions import import_extension
 
+from mirrorlake.config import Options
 from mirrorlake.core.sql_text import literal
+from mirrorlake.jobs.inspect.duckdb_file import write_duckdb
+from mirrorlake.jobs.inspect.tables import list_tables
+from mirrorlake.jobs.inspect.views import list_views
+from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
@@ -118,6 +123,31 @@ def test_the_page_says_what_each_program_reads():
         feature: ["no" if mirror in refused else "yes" for refused in REFUSED_BY.values()]
         for feature, mirror in FEATURES_OF.items()
     }
+
+
+@pytest.fixture(scope="module")
+def demo_folder(demo, spark, tmp_path_factory) -> Path:
+    """A folder in which the page's examples find what they name."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "demo-lake").symlink_to(demo.lakes["mysql"])
+    views = list_views(open_lake(Options(lake=str(folder / "demo-lake")), spark), "duckdb")
+    write_duckdb(folder / "demo.duckdb", {view.name.schema for view in views.views}, views.statements)
+    return folder
+
+
+@pytest.mark.parametrize("example", re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+def test_the_pages_examples_read_the_demo_by_name(demo_folder, monkeypatch, spark, example):
+    monkeypatch.chdir(demo_folder)
+    names = {}
+    exec(example, names)
+    lake = open_lake(Options(lake="demo-lake"), spark)
+    [mirror] = [
+        table["path"] for table in list_tables(lake) if f"{table['database']}.{table['table']}" == "shop.orders"
+    ]
+    ids = names["orders"]["order_id"]
+    expected = sorted(row.order_id for row in spark.read.format("delta").load(mirror).select("order_id").collect())
+    assert len(expected) > 400
+    assert sorted(int(str(number)) for number in ids) == expected
 
 
 def rows_or_refusal(read: Callable[[str], pa.Table], folder: str) -> list[str] | None:
