@@ -55,6 +55,7 @@ REFUSALS: dict[str, str] = {
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
     "lake-missing": "Run `mirrorlake run` or `mirrorlake demo` first, or check --lake.",
     "lake-restored": "Delta counts undone commits as done: restore the newest version again, or start a new lake.",
+    "lake-note": "The log has more GTIDs or prepared XA transactions than a lake can note; begin a new lake where it has fewer.",
     "lake-history": "Start a new lake. To prevent it, run every hop once in three weeks, or let no other tool commit to the lake.",
     "lake-damaged": "Bring the missing or broken files back from a copy, then run again; or start a new lake.",
     "lake-unborn": "Remove the table's folder, in which nothing was ever committed, and run again.",

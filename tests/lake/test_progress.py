@@ -433,3 +433,18 @@ def test_preparing_a_table_that_is_gone_does_nothing(spark, table):
     (gone,) = SnapshotsAhead(spark).prepare(f"{table[:-1]}_gone`")
     assert isinstance(gone.exception(), AnalysisException)
     append(spark, table, None, 1)
+
+
+def test_a_note_that_delta_could_not_read_again_is_refused_before_the_commit(spark, table):
+    first = append(spark, table, None, 1)
+
+    def note(n_bytes):
+        payload = PAYLOAD | {"gtids": "1" * n_bytes}
+        return append_from(spark, table, spark.sql(rows(1, 2)), expected=first, new_lsn=2, payload=payload)
+
+    with pytest.raises(RefusedError) as refused:
+        note(16_000_000)
+    assert (refused.value.code, refused.value.message.split(" of ")[0]) == ("lake-note", "gtids would take most")
+    assert read_progress(spark, table) == first and contents(spark, table) == [(1, "a")]
+    second = note(15_999_000)
+    assert read_progress(spark, table) == second and contents(spark, table) == [(1, "a"), (2, "a")]

@@ -197,6 +197,7 @@ class _BatchWriter:
             return
         stage, resume, lake, before = self._stage, self._resume, self._lake, self._progress
         lsns = LsnRange(before.lsn, resume.lsn)
+        gtids, skip = (parse_gtid_state(lake.flavor, text) for text in (resume.gtids, resume.skip))
         notes: dict[str, Any] = {SERVER: before.server, SKIP: resume.skip} if before.incarnation else {}
         notes |= {KNOWS_BEFORE: True} if before.knows_before else {}
         payload = lake.payload(
@@ -209,7 +210,6 @@ class _BatchWriter:
         )
         stage.discard()
         self._resume, self._stage = None, self._new_stage()
-        gtids, skip = (parse_gtid_state(lake.flavor, text) for text in (resume.gtids, resume.skip))
         self._progress = replace(
             before, recorded=recorded, position=resume.position, gtids=gtids, skip=skip, last=self._last
         )

@@ -26,6 +26,9 @@ from mirrorlake.lake.delta.names import ABSENT
 NOTE_FORMAT = 1
 HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if no other commit came between
 
+MOST_NOTE_BYTES = 16_000_000
+"""Delta reads no commit again whose note has 20,000,000 characters: the limit of its JSON reader, Jackson."""
+
 Note = dict[str, Any]
 
 
@@ -34,6 +37,15 @@ def new_note(
 ) -> Note:
     txn = {"app_id": app_id, "txn_version": txn_version, "commit": uuid.uuid4().hex}
     return {"mirrorlake": NOTE_FORMAT, "lsn": lsn, "payload": dict(payload), **txn}
+
+
+def note_text(note: Note) -> str:
+    """The note as a commit carries it. Raises RefusedError ``lake-note`` for one that could not be read again."""
+    text = json.dumps(note)
+    if len(text) > MOST_NOTE_BYTES:
+        longest = max(note["payload"], key=lambda name: len(str(note["payload"][name])))
+        raise RefusedError("lake-note", f"{longest} would take most of a note of {len(text)} bytes")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ Delta drops a commit silently. So the table's history is searched for the commit
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.notes import Note, new_note, read_commits
+from mirrorlake.lake.delta.notes import Note, new_note, note_text, read_commits
 from mirrorlake.lake.delta.refusals import RAISED
 from mirrorlake.lake.delta.session import session_settings
 
@@ -180,7 +179,7 @@ def overwrite_once(
     with _refusing_a_lost_race(session, table, note):
         writer = session.sql(query).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer = writer.option("txnAppId", app_id).option("txnVersion", str(lsn))
-        writer.option("userMetadata", json.dumps(note)).saveAsTable(table)
+        writer.option("userMetadata", note_text(note)).saveAsTable(table)
     return _committed(session, table, note)
 
 
@@ -197,7 +196,7 @@ def run_statement(
     Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
     """
     note = new_note(payload, lsn, app_id, lsn)
-    ours = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: json.dumps(note)}
+    ours = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: note_text(note)}
     with _refusing_a_lost_race(session, table, note), session_settings(session, {**settings, **ours}):
         session.sql(sql).collect()
     done = _committed(session, table, note)
@@ -219,7 +218,7 @@ def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn:
     Raises: RefusedError("lake-writer") when another writer changes or creates the table at the same moment.
     """
     try:
-        with session_settings(session, {USER_METADATA: json.dumps(new_note(payload, lsn))}):
+        with session_settings(session, {USER_METADATA: note_text(new_note(payload, lsn))}):
             session.sql(sql).collect()
     except Exception as error:
         if any(race in str(error) for race in RACES):
@@ -228,7 +227,7 @@ def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn:
 
 
 def _append(rows: DataFrame, table: Sql, note: Note) -> None:
-    writer = rows.writeTo(table).option("userMetadata", json.dumps(note))
+    writer = rows.writeTo(table).option("userMetadata", note_text(note))
     writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"])).append()
 
 
