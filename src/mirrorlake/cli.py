@@ -128,6 +128,10 @@ Group = Annotated[
     str | None,
     typer.Option("--group", metavar="N/M", help="for apply: this process has the N-th of M shares of the mirrors"),
 ]
+Views = Annotated[
+    str | None,
+    typer.Option("--views", metavar="SCHEMA", help="keep a view of each mirror in this schema: {database}, or none"),
+]
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options, and tuning")
 ]
@@ -204,6 +208,7 @@ def move(
     partial_images: PartialImages = None,
     syncpoint_every: Every = None,
     group: Group = None,
+    views: Views = None,
     config: Config = None,
     password_file: PasswordFile = None,
     password_secret: PasswordSecret = None,
@@ -334,7 +339,7 @@ def views(
     from mirrorlake.jobs.inspect.views import list_views
     from mirrorlake.jobs.run.open import open_lake
 
-    found = list_views(open_lake(options, brief=True), engine or "duckdb", options.views, at)
+    found = list_views(open_lake(options, brief=True), engine or "duckdb", options.view_template, at)
     if duckdb:
         write_duckdb(duckdb, {view.name.schema for view in found.views}, found.statements)
         say(f"{duckdb}: {len(found.views)} views", sys.stdout)

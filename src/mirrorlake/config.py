@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_patterns import TablePatterns, fault_of
-from mirrorlake.core.schema.view_names import check_template
+from mirrorlake.core.schema.view_names import DATABASE, check_template
 from mirrorlake.errors import UsageError
 
 InvalidValues = Annotated[
@@ -33,6 +33,7 @@ IgnoredDdl = Annotated[
 ]
 
 
+NO_VIEWS = "none"
 ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
 PartialImages = Literal["refuse", "replica"]
@@ -44,9 +45,9 @@ class Options(BaseModel):
     source: ``mysql://user@host:port`` or ``files:DIR``. lake: a folder or ``uc:catalog.schema``. tables: which tables
     to mirror, see ``core.schema.table_patterns``. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an
     empty lake. until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``,
-    of ``apply``. views: the schema of a mirror's view, with ``{database}`` for the source's. invalid_values: what
-    happens to values that no mirror can hold unchanged: NULL, text, or the table is refused; invalid_values_of: another
-    policy by pattern of ``database.table``; the first pattern that matches is used.
+    of ``apply``. views: the schema of a mirror's view in the catalog, with ``{database}`` for the source's; ``none``:
+    no views. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
+    refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is used.
     failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it took
     over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as above.
     generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
@@ -128,6 +129,16 @@ class Options(BaseModel):
     def wants(self, database: str, table: str) -> bool:
         """Should this table be mirrored?"""
         return self.patterns.why_not(database, table) is None
+
+    @property
+    def view_template(self) -> str | None:
+        """The template that was chosen; None: none was."""
+        return None if self.views == NO_VIEWS else self.views
+
+    def kept_views(self, is_unity: bool) -> str | None:
+        """The template of the views that a run keeps in the catalog; None: it keeps none, as for a lake in a folder
+        unless it is asked to."""
+        return DATABASE if is_unity and self.views is None else self.view_template
 
     def policy_for_invalid(self, database: str, table: str) -> str:
         """The policy for this table's values that no mirror can hold unchanged."""

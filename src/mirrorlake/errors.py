@@ -84,7 +84,9 @@ REFUSALS: dict[str, str] = {
     "ddl-ambiguous": "The statement's effect depends on what existed before the log; `mirrorlake resync` the table.",
     "name-case": "Say how the server compares names: `mirrorlake replay --lower-case-table-names 0, 1 or 2` makes the lake again, and `run` takes the option.",
     # --- views; the mirrors continue
-    "view-name": "Choose another --schema-template, or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
+    "view-name": "Choose another --schema-template (--views), or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
+    "view-taken": "Rename or drop what has this name, or choose another --views, then run again; what others have made is never replaced.",
+    "view-failed": "Read the reason: a view needs USE and CREATE rights on its catalog and schema, and SELECT on the mirror; the next run tries again.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",

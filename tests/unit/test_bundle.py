@@ -50,7 +50,7 @@ def test_every_reference_is_declared_and_every_variable_described(file):
     assert set(re.findall(r"\$\{var\.(\w+)\}", text)) <= BUNDLE["variables"].keys()
     for kind, name in re.findall(r"\$\{resources\.(\w+)\.(\w+)\.name\}", text):
         assert any(name in resources.get(kind, {}) for resources in RESOURCES.values())
-    known = r"\$\{(var\.\w+|resources\.\w+\.\w+\.name|bundle\.(name|target))\}"
+    known = r"\$\{(var\.\w+|workspace\.current_user\.short_name|resources\.\w+\.\w+\.name|bundle\.(name|target))\}"
     assert re.sub(known, "", text).count("${") == 0
     assert all(variable["description"] for variable in BUNDLE["variables"].values())
 
@@ -93,6 +93,7 @@ def test_a_task_calls_the_wheels_command_with_options_that_exist(task):
     assert options.lake == "uc:x.x"
     assert (options.tls_ca, options.tls_cert, options.tls_key, options.server_public_key) == (None,) * 4
     assert options.tls == ("verify" if "source" in given else None)
+    assert options.views == ("{database}" if verb == "apply" else None)
 
 
 @pytest.mark.parametrize("key", TASKS, ids=lambda key: "/".join(key))

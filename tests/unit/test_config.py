@@ -143,3 +143,27 @@ def test_tables_are_excluded_in_a_file_too(tmp_path):
     options = load_options(tmp_path / "config.yml", {})
     assert [options.wants("shop", table) for table in ("orders", "log_1")] == [True, False]
     assert load_options(tmp_path / "config.yml", {"tables": ["!shop.orders"]}).wants("crm", "log_1")
+
+
+@pytest.mark.parametrize(
+    ("lake", "text", "kept"),
+    [
+        ("l", "{}", None),
+        ("uc:main.lake", "{}", "{database}"),
+        ("uc:main.lake", "views: none", None),
+        ("uc:main.lake", "views: null", "{database}"),
+        ("uc:main.lake", "views: mirrors", "mirrors"),
+        ("l", "views: 'raw_{database}'", "raw_{database}"),
+    ],
+)
+def test_a_run_keeps_views_in_a_unity_catalog_or_where_it_is_asked_to(tmp_path, lake, text, kept):
+    (tmp_path / "config.yml").write_text(text)
+    options = load_options(tmp_path / "config.yml", {"lake": lake})
+    assert options.kept_views(lake.startswith("uc:")) == kept
+
+
+def test_a_template_with_other_braces_is_a_usage_error():
+    with pytest.raises(
+        UsageError, match="^usage: option views: Value error, a template is the name of a schema; it may"
+    ):
+        load_options(None, {"lake": "l", "views": "{table}"})

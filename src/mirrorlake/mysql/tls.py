@@ -27,7 +27,8 @@ def tls_context(login: ServerLogin) -> ssl.SSLContext | None:
         try:
             context.load_cert_chain(login.tls_cert, login.tls_key, password=_no_passphrase)
         except OSError as error:
-            raise _unusable("--tls-cert, --tls-key", login.tls_key or login.tls_cert, error) from None
+            files = " and ".join(filter(None, (login.tls_cert, login.tls_key)))
+            raise _unusable("--tls-cert, --tls-key", files, error) from None
     return context
 
 
@@ -61,6 +62,6 @@ def _no_passphrase() -> str:
     raise OSError("it is encrypted, and there is nobody to ask for its passphrase")
 
 
-def _unusable(option: str, path: str | None, error: OSError) -> UsageError:
+def _unusable(option: str, path: str, error: OSError) -> UsageError:
     why = "it does not contain what it should" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
     return UsageError("usage", f"{option}: cannot use {path}: {why}")

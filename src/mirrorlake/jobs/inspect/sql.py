@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
+from mirrorlake.core.schema.view_names import ViewName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import InternalError, RefusedError, UsageError
 from mirrorlake.jobs.inspect.read_only import FORMATS, check_reading, check_types
@@ -32,6 +33,7 @@ from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.delta.session import private_session
 from mirrorlake.lake.gold.control.register import REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.lake.gold.views.catalog import ViewCatalog, folded
 
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -84,6 +86,8 @@ class Catalog:
         """
         statement = statement.strip().rstrip("; \n\t")
         try:
+            if self._at:
+                self._require_free_names(statement)
             if check_reading(self._spark, statement, self._may_be_read):
                 self._add_all()
             frame = self._resolve(statement)
@@ -131,11 +135,7 @@ class Catalog:
         elif self._is_cataloged(entry):
             self._table(entry)
         else:
-            raise UsageError(
-                "sql",
-                f"in this catalog the mirror is called {quote('__'.join(entry.name))}",
-                table=str(entry.name),
-            )
+            raise _called_otherwise(entry)
         return True
 
     def _find(self, name: Name) -> TableEntry | None:
@@ -188,7 +188,7 @@ class Catalog:
 
     def _table(self, entry: TableEntry) -> None:
         database, table = quote(entry.database), quote(*entry.name)
-        if table in self._added:
+        if table in self._added or self._is_kept_view(entry):
             return
         if not self._spark.catalog.databaseExists(database):
             self._spark.sql(f"CREATE DATABASE {database}").collect()
@@ -199,6 +199,35 @@ class Catalog:
             made = f"VIEW {table} AS SELECT * FROM {self._mirror(entry)}"
         self._spark.sql(f"CREATE {made}").collect()
         self._added.append(table)
+
+    def _is_kept_view(self, entry: TableEntry) -> bool:
+        """Is the name that of a view of this mirror, which a run keeps? Raises UsageError ``sql`` if it is something
+        else's."""
+        if not self._spark.catalog.tableExists(quote(*entry.name)):
+            return False
+        catalog, name = ViewCatalog(self._lake), folded(ViewName(*entry.name))
+        catalog.look({name})
+        if name not in catalog.shown or catalog.shown[name][0] != self._lake.names.mirror_path(entry.mirror_id):
+            raise _called_otherwise(entry)
+        return True
+
+    def _require_free_names(self, statement: Sql) -> None:
+        """Raise UsageError ``sql`` if the catalog has something else under the name of a mirror in the statement.
+
+        Spark would read that, as it is now: it asks for no name that it knows.
+        """
+        text, is_unity = statement.casefold(), self._lake.names.is_unity
+        catalogs = [(), (self._lake.names.root.split(".")[0],)] if is_unity else [()]
+        named = [entry for entry in self._entries if all(part.casefold() in text for part in entry.name)]
+        for entry in named:
+            may_be_there = (is_unity or self._is_cataloged(entry)) and quote(*entry.name) not in self._added
+            if may_be_there and any(self._spark.catalog.tableExists(quote(*part, *entry.name)) for part in catalogs):
+                raise _called_otherwise(entry)
+
+
+def _called_otherwise(entry: TableEntry) -> UsageError:
+    name = quote("__".join(entry.name))
+    return UsageError("sql", f"in this catalog the mirror is called {name}", table=str(entry.name))
 
 
 def _missing_name(error: AnalysisException) -> Name | None:

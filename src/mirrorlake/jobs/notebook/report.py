@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -15,7 +16,9 @@ from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
+from mirrorlake.lake.gold.views.wanted import LeftOut
 from mirrorlake.lake.silver.assemble import AssembledBatch
+from mirrorlake.shown import say, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class ReportRow:
 
 @dataclass
 class Report(Watcher):
-    """Keeps a row of every commit."""
+    """Keeps a row of every commit, and prints which mirrors have no view."""
 
     rows: list[ReportRow] = field(default_factory=list)
     _since: float = field(default_factory=time.monotonic)
@@ -54,6 +57,9 @@ class Report(Watcher):
         invalid = ", ".join(f"{table}: {n}" for table, n in done.invalid)
         ignored, epoch = ", ".join(table for _, table in done.ignored), done.epoch
         self._add(f"apply {epoch.kind}", epoch.lsns, done.n_changes, refused, invalid, ignored)
+
+    def left_out(self, mirror: LeftOut) -> None:
+        say(f"no view {mirror.table}: {mirror.code}: {shown(mirror.reason)}", sys.stdout)
 
     def to_pandas(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(ReportRow.__slots__))

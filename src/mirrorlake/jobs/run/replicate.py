@@ -34,6 +34,7 @@ from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, GroupHop, silver_
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.syncpoint import syncpoints
+from mirrorlake.lake.gold.views.keeper import ViewKeeper
 from mirrorlake.lake.silver.assemble import AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
 
@@ -161,10 +162,20 @@ def run_assemble(lake: Lake, options: Options, watcher: Watcher) -> None:
     _repeat(step, lambda: not options.follow, options, watcher)
 
 
-def apply_hop(lake: Lake, options: Options, group: ApplyGroup = WHOLE, silver: Recent | None = None) -> ApplyHop:
+def apply_hop(
+    lake: Lake, options: Options, group: ApplyGroup = WHOLE, silver: Recent | None = None,
+    views: ViewKeeper | None = None,
+) -> ApplyHop:  # fmt: skip
     """Make the apply hop. Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
     require_delta_settings(lake.spark)
-    return ApplyHop(lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group, silver=silver)
+    return ApplyHop(
+        lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group, silver=silver, views=views
+    )
+
+
+def _views(lake: Lake, options: Options, watcher: Watcher) -> ViewKeeper | None:
+    template = options.kept_views(lake.names.is_unity)
+    return ViewKeeper(lake, template, watcher.left_out) if template else None
 
 
 def _rules(lake: Lake, options: Options) -> TableRules:
@@ -183,7 +194,8 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
     if not group.leads:
         _run_share(lake, group, options, watcher)
         return
-    hop, watcher = apply_hop(lake, options, group), _preparing(lake, options, watcher)
+    hop = apply_hop(lake, options, group, views=_views(lake, options, watcher))
+    watcher = _preparing(lake, options, watcher)
     applied = PeriodicSyncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
@@ -221,7 +233,8 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     """Run the three hops one after another. Each takes a small commit of the one before from memory."""
     ingest_job = IngestJob(lake, source, options, keep_bytes=KEEP_BYTES)
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, bronze=ingest_job.recent)
-    gold, watcher = apply_hop(lake, options, silver=assemble_hop.recent), _preparing(lake, options, watcher)
+    gold = apply_hop(lake, options, silver=assemble_hop.recent, views=_views(lake, options, watcher))
+    watcher = _preparing(lake, options, watcher)
     applied = PeriodicSyncpoints(lake, gold, options, watcher)
 
     def step() -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mirrorlake.lake.bronze.ingest import IngestedBatch
     from mirrorlake.lake.gold.apply import AppliedEpoch
     from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+    from mirrorlake.lake.gold.views.wanted import LeftOut
     from mirrorlake.lake.silver.assemble import AssembledBatch
 
 
@@ -33,6 +34,9 @@ class Watcher:
     def assembled(self, batch: AssembledBatch) -> None: ...
     def applied(self, done: AppliedEpoch) -> None: ...
     def took(self, point: Syncpoint) -> None: ...
+    def left_out(self, mirror: LeftOut) -> None:
+        """A mirror has no view, or one that is not as it should be; the run continues."""
+
     def idle(self) -> None:
         """There is nothing to do until new log arrives."""
 
@@ -69,6 +73,9 @@ class HandsOn(Watcher):
 
     def took(self, point: Syncpoint) -> None:
         self._watcher.took(point)
+
+    def left_out(self, mirror: LeftOut) -> None:
+        self._watcher.left_out(mirror)
 
     def idle(self) -> None:
         self._watcher.idle()

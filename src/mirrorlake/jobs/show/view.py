@@ -19,6 +19,7 @@ from mirrorlake.lake.bronze.ingest import IngestedBatch
 from mirrorlake.lake.gold.apply import AppliedEpoch
 from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.lake.gold.views.wanted import LeftOut
 from mirrorlake.lake.silver.assemble import AssembledBatch
 from mirrorlake.shown import as_line, shown
 
@@ -80,6 +81,10 @@ class View(Watcher):
     def not_mirrored(self, n_tables: int, command: str) -> None:
         tables = "1 table of the server is" if n_tables == 1 else f"{n_tables:,} tables of the server are"
         self.say(f"{tables} not mirrored: {command} shows why")
+
+    def left_out(self, mirror: LeftOut) -> None:
+        self.say(f"no view   {mirror.table}: {mirror.code}: {shown(mirror.reason)}")
+        self.say(f"          {REFUSALS[mirror.code]}")
 
     def idle(self) -> None:
         self._since = time.monotonic()

@@ -29,6 +29,7 @@ from mirrorlake.lake.gold.merge.changes import ChangeReader
 from mirrorlake.lake.gold.merge.net_effect import Sizes
 from mirrorlake.lake.gold.row_epoch import RowEpochs
 from mirrorlake.lake.gold.syncpoint.requests import SyncpointRequests
+from mirrorlake.lake.gold.views.keeper import ViewKeeper
 from mirrorlake.lake.silver.table import ANSWERS
 
 
@@ -56,10 +57,10 @@ class ApplyHop:
 
     def __init__(
         self, lake: Lake, rules: TableRules, *, epoch_changes: int, sizes: Sizes | None = None,
-        group: ApplyGroup = WHOLE, silver: Recent | None = None,
+        group: ApplyGroup = WHOLE, silver: Recent | None = None, views: ViewKeeper | None = None,
     ):  # fmt: skip
         """epoch_changes: about the number of row changes in one epoch. group: the first one of several that share the
-        work. silver: what this process commits to it, if it is the only writer."""
+        work. silver: what this process commits to it, if it is the only writer. views: to keep in step, if any."""
         self._lake, self._rules, self._epoch_changes, self._silver = lake, rules, epoch_changes, silver
         refuse_restored(lake.spark, lake.names.control_epochs, lake.names.control_tables, lake.names.control_barriers)
         self._log = EpochLog(lake)
@@ -68,6 +69,7 @@ class ApplyHop:
         self._requests = SyncpointRequests(lake)
         self._rows = RowEpochs(lake, Decisions(lambda: barriers.read_definitions(lake), rules), sizes, group)
         self._versions: dict[str, int | None] = {}
+        self._views, self._has_kept_views = views, views is None
 
     @property
     def lsn(self) -> int:
@@ -83,6 +85,8 @@ class ApplyHop:
         if half_way := self._log.open:
             ahead = self._ahead(half_way.lsns) if half_way.kind == DDL else []
             yield self._carry_out(half_way, ChangeReader(self._lake), ahead)
+        if not self._has_kept_views:
+            self._keep_views()
         self.answer_requests()
         fence, answers = self._end_of_silver()
         fresh = self._silver and self._silver.take(self.lsn, self._log.answers)
@@ -166,13 +170,13 @@ class ApplyHop:
             return self._carry_out_ddl(epoch, [b for b in ahead if b.lsn in epoch.lsns])
         work = self._rows.carry_out(epoch, reader, self._register)
         self._versions |= {table.mirror_id: table.version for table in work.done}
-        self._register.commit(self._lake, work.refused, epoch.number)
+        self._record(work.refused, epoch)
         self._log.finish(work.done)
         return AppliedEpoch(epoch, work.n_changes, tuple(work.refused), work.invalid)
 
     def _carry_out_ddl(self, epoch: Epoch, ahead: list[Barrier]) -> AppliedEpoch:
         work = carry_out_epoch(self._rows.session, self._lake, ahead, self._register, self._rules)
-        self._register.commit(self._lake, work.entries, epoch.number)
+        self._record(work.entries, epoch)
         self._finish(epoch, work, [name for *_, named in work.executed for name in named])
         refused = tuple(entry for entry in work.entries if entry.state == REFUSED)
         return AppliedEpoch(epoch, 0, refused, ignored=_ignored(work))
@@ -182,11 +186,23 @@ class ApplyHop:
             self._rows, self._lake, epoch, self._register, self._rules, answers=self._log.answers,
             epoch_changes=self._epoch_changes,
         )  # fmt: skip
-        self._register.commit(self._lake, work.entries, epoch.number)
+        self._record(work.entries, epoch)
         (entry,) = work.entries
         self._finish(epoch, work, [entry.name])
         invalid = ((str(entry.name), n_invalid),) if n_invalid else ()
         return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid, _ignored(work))
+
+    def _record(self, entries: list[TableEntry], epoch: Epoch) -> None:
+        """Commit entries to the register. The views follow before the epoch is done: an epoch that was killed repeats
+        both."""
+        self._register.commit(self._lake, entries, epoch.number)
+        if entries:
+            self._keep_views()
+
+    def _keep_views(self) -> None:
+        if self._views:
+            self._views.keep(self._register)
+            self._has_kept_views = True
 
     def _finish(self, epoch: Epoch, work: DdlWork, changed: list[TableName]) -> None:
         for identity in work.touched:
