@@ -212,9 +212,10 @@ def test_sql_reads_a_kept_view_and_nothing_else_of_its_name(applied, spark):
     for name in ("shop.a", "shop__a", "a", "shop__b"):
         assert run_sql(applied.lake, users_sql(count + name)).to_pylist() == [{"n": 1}]
         assert "." in name or run_sql(applied.lake, users_sql(count + name), point).to_pylist() == [{"n": 1}]
-    for name, at in (("b", None), ("a", point), ("b", point)):
+    texts = (("b", "shop.b", None), ("a", "`SHOP` . a", point), ("a", "shop./* */`a`", point), ("b", "shop.b", point))
+    for name, text, at in texts:
         with pytest.raises(UsageError) as refused:
-            run_sql(applied.lake, users_sql(f"{count}shop.{name}"), at)
+            run_sql(applied.lake, users_sql(count + text), at)
         assert str(refused.value) == f"sql: in this catalog the mirror is called `shop__{name}` (table shop.{name})"
     assert names(spark) == ["a", "b", "d", "k"]
 

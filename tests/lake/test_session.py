@@ -56,6 +56,29 @@ def test_a_scratch_folder_that_is_not_there_gets_the_same(tmp_path):
     assert done.stderr.strip() == "spark-start 2"
 
 
+KILLED = """
+import os, signal
+from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.lake.delta.session import open_session
+spark = open_session(brief=True, driver_memory="1g")
+rows = spark.range(3).mapInArrow(lambda batches: batches, "id BIGINT")
+rows.collect()
+os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+spark.sparkContext._gateway.proc.wait()
+for again in range(3):
+    try:
+        rows.collect()
+    except Exception as error:
+        print(as_ours(error).code)
+os._exit(0)
+"""
+
+
+def test_a_java_that_was_killed_is_spark_ended_at_each_further_call_and_nothing_is_printed(tmp_path):
+    done = run_python(KILLED, tmp_path)
+    assert (done.stdout.split(), done.stderr) == (["spark-ended"] * 3, "")
+
+
 def test_the_active_session_is_used_again(spark):
     assert open_session() is spark
 

@@ -9,6 +9,7 @@ import pytest
 
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
+from mirrorlake.jobs.followed import awaited
 from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.source_look import defined
@@ -126,6 +127,19 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
     log(run.logs, *EARLIER, *LATER, *LAST)
     run.all_hops()
     assert gold(run) == AS_IN_SOURCE_LAST
+
+
+def test_a_snapshot_of_a_table_that_is_left_out_makes_no_mirror_and_can_be_repeated(earlier, tmp_path):
+    run = earlier.copied(tmp_path / "copy")
+    copy_tables(run, end_of(earlier), "e")
+    assert awaited(run.lake) == {("shop", "e")}
+    run.assemble()
+    run.apply(tables="shop.*,!shop.e")
+    assert (gold(run), awaited(run.lake)) == ({"u": AS_IN_SOURCE["u"][:1]}, set())
+    copy_tables(run, end_of(run), "e")
+    run.assemble()
+    run.apply()
+    assert gold(run) == {"e": ['{"id": "1", "v": null}'], "u": AS_IN_SOURCE["u"][:1]}
 
 
 @pytest.mark.parametrize("has_log", [False, True])

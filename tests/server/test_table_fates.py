@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.support.command_line import mirrorlake_cli
+from tests.support.command_line import complaint, mirrorlake_cli
 
 OLDER = (
     "CREATE DATABASE shop",
@@ -58,6 +58,8 @@ def test_each_table_of_the_server_has_a_fate(server, spark, lake_dir):
     }
     found = fates(server, lake_dir, "--tables", "shop.*,!shop.log_*")
     assert found == expected
+    compared = mirrorlake_cli("verify", "shp.*", "--source", server.url, "--lake", lake_dir)
+    assert complaint(compared) == (2, "usage", "shp.* fits no table that this user sees; the nearest: shop.*")
     assert fates(server, lake_dir)["log_1"] == ("needs a snapshot", None, None, False)
 
     server.execute("CREATE TABLE shop.fresh (id INT PRIMARY KEY)")

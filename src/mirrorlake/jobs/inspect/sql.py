@@ -36,6 +36,9 @@ from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.lake.gold.views.catalog import ViewCatalog, folded
 
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+_SPACE = r"(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+_DOT = rf"`?{_SPACE}\.{_SPACE}`?"
+"""Between the parts of a name in a statement."""
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 _SPARKS_OWN = ("global_temp", "spark_catalog")
@@ -216,13 +219,18 @@ class Catalog:
 
         Spark would read that, as it is now: it asks for no name that it knows.
         """
-        text, is_unity = statement.casefold(), self._lake.names.is_unity
+        is_unity = self._lake.names.is_unity
         catalogs = [(), (self._lake.names.root.split(".")[0],)] if is_unity else [()]
-        named = [entry for entry in self._entries if all(part.casefold() in text for part in entry.name)]
-        for entry in named:
+        for entry in (entry for entry in self._entries if _names(statement, entry)):
             may_be_there = (is_unity or self._is_cataloged(entry)) and quote(*entry.name) not in self._added
             if may_be_there and any(self._spark.catalog.tableExists(quote(*part, *entry.name)) for part in catalogs):
                 raise _called_otherwise(entry)
+
+
+def _names(statement: Sql, entry: TableEntry) -> bool:
+    """May the statement name the table as ``database.table``?"""
+    database, table = (re.escape(part.replace("`", "``")) for part in entry.name)
+    return re.search(rf"{database}{_DOT}{table}(?!\w)", statement, re.IGNORECASE | re.DOTALL) is not None
 
 
 def _called_otherwise(entry: TableEntry) -> UsageError:

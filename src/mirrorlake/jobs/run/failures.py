@@ -64,7 +64,7 @@ def _translated(error: BaseException) -> MirrorlakeError:
     if (ours := crossed(error)) is not None:
         return ours
     text = str(error)
-    if is_spark(error):
+    if is_spark(error) or _comes_from_java(error):
         if _lost_java(error) or any(sign in text for sign in SPARK_ENDED):
             return RetryableError("spark-ended", "the Spark process ended")
         if any(sign in text for sign in MEMORY):
@@ -91,6 +91,12 @@ def _lost_java(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, (Py4JNetworkError, ConnectionError)):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def _comes_from_java(error: BaseException) -> bool:
+    """Was it raised by a call to Java, whose process may have ended?"""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get("__name__", "").startswith("py4j.") for frame, _ in frames)
 
 
 def first_line(error: BaseException) -> str:

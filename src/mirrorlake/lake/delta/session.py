@@ -235,9 +235,12 @@ def _start(conf: SparkConf, log_file: Path) -> SparkContext:
     with log_file.open("ab") as log:
         try:
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
-            return SparkContext(conf=conf, gateway=gateway)
+            context = SparkContext(conf=conf, gateway=gateway)
         except Exception as error:  # py4j, PySpark and OSError, by what is missing
             raise UsageError("spark-start", _reason(log_file, error)) from error
+    if server := getattr(context, "_accumulatorServer", None):
+        server.handle_error = lambda *_: None  # it would print a traceback when the JVM ends
+    return context
 
 
 def _reason(log_file: Path, error: Exception) -> str:

@@ -187,10 +187,11 @@ class ApplyHop:
             epoch_changes=self._epoch_changes,
         )  # fmt: skip
         self._record(work.entries, epoch)
-        (entry,) = work.entries
-        self._finish(epoch, work, [entry.name])
-        invalid = ((str(entry.name), n_invalid),) if n_invalid else ()
-        return AppliedEpoch(epoch, n_changes, (entry,) if entry.state == REFUSED else (), invalid, _ignored(work))
+        (table,) = epoch.tables
+        self._finish(epoch, work, [table.name])
+        invalid = ((str(table.name), n_invalid),) if n_invalid else ()
+        refused = tuple(entry for entry in work.entries if entry.state == REFUSED)
+        return AppliedEpoch(epoch, n_changes, refused, invalid, _ignored(work))
 
     def _record(self, entries: list[TableEntry], epoch: Epoch) -> None:
         """Commit entries to the register. The views follow before the epoch is done: an epoch that was killed repeats

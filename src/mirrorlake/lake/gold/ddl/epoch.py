@@ -41,12 +41,14 @@ def with_effect(
 ) -> list[Barrier]:
     """The barriers that change a mirror or the register. The others split no epoch and cost no commit.
 
-    changed: tables with rows ahead; a table that the register does not know will have an entry at its DDL.
+    changed: tables with rows ahead; a wanted one that the register does not know will have an entry at its DDL.
     """
     register, found = register.copy(), []
     for barrier in ahead:
         effect = outcomes(barrier.lsn, barrier.changes, register, rules)
-        is_open = any(name in changed and register.get(name) is None for name in barrier.names)
+        is_open = any(
+            name in changed and register.get(name) is None and rules.is_wanted(*name) for name in barrier.names
+        )
         register.put(outcome.entry for outcome in effect if outcome.entry)
         if effect or is_open:
             found.append(barrier)
