@@ -31,6 +31,7 @@ from tests.support.fragmented_events import (
 )
 from tests.support.histories import random_history
 from tests.support.pure_hops import assembled, bronze, bronze_of, cut_anywhere, timeline
+from tests.support.table_map_encoding import table_map_body
 
 HISTORIES = 6
 PLACES = ["lsn", "tx_lsn"]
@@ -125,6 +126,7 @@ WHOLE = rows_event((23, bytes(8) + b"\1\xff" + b"\xfe\1x" * 9, 0), 0, 1)
 N = len(WHOLE)
 PARTS = [body for _, body, _ in in_fragments(WHOLE, [20, 30])]
 ROWS, MAP = (23, bytes(30)), (19, bytes(30))
+TEXT_MAP = 19, table_map_body(TEXT, 0, "mariadb", "FULL")
 AT_ONCE, BEHIND = "behind 0 of 0 fragments", "behind {} of 3 fragments"
 
 
@@ -166,7 +168,7 @@ BROKEN = {
     "one comes twice": (some(1, 2, 2, 3), 2, "fragment 2 of 3 comes " + BEHIND.format(2)),
     "two change places": (some(1, 3, 2), 1, "fragment 3 of 3 comes " + BEHIND.format(1)),
     "another begins": (some(1, 1, 2, 3), 1, "fragment 1 of 3 comes " + BEHIND.format(1)),
-    "one is too many": (some(1, 2, 3, 3), 3, f"fragment 3 of 3 comes {AT_ONCE}"),
+    "one is too many": ([TEXT_MAP, *some(1, 2, 3, 3)], 4, f"fragment 3 of 3 comes {AT_ONCE}"),
     "rows between them": ([*some(1), ROWS, *some(2, 3)], 1, "an event of type 23 comes " + BEHIND.format(1)),
     "a table map between them": ([*some(1, 2), MAP, *some(3)], 2, "an event of type 19 comes " + BEHIND.format(2)),
     "another number of them": ([*some(1), (172, fragment(4, 2, b"x", 0))], 1,
