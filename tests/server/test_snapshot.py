@@ -18,6 +18,7 @@ from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
 from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.session import Session
@@ -46,6 +47,27 @@ def equal(options: Options, spark) -> dict[str, int]:
     found = [table for table in verified(options, spark) if not (table.reason or "").startswith(ABSENT)]
     assert [table for table in found if table.state != EQUAL] == []
     return {table.table: table.rows for table in found}
+
+
+def test_labels_that_mariadb_shows_as_question_marks_are_copied_with_their_characters(mariadb, spark, lake_dir):
+    """Rows before the snapshot and after it, of each label."""
+    mariadb.reset()
+    mariadb.play((
+        "CREATE DATABASE odd CHARACTER SET utf8mb4",
+        "CREATE TABLE odd.t (id INT PRIMARY KEY, e ENUM('x😀','y🐬','?') DEFAULT 'y🐬', s SET('😀','it''s?','b\\\\?'))",
+        "INSERT INTO odd.t VALUES (1, 'x😀', '😀,it''s?'), (2, '?', 'b\\\\?')",
+    ))  # fmt: skip
+    options = Options(source=mariadb.url, lake=str(lake_dir), tables="odd.*")
+    assert copied(options, spark) == {"t": 2}
+    mariadb.play(("INSERT INTO odd.t VALUES (3, 'x😀', 'b\\\\?,😀'), (4, '?', ''), (5, DEFAULT, 'it''s?')",))
+    hops.run(options, Watcher(), spark=spark)
+    assert equal(options, spark) == {"t": 5}
+    lake = open_lake(options, spark)
+    [entry] = TableRegister.read(lake)
+    rows = spark.table(lake.names.mirror(entry.mirror_id)).orderBy("id").select("e", "s").collect()
+    assert [tuple(row) for row in rows] == [
+        ("x😀", "😀,it's?"), ("?", "b\\?"), ("x😀", "😀,b\\?"), ("?", ""), ("y🐬", "it's?"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("policy", ["null", "text"])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
 from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
 
-_BEYOND_UTF8MB3 = re.compile("[^\u0000-\uffff]")
 Sums = dict[str, tuple[int, int]]
 
 
@@ -56,7 +54,7 @@ class SourceLook:
 
 def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> TableSchema | None:
     """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
-    changes = interpret_shown(create_statement(ask, name), name[0], flavor, Definitions(), name_case)
+    changes = interpret_shown(create_statement(ask, name, flavor), name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
 
@@ -104,8 +102,6 @@ def _may_be_null(source: TableSchema) -> bool:
 
 def _same_type(theirs: Column, ours: Column) -> bool:
     kinds = [column.type.to_dict() for column in (theirs, ours)]
-    if "labels" in kinds[1]:  # SHOW CREATE TABLE makes question marks
-        kinds[1]["labels"] = [_BEYOND_UTF8MB3.sub("?", label) for label in kinds[1]["labels"]]
     if ours.type.charset is None or may_be_utf8mb4(ours.type) and theirs.type.charset == "utf8mb4":
         kinds = [{name: value for name, value in kind.items() if name != "charset"} for kind in kinds]
     return kinds[0] == kinds[1]

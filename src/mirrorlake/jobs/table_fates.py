@@ -139,7 +139,7 @@ def _fate(
 def _why_undefined(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> str | None:
     """Code and reason why no mirror can have the table's definition. Raises what ``ask`` raises."""
     try:
-        text = create_statement(ask, name)
+        text = create_statement(ask, name, flavor)
     except RefusedError as error:
         if error.code != "server-privilege":
             raise

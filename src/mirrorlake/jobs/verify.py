@@ -167,7 +167,8 @@ def _absent(lake: Lake, table: SourceTable, read: ConsistentRead) -> VerifiedTab
     reason: str | None = no_versions(table)
     if table.has_versions:
         try:
-            _, reason = defined(create_statement(read.rows, table.name), table.name, lake.flavor, lake.name_case)
+            text = create_statement(read.rows, table.name, lake.flavor)
+            _, reason = defined(text, table.name, lake.flavor, lake.name_case)
         except TableChanged:
             return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
     return VerifiedTable(*table.name, DIFFERENT, reason=NEVER_IN_LAKE.format(reason) if reason else NOT_IN_LAKE)

@@ -12,6 +12,7 @@ from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.shown_texts import Ask, with_all_characters
 
 _SYSTEM = ", ".join(server_literal(name) for name in sorted(SYSTEM_DATABASES))
 _TABLES = f"""
@@ -30,7 +31,6 @@ _CHARSETS = f"""
     WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
 """
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
-Ask = Callable[[Sql], list[tuple]]
 """Function: statement -> its rows."""
 
 
@@ -96,12 +96,12 @@ def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
             yield waiting.pop(table.name)
 
 
-def create_statement(ask: Ask, name: TableName) -> str:
-    """The CREATE TABLE that the server shows now."""
+def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
+    """The CREATE TABLE that the server shows now, with all its characters."""
     rows = ask(f"SHOW CREATE TABLE {quote(*name)}")
     if not rows or len(rows[0]) < 2 or not isinstance(rows[0][1], str):
         raise _unexpected()
-    return rows[0][1]
+    return with_all_characters(ask, name, rows[0][1]) if flavor == "mariadb" else rows[0][1]
 
 
 def database_charsets(ask: Ask) -> dict[str, str]:

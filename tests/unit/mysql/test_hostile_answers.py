@@ -154,7 +154,7 @@ TABLE_OF_ONE = (b"\x01", COLUMN, COLUMN_END)
         answers(b"\x01", Wire.column(kind=12), COLUMN_END, b"\x05abcde", COLUMN_END),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("ask", ["preflight", "source", "status", "tables", "statement", "read", "batches"])
+@pytest.mark.parametrize("ask", ["preflight", "source", "status", "tables", "statement", "texts", "read", "batches"])
 def test_no_answer_is_a_defect_of_ours(act, ask):
     with RogueServer(act) as rogue:
         where, connection = login(rogue), ServerConnection(login(rogue))
@@ -168,7 +168,8 @@ def test_no_answer_is_a_defect_of_ours(act, ask):
         calls = {
             "preflight": lambda: run_preflight(connection), "source": lambda: LiveSource(where).current(),
             "status": connection.log_sizes, "tables": lambda: list_tables(connection.query),
-            "statement": lambda: create_statement(connection.query, ("d", "t")),
+            "statement": lambda: create_statement(connection.query, ("d", "t"), "mysql"),
+            "texts": lambda: create_statement(connection.query, ("d", "t"), "mariadb"),
             "read": lambda: ConsistentRead(where), "batches": batches,
         }  # fmt: skip
         try:

@@ -1,0 +1,78 @@
+"""Characters that MariaDB's SHOW CREATE TABLE cannot show: outside utf8mb3, as an emoji is, they become question marks.
+
+It does so in the labels of ENUM and SET and in DEFAULTs, also in information_schema. The server is asked for what they
+are: a label by a variable of the column's type (``TYPE OF``, since MariaDB 10.3), a DEFAULT by ``DEFAULT(column)``.
+Partition bounds and expressions are shown right; in comments it does not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.errors import RefusedError
+
+_TEXT = r"'(?:[^'\\]|\\.|'')*'"
+_COLUMN = re.compile(
+    rf"^  `(?P<name>(?:[^`]|``)+)` (?:(?P<kind>enum|set)\((?P<labels>{_TEXT}(?:,{_TEXT})*)\)|\w)"
+    rf"(?P<rest>(?:{_TEXT}|`(?:[^`]|``)*`|[^'`\n])*)$",
+    re.MULTILINE | re.DOTALL,
+)
+_LABEL, _DEFAULT = re.compile(_TEXT, re.DOTALL), re.compile(rf"(?<= DEFAULT ){_TEXT}", re.DOTALL)
+_ANSWER = "@mirrorlake_text"
+
+Ask = Callable[[Sql], list[tuple]]
+
+
+def with_all_characters(ask: Ask, name: TableName, text: str) -> str:
+    """The SHOW CREATE TABLE of a MariaDB table with the characters that it lacks. ask: asks the server.
+
+    Raises what ``ask`` raises; RefusedError ``server-protocol``.
+    """
+    if "?" not in text:
+        return text
+    parts, end = [], 0
+    for start, stop, true in sorted(_replaced(ask, name, text)):
+        parts += [text[end:start], _quoted(true)]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _replaced(ask: Ask, name: TableName, text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and true text of each literal with a question mark."""
+    for found in _COLUMN.finditer(text):
+        column = found["name"].replace("``", "`")
+        for number, label in enumerate(_LABEL.finditer(text, *found.span("labels")) if found["labels"] else ()):
+            if "?" in label[0]:
+                yield *label.span(), _label(ask, name, column, 1 << number if found["kind"] == "set" else number + 1)
+        default = _DEFAULT.search(text, *found.span("rest"))
+        if default and "?" in default[0]:
+            yield *default.span(), _default(ask, name, column)
+
+
+def _label(ask: Ask, name: TableName, column: str, value: int) -> str:
+    """value: the number that stands for the label."""
+    ask(
+        f"BEGIN NOT ATOMIC DECLARE x TYPE OF {quote(*name, column)}; SET x = {int(value)};"
+        f" SET {_ANSWER} = HEX(CONVERT(x USING utf8mb4)); END"
+    )
+    return _text(ask(f"SELECT {_ANSWER}"))
+
+
+def _default(ask: Ask, name: TableName, column: str) -> str:
+    value = f"HEX(CONVERT(DEFAULT({quote(column)}) USING utf8mb4))"
+    return _text(ask(f"SELECT {value} FROM (SELECT 1 AS one) a LEFT JOIN {quote(*name)} ON false"))
+
+
+def _text(rows: list[tuple]) -> str:
+    try:
+        ((answer,),) = rows
+        return bytes.fromhex(answer).decode()
+    except (TypeError, ValueError):
+        raise RefusedError("server-protocol", "an answer about a text that is not what was asked for") from None
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,63 @@
+"""Texts that MariaDB's SHOW CREATE TABLE cannot show are asked for, each one that has a question mark."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.errors import RefusedError
+from mirrorlake.mysql.shown_texts import with_all_characters
+
+SHOWN = r"""CREATE TABLE `t` (
+  `id` int(11) NOT NULL,
+  `e ``?` enum('a?','it''s\\','?') NOT NULL DEFAULT 'a?' COMMENT 'DEFAULT ''?''',
+  `s` set('b','?',',?') CHARACTER SET latin1 DEFAULT NULL,
+  `v` varchar(9) DEFAULT '?' COMMENT '?',
+  `w` varchar(9) DEFAULT concat('?','x'),
+  `x` varchar(9) COMMENT 'a
+  `v` varchar(9) DEFAULT ''?''',
+  KEY `k?` (`v`)
+) ENGINE=InnoDB COMMENT='?'
+ PARTITION BY LIST  COLUMNS(`s`)
+(PARTITION `a` VALUES IN ('?') ENGINE = InnoDB)"""
+TRUE = SHOWN.replace(
+    r"enum('a?','it''s\\','?') NOT NULL DEFAULT 'a?'", r"enum('a😀','it''s\\','''\\') NOT NULL DEFAULT 'a😀'"
+)
+TRUE = TRUE.replace("set('b','?',',?')", "set('b','😀',',?')").replace(
+    "`v` varchar(9) DEFAULT '?' COMMENT '?'", "`v` varchar(9) DEFAULT '🐬' COMMENT '?'"
+)
+VALUES = {
+    ("`d`.`t`.`e ``?`", 1): "a😀", ("`d`.`t`.`e ``?`", 3): "'\\", ("`d`.`t`.`s`", 2): "😀", ("`d`.`t`.`s`", 4): ",?",
+    "`e ``?`": "a😀", "`v`": "🐬",
+}  # fmt: skip
+
+
+class Answers:
+    """Of a server with these labels and DEFAULTs."""
+
+    kept = ""
+
+    def __call__(self, sql: str) -> list[tuple]:
+        for key, text in VALUES.items():
+            if isinstance(key, tuple) and f"TYPE OF {key[0]}; SET x = {key[1]};" in sql:
+                self.kept = text
+                return []
+            if isinstance(key, str) and f"DEFAULT({key})" in sql:
+                return [(text.encode().hex(),)]
+        assert sql == "SELECT @mirrorlake_text"
+        return [(self.kept.encode().hex(),)]
+
+
+def test_labels_and_defaults_get_their_characters_and_all_else_stays():
+    assert with_all_characters(Answers(), TableName("d", "t"), SHOWN) == TRUE
+
+
+def test_a_text_without_a_question_mark_asks_nothing():
+    assert with_all_characters(None, TableName("d", "t"), TRUE.replace("?", "")) == TRUE.replace("?", "")
+
+
+@pytest.mark.parametrize("rows", [[], [()], [(None,)], [("x",)], [("ff",)], [("61", "61")], [("61",), ("61",)], [(1,)]])
+def test_another_answer_is_the_servers_fault(rows):
+    with pytest.raises(RefusedError) as refused:
+        with_all_characters(lambda sql: rows, TableName("d", "t"), SHOWN)
+    assert refused.value.code == "server-protocol"
