@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ import deltalake
 import duckdb
 import polars
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from duckdb_extensions import import_extension
 
@@ -63,7 +66,8 @@ REFUSED_BY: dict[Callable[[str], pa.Table], set[str]] = {
 }
 """The mirrors that a program cannot read."""
 _REFUSALS = (deltalake.exceptions.DeltaError, polars.exceptions.PolarsError)
-PAGE = (Path(__file__).parents[2] / "docs/read-mirrors.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/read-mirrors.md").read_text(encoding="utf-8")
 FEATURES_OF = {
     "none": "plain", "timestampNtz": "dated", "columnMapping": "renamed", "typeWidening": "widened",
     "deletionVectors": "large",
@@ -114,6 +118,20 @@ def test_a_program_reads_what_the_source_has_or_refuses(read, mirrors):
     assert found == {name: None if name in REFUSED_BY[read] else rows for name, (_, rows) in mirrors.items()}
 
 
+@pytest.mark.long
+def test_spark_3_5_reads_all_but_a_column_that_was_widened(mirrors, tmp_path):
+    python = subprocess.run([ROOT / "scripts/spark35.sh"], check=True, capture_output=True, text=True).stdout.strip()
+    folders = {name: Path(folder) for name, (folder, _) in mirrors.items()}
+    command = [python, ROOT / "tests/support/read_by_spark35.py", tmp_path, *folders.values()]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    subprocess.run(command, check=True, env={**environment, "PYSPARK_PYTHON": python, "PYTHONPATH": ""})
+    parts = {name: list((tmp_path / folder.name).glob("*.parquet")) for name, folder in folders.items()}
+    found = {name: pq.ParquetDataset(files).read().to_pylist() if files else None for name, files in parts.items()}
+    assert {name: rows and canonical(rows) for name, rows in found.items()} == {
+        name: None if name == "widened" else rows for name, (_, rows) in mirrors.items()
+    }
+
+
 def test_the_page_says_what_each_program_reads():
     header, _, *rows = re.findall(r"^\|(.*)\|$", PAGE, re.MULTILINE)
     names = [cell.strip() for cell in header.split("|")[2:]]
@@ -155,4 +173,8 @@ def rows_or_refusal(read: Callable[[str], pa.Table], folder: str) -> list[str] |
         rows = read(folder).to_pylist()
     except _REFUSALS:
         return None
-    return sorted(canonical_row({k: v for k, v in row.items() if k != LSN_COLUMN}) for row in rows)
+    return canonical(rows)
+
+
+def canonical(rows: list[dict]) -> list[str]:
+    return sorted(canonical_row({name: value for name, value in row.items() if name != LSN_COLUMN}) for row in rows)

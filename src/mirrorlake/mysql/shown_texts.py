@@ -53,7 +53,7 @@ def _replaced(ask: Ask, name: TableName, text: str) -> Iterator[tuple[int, int, 
 
 
 def _label(ask: Ask, name: TableName, column: str, value: int) -> str:
-    """value: the number that stands for the label."""
+    """value: the number of the label, as an integer column would get it."""
     ask(
         f"BEGIN NOT ATOMIC DECLARE x TYPE OF {quote(*name, column)}; SET x = {int(value)};"
         f" SET {_ANSWER} = HEX(CONVERT(x USING utf8mb4)); END"

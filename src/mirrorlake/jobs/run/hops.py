@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -28,11 +29,7 @@ def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -
         raise UsageError(
             "usage", "--group shares the work of apply: run ingest, assemble and apply as processes of their own"
         )
-    _follow(
-        options,
-        watcher,
-        lambda watcher: _with_source(options, spark, lambda lake, source: _run_all(lake, source, options, watcher)),
-    )
+    _follow(options, watcher, partial(_with_source, _run_all, options, spark))
 
 
 def _run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
@@ -55,21 +52,17 @@ def _command(options: Options) -> str:
 
 
 def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
-    _follow(
-        options,
-        watcher,
-        lambda watcher: _with_source(options, spark, lambda lake, source: run_ingest(lake, source, options, watcher)),
-    )
+    _follow(options, watcher, partial(_with_source, run_ingest, options, spark))
 
 
 def assemble(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, lambda watcher: run_assemble(open_lake(options, spark), options, watcher))
+    _follow(options, watcher, partial(_with_lake, run_assemble, options, spark))
 
 
 def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, lambda watcher: run_apply(open_lake(options, spark), options, watcher))
+    _follow(options, watcher, partial(_with_lake, run_apply, options, spark))
 
 
 def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], None]) -> None:
@@ -83,11 +76,22 @@ def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], Non
         attempt(watcher)
 
 
-def _with_source(options: Options, spark: SparkSession | None, work: Callable) -> None:
+def _with_lake(
+    work: Callable[[Lake, Options, Watcher], None], options: Options, spark: SparkSession | None, watcher: Watcher
+) -> None:
+    work(open_lake(options, spark), options, watcher)
+
+
+def _with_source(
+    work: Callable[[Lake, BinlogSource, Options, Watcher], None],
+    options: Options,
+    spark: SparkSession | None,
+    watcher: Watcher,
+) -> None:
     """Open the source first: its errors are reported before Spark has started."""
     source = open_source(options)
     try:
         check_source(source)
-        work(create_lake(options, source, spark), source)
+        work(create_lake(options, source, spark), source, options, watcher)
     finally:
         source.close()
