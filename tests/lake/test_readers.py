@@ -15,11 +15,10 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from duckdb_extensions import import_extension
 
 from mirrorlake.config import Options
 from mirrorlake.core.sql_text import literal
-from mirrorlake.jobs.inspect.duckdb_file import write_duckdb
+from mirrorlake.jobs.inspect.duckdb_file import install_delta, write_duckdb
 from mirrorlake.jobs.inspect.tables import list_tables
 from mirrorlake.jobs.inspect.views import list_views
 from mirrorlake.jobs.run.open import open_lake
@@ -54,7 +53,7 @@ def by_polars(folder: str) -> pa.Table:
 
 def by_duckdb(folder: str) -> pa.Table:
     with duckdb.connect() as connection:
-        import_extension("delta", con=connection)
+        install_delta(connection)
         return connection.sql(f"SELECT * FROM delta_scan({literal(folder)})").to_arrow_table()
 
 

@@ -69,7 +69,7 @@ for again in range(3):
     try:
         rows.collect()
     except Exception as error:
-        print(as_ours(error).code)
+        print(as_ours(error).code, flush=True)
 os._exit(0)
 """
 
