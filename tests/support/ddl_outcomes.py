@@ -14,21 +14,25 @@ RULES = TableRules(is_wanted=lambda _, table: not table.startswith("hidden"))
 
 
 class Replay:
-    """Statements one after another, on definitions and a register that follow them."""
+    """Statements of a server one after another, on definitions and a register that follow them."""
 
-    def __init__(self, *statements: str):
-        self.definitions, self.register, self.lsn = Definitions(), TableRegister(), 0
+    flavor, server_version, time_zone = "mysql", 90704, "+01:00"
+
+    def __init__(self, *statements: str, rules: TableRules = RULES):
+        self.definitions, self.register, self.lsn, self.rules = Definitions(), TableRegister(), 0, rules
         for sql in statements:
             self.run(sql)
 
-    def run(self, sql: str, sql_mode: int = STRICT, rules: TableRules = RULES) -> list[Outcome]:
+    def run(self, sql: str, sql_mode: int = STRICT, rules: TableRules | None = None) -> list[Outcome]:
+        """rules: for this statement alone."""
         self.lsn += 1
         changes = interpret(
-            sql, database="d", sql_mode=sql_mode, flavor="mysql", default_charset="utf8mb4",
-            definitions=self.definitions, server_version=90704, now="2026-01-02 03:04:05", time_zone="+01:00",
+            sql, database="d", sql_mode=sql_mode, flavor=self.flavor, default_charset="utf8mb4",
+            definitions=self.definitions, server_version=self.server_version, now="2026-01-02 03:04:05",
+            time_zone=self.time_zone,
         )  # fmt: skip
         self.definitions.apply(changes)
         known = [change for change in changes if change.action in ACTIONS]
-        found = outcomes(self.lsn, known, self.register, rules)
+        found = outcomes(self.lsn, known, self.register, rules or self.rules)
         self.register.put(outcome.entry for outcome in found if outcome.entry)
         return found

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs.run.chosen_tables import as_server_compares
+from mirrorlake.jobs.run.chosen_tables import seen_tables
 from mirrorlake.jobs.run.open import server_login
 from mirrorlake.jobs.show.output import show_table
 from mirrorlake.jobs.table_fates import TableFate, table_fates
@@ -17,7 +17,7 @@ from mirrorlake.lake.delta.names import UNITY
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.preflight import Check, run_preflight
 from mirrorlake.mysql.snapshot_checks import check_flush_tables, check_log_retention, check_select
-from mirrorlake.mysql.source_tables import SourceTable, list_tables
+from mirrorlake.mysql.source_tables import SourceTable
 from mirrorlake.shown import json_text, say, shown
 
 NO_LAKE = "none"
@@ -42,8 +42,8 @@ def preflight(options: Options) -> Preflight:
     in."""
     control = ServerConnection(server_login(options))
     try:
-        options, name_case = as_server_compares(options, control)
-        chosen = [table for table in list_tables(control.query, name_case.fold) if options.wants(*table.name)]
+        options, tables = seen_tables(control, options)
+        chosen = [table for table in tables if options.wants(*table.name)]
         checks = [
             *run_preflight(control),
             check_select(control, [table.name for table in chosen]),
@@ -51,7 +51,7 @@ def preflight(options: Options) -> Preflight:
             check_log_retention(control),
             check_room(options.lake, control, chosen),
         ]
-        return Preflight(checks, table_fates(control, options))
+        return Preflight(checks, table_fates(control, options, tables))
     finally:
         control.close()
 

@@ -12,7 +12,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import REFUSALS, RefusedError
 from mirrorlake.jobs.followed import awaited
 from mirrorlake.jobs.inspect.tables import list_tables as mirror_tables
-from mirrorlake.jobs.run.chosen_tables import as_server_compares
+from mirrorlake.jobs.run.chosen_tables import seen_tables
 from mirrorlake.jobs.run.open import server_login
 from mirrorlake.jobs.source_look import defined, no_versions
 from mirrorlake.lake.bronze.ingest import check_server
@@ -21,7 +21,7 @@ from mirrorlake.lake.gold.control.register import REFUSED as REFUSED_STATE
 from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
-from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
+from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement
 
 MIRRORED, AWAITED = "mirrored", "next run"
 NEEDS_SNAPSHOT, NO_SNAPSHOT = "needs a snapshot", "no snapshot"
@@ -63,13 +63,15 @@ class Known:
     awaited: Collection[TableName] = ()
 
 
-def table_fates(control: ServerConnection, options: Options, known: Known | None = None) -> list[TableFate]:
-    """The fate of each table that the server shows this user, by name. known: nothing if there is no lake.
+def table_fates(
+    control: ServerConnection, options: Options, tables: list[SourceTable], known: Known | None = None
+) -> list[TableFate]:
+    """The fate of each table, in their order. options, tables: from ``seen_tables``. known: nothing if there is no
+    lake.
 
-    Views and sequences have no fate. Raises what ``ServerConnection`` and ``CurrentRead`` raise.
+    Views and sequences have no fate. Raises what ``CurrentRead`` raises.
     """
-    (options, name_case), known = as_server_compares(options, control), known or Known()
-    tables, read = list_tables(control.query, name_case.fold), CurrentRead(control.login)
+    name_case, known, read = NameCase(options.lower_case_table_names), known or Known(), CurrentRead(control.login)
 
     def why_undefined(name: TableName) -> str | None:
         return _why_undefined(read.rows, name, control.flavor, name_case)
@@ -84,14 +86,14 @@ def lake_fates(lake: Lake, options: Options) -> list[dict[str, Any]]:
     """Each table of the server or of the lake, by name: what ``list_tables`` of a lake says, with ``fate`` and
     ``todo``.
 
-    Raises RefusedError ``lake-source``; what ``table_fates`` raises.
+    Raises RefusedError ``lake-source``; what ``ServerConnection`` and ``table_fates`` raise.
     """
     known = Known({entry.name: entry for entry in TableRegister.read(lake)}, awaited(lake))
     mirrors = {TableName(row["database"], row["table"]): row for row in mirror_tables(lake)}
     control = ServerConnection(server_login(options))
     try:
         check_server(lake, control.identity)
-        fates = {fate.name: fate for fate in table_fates(control, options, known)}
+        fates = {fate.name: fate for fate in table_fates(control, *seen_tables(control, options), known)}
     finally:
         control.close()
     return [

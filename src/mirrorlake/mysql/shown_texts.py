@@ -24,6 +24,7 @@ _LABEL, _DEFAULT = re.compile(_TEXT, re.DOTALL), re.compile(rf"(?<= DEFAULT ){_T
 _ANSWER = "@mirrorlake_text"
 
 Ask = Callable[[Sql], list[tuple]]
+"""Function: statement -> its rows."""
 
 
 def with_all_characters(ask: Ask, name: TableName, text: str) -> str:

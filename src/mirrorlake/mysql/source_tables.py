@@ -31,7 +31,6 @@ _CHARSETS = f"""
     WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
 """
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
-"""Function: statement -> its rows."""
 
 
 @dataclass(frozen=True, slots=True)

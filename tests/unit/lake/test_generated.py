@@ -10,16 +10,14 @@ from dataclasses import replace
 import pytest
 
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
-from mirrorlake.core.ddl.effect.interpret import interpret
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
-from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
 from mirrorlake.lake.gold.ddl.steps import Overwrite
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.merge.changes import TableChanges
 from mirrorlake.lake.gold.merge.generated_columns import computed_sql, not_computed
+from tests.support.ddl_outcomes import Replay
 
 COLUMNS = (
     "id int primary key, i int, u int unsigned, b bigint, z int zerofill, d decimal(10,2), f double, w varchar(10),"
@@ -29,25 +27,11 @@ COLUMNS = (
 LEAVE_OUT = TableRules(generated=lambda *_: "leave-out")
 
 
-class Replay:
-    """Statements of a MariaDB one after another, on definitions and a register that follow them."""
+class MariadbReplay(Replay):
+    flavor, server_version, time_zone = "mariadb", 110809, "+00:00"
 
     def __init__(self, *statements: str, rules: TableRules = TableRules()):  # noqa: B008
-        self.definitions, self.register, self.lsn, self.rules = Definitions(), TableRegister(), 0, rules
-        for sql in ("create database d charset utf8mb4", *statements):
-            self.run(sql)
-
-    def run(self, sql: str, sql_mode: int = 1 << 21) -> list[Outcome]:
-        self.lsn += 1
-        changes = interpret(
-            sql, database="d", sql_mode=sql_mode, flavor="mariadb", default_charset="utf8mb4",
-            definitions=self.definitions, server_version=110809, now="2026-01-02 03:04:05", time_zone="+00:00",
-        )  # fmt: skip
-        self.definitions.apply(changes)
-        known = [change for change in changes if change.action in ACTIONS]
-        found = outcomes(self.lsn, known, self.register, self.rules)
-        self.register.put(outcome.entry for outcome in found if outcome.entry)
-        return found
+        super().__init__("create database d charset utf8mb4", *statements, rules=rules)
 
     def entry(self, table: str = "t") -> TableEntry:
         found = self.register.get(("d", table))
@@ -56,7 +40,7 @@ class Replay:
 
 
 def table(generated: str, columns: str = COLUMNS) -> TableSchema:
-    schema = Replay(f"create table t ({columns}, {generated})").entry().schema
+    schema = MariadbReplay(f"create table t ({columns}, {generated})").entry().schema
     assert schema
     return schema
 
@@ -124,7 +108,7 @@ def test_what_is_not_exact_is_not_computed(definition, reason):
 
 @pytest.mark.parametrize("sql_mode", [1 << 9, 1 << 32])
 def test_functions_of_another_sql_mode_are_not_computed(sql_mode):
-    replay = Replay()
+    replay = MariadbReplay()
     replay.run("create table t (id int primary key, w varchar(9), v varchar(9) as (concat(w, '')))", sql_mode)
     assert not_computed(replay.entry().schema) == {"v": "functions as the sql_mode of its statement has them"}
 
@@ -145,7 +129,7 @@ def test_dates_and_texts_that_are_held_as_text_are_not_computed():
 )
 def test_mariadb_writes_new_names_of_columns_into_expressions(alter, generated):
     columns = "v int as (i * 10 + `u`), c varchar(99) as (concat(w, '`i`', i(1)))"
-    schema = Replay(f"create table t ({COLUMNS}, {columns})", alter).entry().schema
+    schema = MariadbReplay(f"create table t ({COLUMNS}, {columns})", alter).entry().schema
     assert tuple(column.generated for column in schema.columns if column.generated) == generated
 
 
@@ -166,7 +150,7 @@ UNKNOWN = "column v: rows that exist get what an expression gives"
     ],
 )  # fmt: skip
 def test_rows_that_exist_get_the_value_of_a_new_column_s_expression(clauses, sql, stops):
-    (outcome,) = Replay(f"create table t ({COLUMNS})").run(f"alter table t {clauses}")
+    (outcome,) = MariadbReplay(f"create table t ({COLUMNS})").run(f"alter table t {clauses}")
     given = [dict(step.columns).get("v") for step in outcome.work.steps if isinstance(step, Overwrite)]
     assert given == ([f"CAST({sql} AS {'int' if 'int as' in clauses else 'string'})"] if sql else [])
     stopped = [(check.where, check.reason) for check in outcome.work.checks]
@@ -222,7 +206,7 @@ CREATE = "create table t (id int primary key, a int, v int as (hex(a)), w int as
 
 
 def test_a_mirror_can_be_made_without_what_is_not_computed():
-    replay = Replay(CREATE, rules=LEAVE_OUT)
+    replay = MariadbReplay(CREATE, rules=LEAVE_OUT)
     entry, seen = replay.entry(), replay.definitions.get("d", "t")
     assert [column.name for column in entry.schema.columns] == ["id", "a", "w"]
     assert entry.schema.left_out == ("v", "x")
@@ -242,21 +226,21 @@ def test_a_mirror_can_be_made_without_what_is_not_computed():
     ],
 )
 def test_what_a_mirror_lacks_it_lacks_after_an_alter(alter, columns, left_out):
-    entry = Replay(CREATE, alter, rules=LEAVE_OUT).entry()
+    entry = MariadbReplay(CREATE, alter, rules=LEAVE_OUT).entry()
     assert (entry.state, entry.code) == (STREAMING, None)
     assert ([column.name for column in entry.schema.columns], entry.schema.left_out) == (columns, left_out)
 
 
 def test_a_left_out_column_that_becomes_an_ordinary_one_needs_a_new_mirror():
-    entry = Replay(CREATE, "alter table t modify v int", rules=LEAVE_OUT).entry()
+    entry = MariadbReplay(CREATE, "alter table t modify v int", rules=LEAVE_OUT).entry()
     assert (entry.code, entry.reason) == ("needs-resync", "column v was left out as a generated one, and is none now")
 
 
 def test_without_the_option_a_mirror_has_all_columns():
-    entry = Replay(CREATE).entry()
+    entry = MariadbReplay(CREATE).entry()
     assert ([column.name for column in entry.schema.columns], entry.schema.left_out) == (["id", "a", "v", "w", "x"], ())
 
 
 def test_another_expression_is_registered():
-    entry = Replay("create table t (id int primary key, a int)", "alter table t add v int as (a + 1)").entry()
+    entry = MariadbReplay("create table t (id int primary key, a int)", "alter table t add v int as (a + 1)").entry()
     assert entry.schema.columns[-1].generated == "a + 1"

@@ -22,18 +22,18 @@ def chosen_tables(control: ServerConnection, options: Options) -> list[SourceTab
 
     Raises what ``require_select``, ``require_used`` and ``ServerConnection`` raise.
     """
-    options, name_case = as_server_compares(options, control)
-    tables = list_tables(control.query, name_case.fold)
+    options, tables = seen_tables(control, options)
     names = {table.name for table in tables}
     require_select(control, names)
     require_used(options, names)
     return [table for table in tables if options.wants(*table.name)]
 
 
-def as_server_compares(options: Options, control: ServerConnection) -> tuple[Options, NameCase]:
-    """The options, with patterns that compare names as the server does, and how that is."""
+def seen_tables(control: ServerConnection, options: Options) -> tuple[Options, list[SourceTable]]:
+    """The options, with patterns that compare names as the server does, and all tables that it shows this user."""
     name_case = NameCase(control.number(NAME_CASE) or 0)
-    return options.model_copy(update={NAME_CASE: name_case.setting}), name_case
+    options = options.model_copy(update={NAME_CASE: name_case.setting})
+    return options, list_tables(control.query, name_case.fold)
 
 
 def require_select(control: ServerConnection, seen: Collection[TableName]) -> None:

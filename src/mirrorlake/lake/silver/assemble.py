@@ -196,10 +196,10 @@ class AssembleHop:
 
     def _assemble_here(self, part: EventRange, found: list[pa.RecordBatch]) -> AssembledBatch:
         """Assemble in this process, with all events of the range in memory, unless they are too large when opened."""
-        events = _opened(found)
-        plan = plan_xa(events, self._prepared) if events is not None else NO_XA
-        if events is not None and not plan.is_empty:
-            events = _opened(collect(self._events(part.lsns, plan)))
+        plan, events = NO_XA, _opened(found)
+        if events is not None:
+            plan = plan_xa(events, self._prepared)
+            events = events if plan.is_empty else _opened(collect(self._events(part.lsns, plan)))
         if events is None:
             return self._assemble_by_spark(part)
         self._definitions.extend(events, part.lsns.to)

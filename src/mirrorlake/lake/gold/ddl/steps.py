@@ -178,7 +178,10 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
         stop = _failed_check(session, lake, work, pinned)
         if stop:
             return stop
-    for number, step in enumerate(work.steps[done:], done + 1):
+    missing = work.steps[done:]
+    needs = {feature for step in missing if isinstance(step, Alter | Overwrite) for feature in step.needs}
+    provide(session, lake.names.mirror(work.mirror_id), needs)
+    for number, step in enumerate(missing, done + 1):
         payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
         _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
     return None
@@ -240,14 +243,12 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             remove_unborn(mirror)
             run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
             require_born(session, mirror)
-        case Alter(clause, needs):
-            provide(session, mirror, needs)
+        case Alter(clause):
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
             statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
             run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
-        case Overwrite(columns, needs):
-            provide(session, mirror, needs)
+        case Overwrite(columns):
             rows = f"SELECT {_selected(columns)} FROM {mirror}"
             overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         case ExchangeRows():
