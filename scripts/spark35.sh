@@ -3,10 +3,16 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=.cache/spark35
-[ -x $folder/bin/python ] && [ -e $folder/complete ] || {
+
+hashed() { # NAME ...: as in setup.sh
+  $folder/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "requirements/$1.txt" "${@:2}" >&2
+}
+
+[ -e $folder/complete ] || {
   rm -rf $folder
   python3 -m venv $folder
-  $folder/bin/python -m pip install -q --disable-pip-version-check 'pyspark==3.5.7' 'delta-spark==3.3.2' setuptools >&2
+  hashed build
+  hashed spark35 --no-build-isolation
   touch $folder/complete
 }
 echo "$PWD/$folder/bin/python"
