@@ -1,4 +1,5 @@
-"""What a small epoch costs on a large mirror: MERGE that rewrites files and one with deletion vectors, in turn.
+"""What a small epoch costs on a mirror: all rows written again, MERGE that rewrites files, and MERGE with vectors, in
+turn.
 
     python -m bench.large_mirror [--rows 20000 500000 10000000] [--changes 100 10000] [--rounds 3]
 
@@ -25,10 +26,10 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import LakeNames
-from mirrorlake.lake.delta.session import open_session, private_session
+from mirrorlake.lake.delta.session import open_session, private_session, session_settings
+from mirrorlake.lake.gold.control.features import DELETION_VECTORS, turn_on
 from mirrorlake.lake.gold.control.table import create_mirror_statement, mirror_types
-from mirrorlake.lake.gold.merge.merge import merge_rows
-from mirrorlake.lake.gold.merge.mirror_files import WRITE_ANEW
+from mirrorlake.lake.gold.merge.merge import merge_rows, rewrite_rows
 from mirrorlake.lake.gold.merge.net_effect import NetEffect, asked_types
 
 SCHEMA = TableSchema(
@@ -41,6 +42,8 @@ SCHEMA = TableSchema(
     ),
     ("id",),
 )  # fmt: skip
+FORMS = ("rewrite", "files", "vectors")
+VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _VALUES = """
     id, CAST(pmod(hash(id, 1), 100000) AS INT), CAST(pmod(hash(id, 2), 1000000) / 100 AS DECIMAL(12, 2)),
     concat(md5(string(id)), ' ', pmod(hash(id, 3), 1000)),
@@ -51,8 +54,8 @@ _VALUES = """
 class Mirror:
     """A mirror with so many rows, and the random epochs that change it."""
 
-    def __init__(self, lake: Lake, mirror_id: str, rows: int, has_vectors: bool):
-        self.lake, self.id, self.rows, self.has_vectors = lake, mirror_id, rows, has_vectors
+    def __init__(self, lake: Lake, mirror_id: str, rows: int, form: str):
+        self.lake, self.id, self.rows, self.form = lake, mirror_id, rows, form
         self.name = lake.names.mirror(mirror_id)
         self.session, self.lsn = private_session(lake.spark), 1
         spark = lake.spark
@@ -60,6 +63,8 @@ class Mirror:
         parts = max(1, rows // 1_000_000)
         spark.sql(f"INSERT INTO {self.name} SELECT {_VALUES}, 1L FROM range(0, {rows}, 1, {parts})")
         spark.sql(f"OPTIMIZE {self.name}")
+        if form == "vectors":
+            turn_on(spark, self.name, [DELETION_VECTORS])
 
     def apply(self, keys: list[int]) -> None:
         """An epoch that updates the rows of these keys."""
@@ -70,11 +75,13 @@ class Mirror:
         local = pa.table(cells, image_schema(asked))
         kinds = mirror_types(SCHEMA)
         ddl = ", ".join([*(f"`{name}` {kind}" for name, kind in kinds.items()), f"{LSN} BIGINT, {REMOVED} BOOLEAN"])
-        settings = {} if self.has_vectors else WRITE_ANEW
         net = NetEffect(self.session.createDataFrame(local, ddl), local, is_at_hand=True)
-        merge_rows(
-            self.session, self.lake, self.id, net, list(kinds), ("id",), self.lsn, self.lake.payload("apply"), settings
-        )
+        payload = self.lake.payload("apply")
+        if self.form == "rewrite":
+            rewrite_rows(self.session, self.lake, self.id, net, list(kinds), ("id",), self.lsn, payload)
+            return
+        with session_settings(self.session, {VECTORS: str(self.form == "vectors").lower()}):
+            merge_rows(self.session, self.lake, self.id, net, list(kinds), ("id",), self.lsn, payload)
 
     def sum(self) -> None:
         self.lake.spark.sql(f"SELECT sum(amount), max(note), sum(_lsn) FROM {self.name}").collect()
@@ -107,20 +114,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     spark, random = open_session("mirrorlake-bench-large-mirror"), Random(1)
-    table = Table("rows", "changes", "keys", "vectors", "seconds", "CPU s", "written, MB", title="an epoch")
-    reads = Table("rows", "vectors", "files", "seconds", "CPU s", title="a sum over all rows, before and after")
+    table = Table("rows", "changes", "keys", "form", "seconds", "CPU s", "written, MB", title="an epoch")
+    reads = Table("rows", "form", "files", "seconds", "CPU s", title="a sum over all rows, before and after")
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(spark, LakeNames(folder), "bench", "mysql")
-        pairs = [[Mirror(lake, f"of_{rows}_{choice}", rows, choice) for choice in (False, True)] for rows in given.rows]
+        pairs = [[Mirror(lake, f"of_{rows}_{form}", rows, form) for form in FORMS] for rows in given.rows]
 
         def read(mirror: Mirror) -> None:
             mirror.sum()
             watch = Stopwatch()
             mirror.sum()
             wall, cpu = watch.read()
-            reads.add_row(
-                f"{mirror.rows:,}", str(mirror.has_vectors), str(mirror.files()[0]), f"{wall:.2f}", f"{cpu:.2f}"
-            )
+            reads.add_row(f"{mirror.rows:,}", mirror.form, str(mirror.files()[0]), f"{wall:.2f}", f"{cpu:.2f}")
 
         for mirrors in pairs:
             for mirror in mirrors:
@@ -133,7 +138,7 @@ def main() -> None:
                     for mirror, found in zip(mirrors, zip(*rounds, strict=True), strict=True):
                         n_keys, wall, cpu, written = map(statistics.median, zip(*found, strict=True))
                         table.add_row(
-                            f"{mirror.rows:,}", f"{n_keys:,.0f}", where, str(mirror.has_vectors), f"{wall:.2f}",
+                            f"{mirror.rows:,}", f"{n_keys:,.0f}", where, mirror.form, f"{wall:.2f}",
                             f"{cpu:.2f}", f"{written / 1e6:,.2f}",
                         )  # fmt: skip
         for mirrors in pairs:

@@ -31,7 +31,7 @@ from tests.support.partial_rows import with_partial_rows
 
 HISTORIES = 1
 FLAVORS = ("mysql", "mariadb")
-STEPS = ("append_from", "append_once", "run_statement", "run_ddl")
+STEPS = ("append_from", "append_once", "replace_once", "run_ddl")
 
 
 class Case:

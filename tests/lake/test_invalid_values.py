@@ -78,7 +78,7 @@ def test_an_epoch_that_is_repeated_tells_only_of_what_it_commits_now(spark, tmp_
         return done.epoch.number, done.n_changes, done.invalid
 
     with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
-        crash_at(patch, "mirrorlake.lake.delta.progress.run_statement", "before", 1)
+        crash_at(patch, "mirrorlake.lake.delta.progress.replace_once", "before", 1)
         told()
     number, *of_orders = told()
     assert of_orders == [3, (("shop.orders", 3),)]  # the try before has committed those of visits

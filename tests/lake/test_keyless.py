@@ -47,7 +47,7 @@ def test_copies_that_stay_keep_their_lsn(spark, tmp_path, monkeypatch):
         run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
         if transaction is delete:
             with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
-                crash_at(patch, "mirrorlake.lake.delta.progress.run_statement", "after", 1)
+                crash_at(patch, "mirrorlake.lake.delta.progress.replace_once", "after", 1)
                 run.all_hops()
         run.all_hops()
         mirror = spark.table(run.lake.names.mirror(run.register.get(("shop", "t")).mirror_id))

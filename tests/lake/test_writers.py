@@ -200,10 +200,10 @@ def test_of_two_applies_at_once_one_is_refused(run):
     check_gold(run)
 
 
-@pytest.mark.parametrize("step", ["append_once", "run_statement", "run_ddl"])
+@pytest.mark.parametrize("step", ["append_once", "replace_once", "run_ddl"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_of_two_that_carry_out_an_epoch_which_a_crash_left_open_one_at_most_goes_on(run, monkeypatch, step, when):
-    if step == "run_statement":  # a mirror that holds rows already is merged into
+    if step == "replace_once":  # of a mirror that has rows already
         run.all_hops()
     more(run)
     run.ingest()

@@ -26,7 +26,7 @@ from tests.support.lake_runs import n_commits
 
 COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
-    for name in ("append_from", "append_once", "overwrite_once", "run_statement", "run_ddl")
+    for name in ("append_from", "append_once", "overwrite_once", "replace_once", "run_statement", "run_ddl")
 ) + ("mirrorlake.lake.gold.control.features.turn_on",)
 """Every way to commit to a lake."""
 

@@ -35,7 +35,7 @@ Site = tuple[str, ...]
 OUTSIDE: list[tuple[Any, str]] = [
     (SparkSession, "sql"), (SparkSession, "table"), (SparkSession, "createDataFrame"), (DataFrame, "collect"),
     (DataFrame, "toArrow"), (DataFrame, "createOrReplaceTempView"), (DataFrameReader, "parquet"),
-    (DataFrameWriterV2, "append"), (pq.ParquetWriter, "write_batch"), (pq.ParquetWriter, "close"), (Path, "mkdir"),
+    (DataFrameWriterV2, "append"), (DataFrameWriterV2, "overwrite"), (pq.ParquetWriter, "write_batch"), (pq.ParquetWriter, "close"), (Path, "mkdir"),
     (shutil, "rmtree"),
 ]  # fmt: skip
 """What reaches Spark and the file system."""

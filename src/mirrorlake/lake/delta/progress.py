@@ -27,7 +27,8 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
+from pyspark.sql import functions as F
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
@@ -183,6 +184,16 @@ def overwrite_once(
     return _committed(session, table, note)
 
 
+def replace_once(
+    session: SparkSession, table: Sql, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
+) -> StepCommit:
+    """Replace all rows, otherwise as ``append_once``. ``rows`` may read the table itself."""
+    note = new_note(payload, lsn, app_id, lsn)
+    with _refusing_a_lost_race(session, table, note):
+        _writer(rows, table, note).overwrite(F.lit(True))
+    return _committed(session, table, note)
+
+
 def run_statement(
     session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any],
     settings: Mapping[str, str] = MappingProxyType({}),
@@ -227,8 +238,13 @@ def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn:
 
 
 def _append(rows: DataFrame, table: Sql, note: Note) -> None:
+    _writer(rows, table, note).append()
+
+
+def _writer(rows: DataFrame, table: Sql, note: Note) -> DataFrameWriterV2:
+    """It fails if the table is gone; ``saveAsTable`` would make one with these rows alone."""
     writer = rows.writeTo(table).option("userMetadata", note_text(note))
-    writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"])).append()
+    return writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"]))
 
 
 @contextmanager

@@ -50,7 +50,7 @@ from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.keyless import net_counts_of, write_counts
-from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows
+from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows, rewrite_rows
 from mirrorlake.lake.gold.merge.mirror_files import prepare_files
 from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
 
@@ -160,11 +160,11 @@ class RowEpochs:
         payload = lake.payload("apply", epoch=epoch.number, **epoch.lsns.to_json(), invalid=invalid)
         mirror = lake.names.mirror(entry.mirror_id)
         is_empty = planned is not None and planned.version == 0
-        settings = {} if is_empty else prepare_files(session, mirror)
+        is_small = is_empty or prepare_files(session, mirror)
         if not key:
             lsns = lsns.since(held_lsn(session, mirror))
             counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)
-            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsns.to, payload, settings)
+            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsns.to, payload, is_small)
         if changes.n_changes:
             net = net_effect_of(session, reader, changes, lsns, schema, self._sizes, mirror)
         else:
@@ -175,7 +175,8 @@ class RowEpochs:
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or is_nothing or is_empty:
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsns.to, payload)
-        return merge_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload, settings)
+        change_rows = rewrite_rows if is_small else merge_rows
+        return change_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""

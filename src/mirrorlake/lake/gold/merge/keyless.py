@@ -1,12 +1,13 @@
 """Mirrors of tables without a key: each row as often as in the source.
 
-what the epoch has for the table          statement
-no row count falls                        append of the added rows
-anything else                             MERGE by the whole row
+what the epoch has for the table             statement
+no row count falls                           append of the added rows
+anything else, and the mirror is small       the whole mirror without the deleted rows, in place of itself
+anything else, and the mirror is large       MERGE by the whole row
 
-A MERGE deletes all rows that match. So if k of n equal rows are deleted, its source has the row once, which deletes n,
-and n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies makes the statement
-fail.
+If k of n equal rows are deleted, the k oldest go. A MERGE deletes all rows that match. So its source has the row once,
+which deletes n, and n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies makes
+the statement fail.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement, step_done
+from mirrorlake.lake.delta.progress import StepCommit, append_once, replace_once, run_statement, step_done
 from mirrorlake.lake.delta.refusals import refusing
 from mirrorlake.lake.gold.control.register import MIRROR_DIVERGED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
@@ -87,9 +88,9 @@ def _logged_counts_of(
 
 def write_counts(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetCounts, types: dict[str, Sql], lsn: int, payload: dict,
-    settings: Mapping[str, str],
+    is_small: bool,
 ) -> StepCommit:  # fmt: skip
-    """Apply row counts. settings: of ``prepare_files``. Raises Spark's error for ``mirror-diverged`` if the mirror has
+    """Apply row counts. is_small: see ``prepare_files``. Raises Spark's error for ``mirror-diverged`` if the mirror has
     too few rows."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
@@ -102,10 +103,31 @@ def write_counts(
     view = f"counts_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
+        if is_small:
+            rows = session.sql(changed_counts(mirror, quote(view), types)).coalesce(1)
+            return replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         statement = merge_counts_statement(mirror, quote(view), types, _range(net.local, types))
-        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload, settings=settings)
+        return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
     finally:
         session.catalog.dropTempView(view)
+
+
+def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql]) -> Sql:
+    """A query: the rows of a mirror after the row counts of ``net``, a table or view of ``counts_schema``."""
+    names, kinds = [column_name(i) for i in range(len(types))], list(types.values())
+    written = ", ".join(map(quote, [*types, LSN_COLUMN]))
+    in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row"
+    go = f"SELECT {_whole_row(names, kinds)} AS _row, -{COUNT} AS _go FROM {net} WHERE {COUNT} < 0"
+    numbered = (
+        f"SELECT t.*, _go, count(t.{LSN_COLUMN}) OVER (PARTITION BY _row) AS _n,"
+        f" row_number() OVER (PARTITION BY _row ORDER BY t.{LSN_COLUMN}) AS _nth"
+        f" FROM {mirror} t RIGHT JOIN ({go}) s ON {in_mirror}"
+    )
+    return (
+        f"SELECT {written} FROM {mirror} t LEFT ANTI JOIN ({go}) s ON {in_mirror}"
+        f" UNION ALL SELECT {written} FROM ({numbered}) WHERE IF(_n < _go, {_DIVERGED}, _nth > _go)"
+        f" UNION ALL SELECT {', '.join([*names, LSN_COLUMN])} FROM {net} LATERAL VIEW {_EACH_ROW} AS _each"
+    )
 
 
 def merge_counts_statement(mirror: Sql, net: Sql, types: Mapping[str, Sql], row_range: Sql = "") -> Sql:

@@ -3,12 +3,13 @@
 what the epoch has for the table                 statement
 only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
                                                  a DDL that was ignored has left them
-anything else                                    MERGE by key; ``_lsn`` makes an older change lose
+anything else, and the mirror is small           the whole mirror, joined with the changes by key, in place of itself
+anything else, and the mirror is large           MERGE by key
+
+In the join and in MERGE, ``_lsn`` makes an older change lose.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,7 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import StepCommit, append_once, run_statement
+from mirrorlake.lake.delta.progress import StepCommit, append_once, replace_once, run_statement
 from mirrorlake.lake.delta.session import settings_for_few_rows
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 from mirrorlake.lake.gold.merge.net_effect import NetEffect
@@ -35,19 +36,42 @@ def append_rows(
     )
 
 
+def rewrite_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
+    lsn: int, payload: dict,
+) -> StepCommit:  # fmt: skip
+    """Write all rows of a mirror again, with a net effect in them. One file is written, however many there were."""
+    mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
+    net.rows.createOrReplaceTempView(view)
+    try:
+        rows = session.sql(changed_rows(mirror, quote(view), columns, key)).coalesce(1)
+        return replace_once(session, mirror, rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def changed_rows(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...]) -> Sql:
+    """A query: the rows of a mirror after the changes of ``source``."""
+    names = [quote(column) for column in [*columns, LSN_COLUMN]]
+    same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
+    is_changed = f"coalesce(s.{LSN_COLUMN} >= coalesce(t.{LSN_COLUMN}, s.{LSN_COLUMN}), false)"
+    cells = ", ".join(f"IF({is_changed}, s.{name}, t.{name}) AS {name}" for name in names)
+    joined = f"{mirror} t FULL OUTER JOIN {source} s ON {same_key}"
+    return f"SELECT {cells} FROM {joined} WHERE NOT ({is_changed} AND s.{REMOVED})"
+
+
 def merge_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
-    lsn: int, payload: dict, settings: Mapping[str, str],
+    lsn: int, payload: dict,
 ) -> StepCommit:  # fmt: skip
-    """Merge a net effect. If it is in memory, a literal range of its keys skips files. settings: of
-    ``prepare_files``."""
+    """Merge a net effect. If it is in memory, a literal range of its keys skips files."""
     mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
         statement = merge_statement(mirror, quote(view), columns, key, _key_range(net.local, key))
         return run_statement(
             session, mirror, statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
-            settings={**settings, **(settings_for_few_rows(session) if net.is_at_hand else {})},
+            settings=settings_for_few_rows(session) if net.is_at_hand else {},
         )  # fmt: skip
     finally:
         session.catalog.dropTempView(view)
