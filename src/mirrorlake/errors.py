@@ -92,7 +92,6 @@ REFUSALS: dict[str, str] = {
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
-    "spark-settings": "Run apply on classic compute, such as a job cluster; ingest and assemble may stay where they are.",
     "verify-wait": "Start a run on this lake (`mirrorlake run --follow`) or repeat with --run, which makes one itself.",
     "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",

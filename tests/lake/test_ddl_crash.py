@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction
 from tests.support.canonical import canonical_row
-from tests.support.crash import SimulatedCrash, crash_after_commits
+from tests.support.crash import apply_with_kills
 from tests.support.ddl_log import EVERY_CLASS, PARTITIONS, ddl, ddl_steps, table
 from tests.support.lake_runs import LakeRun
 
@@ -48,17 +48,3 @@ def exchanges_and_circles() -> tuple[list, dict[str, list[dict]]]:
             items += [Transaction([*replaced, Insert(table(name, "id", "v"), rows[name][-1:])]), *map(ddl, statements)]
             rows[swapped[0]], rows[swapped[1]] = rows[swapped[1]], rows[swapped[0]]
     return items, {name: sorted(found, key=lambda row: row["id"]) for name, found in rows.items()}
-
-
-def apply_with_kills(run: LakeRun, monkeypatch, every: int = 1) -> int:
-    """Gold, killed after each of its commits, or after every third and so on; how often that was."""
-    kills = 0
-    monkeypatch.setattr("mirrorlake.lake.gold.ddl.epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
-    crash_after_commits(monkeypatch, run.folder, every=every)
-    while True:
-        try:
-            run.apply()
-            break
-        except SimulatedCrash:
-            kills += 1
-    return kills

@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import functions as F
 
 from mirrorlake.core.sql_text import literal, quote
-from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.session import (
@@ -20,7 +19,7 @@ from mirrorlake.lake.delta.session import (
     open_session,
     private_session,
     replaces_variables,
-    require_delta_settings,
+    takes_settings,
 )
 
 WORK = """
@@ -83,14 +82,12 @@ def test_the_active_session_is_used_again(spark):
     assert open_session() is spark
 
 
-def test_a_platform_that_lets_no_session_choose_is_refused(spark, monkeypatch):
+def test_a_platform_that_lets_no_session_choose_is_known(spark, monkeypatch):
     """With a setting that nobody can choose here."""
-    require_delta_settings(spark)
+    assert takes_settings(spark)
     assert spark.conf.get(DELTA_SETTING, None) is None
     monkeypatch.setattr("mirrorlake.lake.delta.session.DELTA_SETTING", "spark.sql.extensions")
-    with pytest.raises(RefusedError) as refused:
-        require_delta_settings(spark)
-    assert refused.value.code == "spark-settings"
+    assert not takes_settings(spark)
 
 
 def test_private_sessions_share_neither_settings_nor_views(spark):

@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 from pytest import MonkeyPatch
 
-from tests.support.lake_runs import n_commits
+from tests.support.lake_runs import LakeRun, n_commits
 
 COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
-    for name in ("append_from", "append_once", "overwrite_once", "replace_once", "run_statement", "run_ddl")
+    for name in ("append_from", "append_once", "replace_once", "run_statement", "run_ddl")
 ) + ("mirrorlake.lake.gold.control.features.turn_on",)
 """Every way to commit to a lake."""
 
@@ -167,3 +167,17 @@ def crash_after_commits(monkeypatch: MonkeyPatch, folder: Path, *, every: int = 
         return call
 
     replace_everywhere(monkeypatch, COMMITS, crashing)
+
+
+def apply_with_kills(run: LakeRun, monkeypatch: MonkeyPatch, every: int = 1) -> int:
+    """Gold, killed after each of its commits, or after every third and so on; how often that was."""
+    kills = 0
+    monkeypatch.setattr("mirrorlake.lake.gold.ddl.epoch.MAX_THREADS", 1)  # else a kill takes several commits with it
+    crash_after_commits(monkeypatch, run.folder, every=every)
+    while True:
+        try:
+            run.apply()
+            break
+        except SimulatedCrash:
+            kills += 1
+    return kills

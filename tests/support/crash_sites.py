@@ -35,8 +35,8 @@ Site = tuple[str, ...]
 OUTSIDE: list[tuple[Any, str]] = [
     (SparkSession, "sql"), (SparkSession, "table"), (SparkSession, "createDataFrame"), (DataFrame, "collect"),
     (DataFrame, "toArrow"), (DataFrame, "createOrReplaceTempView"), (DataFrameReader, "parquet"),
-    (DataFrameWriterV2, "append"), (DataFrameWriterV2, "overwrite"), (pq.ParquetWriter, "write_batch"), (pq.ParquetWriter, "close"), (Path, "mkdir"),
-    (shutil, "rmtree"),
+    (DataFrameWriterV2, "append"), (DataFrameWriterV2, "overwrite"), (pq.ParquetWriter, "write_batch"),
+    (pq.ParquetWriter, "close"), (Path, "mkdir"), (shutil, "rmtree"),
 ]  # fmt: skip
 """What reaches Spark and the file system."""
 OWN = (

@@ -27,7 +27,7 @@ from tests.support.source_schema import read_tables
 DDL_IN_A_TURN = 5
 COMMITS = tuple(
     f"mirrorlake.lake.delta.progress.{name}"
-    for name in ("append_from", "append_once", "overwrite_once", "replace_once", "run_statement", "run_ddl")
+    for name in ("append_from", "append_once", "replace_once", "run_statement", "run_ddl")
 )
 CRASH_SHARE = 1 / 30  # of some 50 commits that a history makes
 _SQL_MODES = {

@@ -29,7 +29,7 @@ from mirrorlake.jobs.run.watcher import PreparesNext, Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch, IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.recent import Recent
-from mirrorlake.lake.delta.session import replaces_variables, require_delta_settings
+from mirrorlake.lake.delta.session import replaces_variables
 from mirrorlake.lake.gold.apply import AppliedEpoch, ApplyHop, GroupHop, silver_fence
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.control.rules import TableRules
@@ -166,8 +166,7 @@ def apply_hop(
     lake: Lake, options: Options, group: ApplyGroup = WHOLE, silver: Recent | None = None,
     views: ViewKeeper | None = None,
 ) -> ApplyHop:  # fmt: skip
-    """Make the apply hop. Raises RefusedError ``spark-settings``; what ``ApplyHop`` raises."""
-    require_delta_settings(lake.spark)
+    """Make the apply hop. Raises what ``ApplyHop`` raises."""
     return ApplyHop(
         lake, _rules(lake, options), epoch_changes=options.epoch_changes, group=group, silver=silver, views=views
     )
@@ -211,7 +210,6 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
 
 def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
     """Apply a group's share of the first group's plans, at least up to the present end of silver."""
-    require_delta_settings(lake.spark)
     hop, fence, signs = GroupHop(lake, _rules(lake, options), group), silver_fence(lake), SignsOfGroups(group)
 
     def step() -> bool:

@@ -10,9 +10,12 @@ Two kinds of commits:
   writers that read the same progress exactly one commits, whatever range of the log they have and whenever they commit.
   Two at the same time meet Delta's conflict check, a late one is dropped. With an lsn as txnVersion, a late writer
   with a longer range would be accepted and its rows doubled. ``bench/commit_forms.py`` compares the costs.
-- ``run_statement``, ``append_once`` and ``overwrite_once`` do planned work at most once: txnVersion is the lsn at which
+- ``append_once``, ``replace_once`` and ``run_statement`` do planned work at most once: txnVersion is the lsn at which
   the plan's step ends, so a step that already ran is dropped. They are safe for steps that were planned by an
   ``append_from``.
+
+Writes carry transaction id and note as options of the writer, which every platform takes. MERGE and DDL have none:
+they need a session that takes Delta's settings (``takes_settings``).
 
 Delta drops a commit silently. So the table's history is searched for the commit's own id, to see what happened.
 """
@@ -34,7 +37,7 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, note_text, read_commits
 from mirrorlake.lake.delta.refusals import RAISED
-from mirrorlake.lake.delta.session import session_settings
+from mirrorlake.lake.delta.session import session_settings, takes_settings
 
 CHAIN = "mirror/chain"  # one for all sources: a writer for another source must collide, too
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
@@ -169,28 +172,23 @@ def append_once(
     return _committed(session, table, note)
 
 
-def overwrite_once(
-    session: SparkSession, table: Sql, query: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> StepCommit:
-    """Replace all rows and columns by a query's, otherwise as ``append_once``. The query may read the table itself.
+def replace_once(
+    session: SparkSession, table: Sql, rows: DataFrame, *, where: Sql | None = None, has_new_columns: bool = False,
+    app_id: str, lsn: int, payload: Mapping[str, Any],
+) -> StepCommit:  # fmt: skip
+    """Replace all rows for which ``where`` is true, otherwise as ``append_once``. ``rows`` may read the table itself.
 
-    Properties and history stay.
+    where: None for every row of the table; else it must be true for each of ``rows``. has_new_columns: the table gets
+    the columns of ``rows``; properties and history stay.
     """
     note = new_note(payload, lsn, app_id, lsn)
     with _refusing_a_lost_race(session, table, note):
-        writer = session.sql(query).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        writer = writer.option("txnAppId", app_id).option("txnVersion", str(lsn))
-        writer.option("userMetadata", note_text(note)).saveAsTable(table)
-    return _committed(session, table, note)
-
-
-def replace_once(
-    session: SparkSession, table: Sql, rows: DataFrame, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> StepCommit:
-    """Replace all rows, otherwise as ``append_once``. ``rows`` may read the table itself."""
-    note = new_note(payload, lsn, app_id, lsn)
-    with _refusing_a_lost_race(session, table, note):
-        _writer(rows, table, note).overwrite(F.lit(True))
+        writer = _writer(rows, table, note)
+        if where is not None:
+            writer = writer.option("replaceWhere", where)
+        if has_new_columns:
+            writer = writer.option("overwriteSchema", "true")
+        writer.overwrite(F.lit(True))
     return _committed(session, table, note)
 
 
@@ -198,23 +196,35 @@ def run_statement(
     session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any],
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> StepCommit:  # fmt: skip
-    """Run one MERGE, DELETE, UPDATE or INSERT as the step of ``app_id`` that ends at ``lsn``; false if it had been done
-    already.
+    """Run one MERGE as the step of ``app_id`` that ends at ``lsn``; false if it had been done already.
 
     Progress moves also when the statement changes no row. ``settings``: Spark's, for this statement.
 
-    ``session`` must be private to the calling thread: until the statement ends, its writes carry the transaction id.
+    ``session`` must be private to the calling thread, and take Delta's settings: until the statement ends, its writes
+    carry the transaction id.
     Raises: RefusedError("lake-writer") when another writer did the same step meanwhile.
     """
     note = new_note(payload, lsn, app_id, lsn)
     ours = {TXN_APP_ID: app_id, TXN_VERSION: str(lsn), USER_METADATA: note_text(note)}
     with _refusing_a_lost_race(session, table, note), session_settings(session, {**settings, **ours}):
         session.sql(sql).collect()
-    done = _committed(session, table, note)
-    if done is None:  # Delta makes no commit for a DELETE or UPDATE that meets no row; an append of nothing is one
-        nothing = session.table(table).limit(0)
-        return append_once(session, table, nothing, app_id=app_id, lsn=lsn, payload=payload)
-    return done
+    return _committed(session, table, note)
+
+
+def create_once(
+    session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
+) -> None:
+    """Run a CREATE TABLE IF NOT EXISTS whose note says that the table is complete up to ``lsn``.
+
+    Where a session takes no settings, the note is a commit of its own; until then the table has no note, and the
+    statement is repeated. Raises what ``run_ddl`` raises.
+    """
+    if takes_settings(session):
+        run_ddl(session, sql, payload, lsn=lsn)
+        return
+    session.sql(sql).collect()
+    nothing = session.table(table).limit(0)
+    append_once(session, table, nothing, app_id=f"{app_id}/create", lsn=lsn, payload=payload)
 
 
 def step_done(session: SparkSession, table: Sql, *, app_id: str, lsn: int) -> StepCommit | None:

@@ -18,7 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.scratch import make_scratch
 
 TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
@@ -172,14 +172,15 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def require_delta_settings(spark: SparkSession) -> None:
-    """Raise RefusedError ``spark-settings`` if a session may not choose Delta's settings: then a MERGE could carry no
+def takes_settings(session: SparkSession) -> bool:
+    """May the session choose Delta's settings? Databricks serverless lets nobody: there a MERGE could carry no
     transaction id, and a repeated one would run twice."""
     try:
-        spark.conf.set(DELTA_SETTING, "")
-        spark.conf.unset(DELTA_SETTING)
+        session.conf.set(DELTA_SETTING, "")
+        session.conf.unset(DELTA_SETTING)
     except PySparkException:
-        raise RefusedError("spark-settings", f"this Spark lets no session set {DELTA_SETTING}") from None
+        return False
+    return True
 
 
 def _with_our_settings(session: SparkSession) -> SparkSession:

@@ -26,6 +26,16 @@ from mirrorlake.lake.gold.generated.computed_values import computed_value
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """steps: the commits that make the new columns. checks: go before them. in_one: the same as one commit, if the
+    steps alter the mirror in place."""
+
+    steps: tuple[MirrorStep, ...]
+    checks: tuple[Check, ...]
+    in_one: Overwrite | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one. invalid:
     true for a row that gets a date which no calendar has, and NULL here.
@@ -48,10 +58,8 @@ class _Place:
         return self.old_type == self.type or widens_in_place(self.old_type, self.type)
 
 
-def new_layout(
-    old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool
-) -> tuple[tuple[MirrorStep, ...], tuple[Check, ...]]:
-    """The steps, and the checks before them. old: of the mirror, which may hold invalid values as text.
+def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_invalid: bool) -> Layout:
+    """Plan a statement's new columns. old: of the mirror, which may hold invalid values as text.
 
     If the server's effect on rows is not known, the check is that there are none; likewise if rows get dates that no
     calendar has, and the table refuses those.
@@ -69,10 +77,14 @@ def new_layout(
     if refuses_invalid:
         reason = "rows that exist get a date that no calendar has in column"
         checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in places if p.invalid)
-    if all(place.is_in_place for place in places):
-        return tuple(_alters([c.name for c in old.columns], places)) if places else (), checks
+    if not places:
+        return Layout((), checks)
     needs = needed_by({place.name: place.type for place in places})
-    return (Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), needs),), checks
+    overwrite = Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), needs)
+    if not all(place.is_in_place for place in places):
+        return Layout((overwrite,), checks)
+    alters = tuple(_alters([c.name for c in old.columns], places))
+    return Layout(alters, checks, overwrite if alters else None)
 
 
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:

@@ -234,8 +234,10 @@ class _Statement:
             unclear = (Check(rows.unclear, UNCLEAR),) if rows.unclear else ()
             return Work(entry.mirror_id, (Delete(rows.where),), unclear)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, entry.schema)
-        steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
-        return Work(entry.mirror_id, steps, checks) if steps or checks else None
+        layout = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
+        if not layout.steps and not layout.checks:
+            return None
+        return Work(entry.mirror_id, layout.steps, layout.checks, layout.in_one)
 
     def _streaming(
         self, change: DefinitionChange, identity: str, code: str | None = None, reason: str | None = None

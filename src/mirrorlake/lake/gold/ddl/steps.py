@@ -2,6 +2,9 @@
 
 Every commit's note says which step of which DDL it is. A mirror's commits are made in log order, so its newest note
 is its progress: a step at or before it is not taken again.
+
+An ALTER carries its note in a setting of the session. Where a session takes none (Databricks serverless), one commit
+that writes all rows does the work of a statement's ALTERs.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
-from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once, run_ddl, run_statement
+from mirrorlake.lake.delta.progress import HARMLESS, append_once, create_once, replace_once, run_ddl
+from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
@@ -117,11 +121,12 @@ _CLASSES: dict[type, DdlClass] = {
 @dataclass(frozen=True, slots=True)
 class Work:
     """The work of one DDL on one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
-    it is only checked."""
+    it is only checked. in_one: what does the same as the ALTERs."""
 
     mirror_id: str
     steps: tuple[MirrorStep, ...]
     checks: tuple[Check, ...] = ()
+    in_one: Overwrite | None = None
 
     @property
     def ddl_class(self) -> DdlClass:
@@ -162,27 +167,30 @@ def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error
     condition = condition_of_table(error)
     if condition is None:
         return None
-    n_done, _ = _steps_done(session, mirror, lsn)
-    if n_done:
+    done, _ = _steps_done(session, mirror, lsn, len(work.steps))
+    if done and done.number:
         return Stop(MIRROR_DIVERGED, f"it has a part of the statement, and Spark does not take the rest: {condition}")
     return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
 
 
 def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
-    done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
+    steps = (work.in_one,) if work.in_one and not takes_settings(session) else work.steps
+    done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn, len(steps))
     if changed_by:
         return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
-    if done is None:
+    if done is None or done.is_all:
         return None
-    if done == 0:
+    if done.number and done.of != len(steps):
+        return Stop(MIRROR_DIVERGED, "it has a part of the statement, by a session that takes other settings")
+    if done.number == 0:
         stop = _failed_check(session, lake, work, pinned)
         if stop:
             return stop
-    missing = work.steps[done:]
+    missing = steps[done.number :]
     needs = {feature for step in missing if isinstance(step, Alter | Overwrite) for feature in step.needs}
     provide(session, lake.names.mirror(work.mirror_id), needs)
-    for number, step in enumerate(missing, done + 1):
-        payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
+    for number, step in enumerate(missing, done.number + 1):
+        payload = lake.payload(HOP, ddl_lsn=lsn, step=number, of=len(steps))
         _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
     return None
 
@@ -192,18 +200,34 @@ def _is_about_values(error: Exception) -> bool:
     return any(f"[{condition}" in str(error) for condition in _IMPOSSIBLE_VALUES)
 
 
-def _steps_done(session: SparkSession, mirror: Sql, lsn: int) -> tuple[int | None, list[str]]:
-    """Return (number of this DDL's steps that the mirror has, None: it is past the DDL; what others did to it
-    since)."""
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The mirror has this number of a DDL's steps."""
+
+    number: int
+    of: int
+
+    @property
+    def is_all(self) -> bool:
+        return 0 < self.number == self.of
+
+
+def _steps_done(session: SparkSession, mirror: Sql, lsn: int, n_steps: int) -> tuple[_Done | None, list[str]]:
+    """Return (which of this DDL's steps the mirror has, None: it is past the DDL; what others did to it since).
+
+    n_steps: what a note means that does not say of how many steps.
+    """
     changed_by = []
     for commit in read_commits(session, mirror):
         if commit.note is None:
-            changed_by += [commit.operation] if commit.operation not in HARMLESS else []
+            is_harmless = commit.operation in HARMLESS or commit.version == 0  # a CREATE whose note is still missing
+            changed_by += [] if is_harmless else [commit.operation]
         elif commit.note["lsn"] is not None and not commit.is_undone:
             if commit.note["lsn"] == lsn:
-                return commit.note["payload"].get("step"), changed_by
-            return None if commit.note["lsn"] > lsn else 0, changed_by
-    return 0, changed_by
+                payload = commit.note["payload"]
+                return _Done(payload["step"], payload.get("of", n_steps)), changed_by
+            return None if commit.note["lsn"] > lsn else _Done(0, 0), changed_by
+    return _Done(0, 0), changed_by
 
 
 def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> Stop | None:
@@ -241,19 +265,21 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
     match step:
         case Create(schema):
             remove_unborn(mirror)
-            run_ddl(session, create_mirror_statement(mirror, schema), payload, lsn=lsn)
+            create_once(
+                session, mirror, create_mirror_statement(mirror, schema), app_id=app_id, lsn=lsn, payload=payload
+            )
             require_born(session, mirror)
         case Alter(clause):
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
-            statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
-            run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
+            nothing = session.table(mirror).limit(0)
+            replace_once(session, mirror, nothing, where=where, app_id=app_id, lsn=lsn, payload=payload)
         case Overwrite(columns):
-            rows = f"SELECT {_selected(columns)} FROM {mirror}"
-            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+            rows = session.sql(f"SELECT {_selected(columns)} FROM {mirror}")
+            replace_once(session, mirror, rows, has_new_columns=True, app_id=app_id, lsn=lsn, payload=payload)
         case ExchangeRows():
-            rows = _exchanged(lake, mirror_id, step, pinned)
-            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+            rows = session.sql(_exchanged(lake, mirror_id, step, pinned))
+            replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         case AppendRows(where=where):
             rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)

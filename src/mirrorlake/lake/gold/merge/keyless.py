@@ -3,7 +3,7 @@
 what the epoch has for the table             statement
 no row count falls                           append of the added rows
 anything else, and the mirror is small       the whole mirror without the deleted rows, in place of itself
-anything else, and the mirror is large       MERGE by the whole row
+anything else, and the mirror is large       MERGE by the whole row; where a session takes no settings for it, as above
 
 If k of n equal rows are deleted, the k oldest go. A MERGE deletes all rows that match. So its source has the row once,
 which deletes n, and n - k copies to insert, each with the ``_lsn`` that it had. A mirror with fewer than k copies makes
@@ -30,6 +30,7 @@ from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, replace_once, run_statement, step_done
 from mirrorlake.lake.delta.refusals import refusing
+from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.register import MIRROR_DIVERGED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
@@ -103,9 +104,11 @@ def write_counts(
     view = f"counts_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
-        if is_small:
-            rows = session.sql(changed_counts(mirror, quote(view), types)).coalesce(1)
-            return replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        if is_small or not takes_settings(session):
+            rows = session.sql(changed_counts(mirror, quote(view), types))
+            return replace_once(
+                session, mirror, rows.coalesce(1) if is_small else rows, app_id=app_id, lsn=lsn, payload=payload
+            )
         statement = merge_counts_statement(mirror, quote(view), types, _range(net.local, types))
         return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
     finally:

@@ -3,8 +3,9 @@
 what the epoch has for the table                 statement
 only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
                                                  a DDL that was ignored has left them
-anything else, and the mirror is small           the whole mirror, joined with the changes by key, in place of itself
-anything else, and the mirror is large           MERGE by key
+anything else, and the mirror is small           all its rows, joined with the changes by key, in place of themselves
+anything else, and the mirror is large           MERGE by key; where a session takes no settings for it, the same join
+                                                 for the rows among which the changed ones are
 
 In the join and in MERGE, ``_lsn`` makes an older change lose.
 """
@@ -16,13 +17,15 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.changes.images import REMOVED
-from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.core.sql_text import Sql, bytes_literal, literal, quote
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import StepCommit, append_once, replace_once, run_statement
 from mirrorlake.lake.delta.session import settings_for_few_rows
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 from mirrorlake.lake.gold.merge.net_effect import NetEffect
 
+MAX_LISTED = 1000
+"""Keys in one predicate, at most: beyond that a range costs less."""
 _RANGED = (pa.types.is_integer, pa.types.is_date)
 
 
@@ -50,8 +53,35 @@ def rewrite_rows(
         session.catalog.dropTempView(view)
 
 
+def rewrite_some_rows(
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
+    lsn: int, payload: dict,
+) -> StepCommit:  # fmt: skip
+    """Write those rows again among which a net effect's rows are, by the first column of the key; all rows if the
+    keys are not in memory."""
+    mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
+    among = rows_among(net.local[key[0]], key[0]) if net.local is not None else None
+    net.rows.createOrReplaceTempView(view)
+    try:
+        held = f"(SELECT * FROM {mirror} WHERE {among})" if among else mirror
+        rows = session.sql(changed_rows(held, quote(view), columns, key))
+        return replace_once(session, mirror, rows, where=among, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
+    """Which rows have these values in a column, or lie among them: Delta skips files by it. None: all rows may."""
+    if values.null_count:
+        return None
+    if len(values) <= MAX_LISTED and (listed := literals(values.unique())) is not None:
+        return f"{quote(column)} IN ({', '.join(listed)})"
+    bounds = literals(pa.array(list(pc.min_max(values).as_py().values()), values.type)) if _has_range(values) else None
+    return f"{quote(column)} BETWEEN {bounds[0]} AND {bounds[1]}" if bounds else None
+
+
 def changed_rows(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...]) -> Sql:
-    """A query: the rows of a mirror after the changes of ``source``."""
+    """A query: the rows of a mirror, or of a part of it, after the changes of ``source``."""
     names = [quote(column) for column in [*columns, LSN_COLUMN]]
     same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
     is_changed = f"coalesce(s.{LSN_COLUMN} >= coalesce(t.{LSN_COLUMN}, s.{LSN_COLUMN}), false)"
@@ -97,8 +127,25 @@ def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> Sql:
 
 def literal_range(values: pa.ChunkedArray, column: str) -> Sql:
     """Literal bounds of the values that a mirror's column must have: Delta skips files by literals only."""
-    if not len(values) or values.null_count or not any(is_kind(values.type) for is_kind in _RANGED):
+    if not len(values) or values.null_count or not _has_range(values):
         return ""
-    bounds = pc.min_max(values).as_py()
-    low, high = (f"DATE{literal(str(v))}" if pa.types.is_date(values.type) else str(int(v)) for v in bounds.values())
-    return f" AND t.{quote(column)} BETWEEN {low} AND {high}"
+    bounds = literals(pa.array(list(pc.min_max(values).as_py().values()), values.type))
+    return f" AND t.{quote(column)} BETWEEN {bounds[0]} AND {bounds[1]}" if bounds else ""
+
+
+def literals(values: pa.Array) -> list[Sql] | None:
+    """Write values as literals of Spark; None for a type whose literals might not equal them. values: none is NULL."""
+    kind = values.type
+    if pa.types.is_integer(kind):
+        return [str(int(value)) for value in values.to_pylist()]
+    if pa.types.is_date(kind):
+        return [f"DATE{literal(str(value))}" for value in values.to_pylist()]
+    if pa.types.is_string(kind):
+        return [literal(value) for value in values.to_pylist()]
+    if pa.types.is_binary(kind):
+        return [bytes_literal(value) for value in values.to_pylist()]
+    return None
+
+
+def _has_range(values: pa.ChunkedArray) -> bool:
+    return any(is_kind(values.type) for is_kind in _RANGED)
