@@ -1,6 +1,12 @@
-"""Sessions that take no settings but the six of Databricks serverless, in this process."""
+"""Sessions that take no settings but the six of Databricks serverless: in this process, or of a command.
+
+python -m tests.support.no_settings run --source ...
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -17,13 +23,28 @@ ALLOWED = frozenset(
 
 def forbid_settings(monkeypatch: MonkeyPatch, spark: SparkSession) -> None:
     """Every session refuses other settings, and is the platform's."""
-    conf = type(spark.conf)
-    real = conf.set
+    monkeypatch.setattr(type(spark.conf), "set", _checked(type(spark.conf).set))
+    monkeypatch.setattr("mirrorlake.lake.delta.session.OWN", "spark.mirrorlake.platform")
 
-    def checked(self, key: str, value: str) -> None:
+
+def _checked(real: Callable[..., None]) -> Callable[..., None]:
+    def checked(self: Any, key: str, value: Any) -> None:
         if key not in ALLOWED:
             raise AnalysisException(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
         real(self, key, value)
 
-    monkeypatch.setattr(conf, "set", checked)
-    monkeypatch.setattr("mirrorlake.lake.delta.session.OWN", "spark.mirrorlake.platform")
+    return checked
+
+
+def main() -> None:
+    """The command line as a client of the Spark Connect server in SPARK_REMOTE, which lets it set nothing else."""
+    from pyspark.sql.connect.conf import RuntimeConf
+
+    from mirrorlake.cli import main as command
+
+    RuntimeConf.set = _checked(RuntimeConf.set)  # type: ignore[method-assign]
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -107,8 +107,8 @@ def test_every_task_gets_the_wheel_from_compute_that_is_declared(key):
         assert task["job_cluster_key"] in clusters and {"whl": WHEEL} in task["libraries"]
 
 
-def test_what_needs_deltas_settings_runs_on_a_dedicated_cluster():
-    assert {key[1] for key, task in TASKS.items() if "job_cluster_key" in task} == {"apply", "maintain"}
+def test_what_is_a_notebook_with_a_library_runs_on_a_dedicated_cluster():
+    assert {key[1] for key, task in TASKS.items() if "job_cluster_key" in task} == {"maintain"}
     assert BUNDLE["variables"]["cluster"]["default"]["data_security_mode"] == "SINGLE_USER"
 
 

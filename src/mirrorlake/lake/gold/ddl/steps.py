@@ -275,18 +275,20 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             nothing = session.table(mirror).limit(0)
             replace_once(session, mirror, nothing, where=where, app_id=app_id, lsn=lsn, payload=payload)
         case Overwrite(columns):
-            rows = session.sql(f"SELECT {_selected(columns)} FROM {mirror}")
-            replace_once(session, mirror, rows, has_new_columns=True, app_id=app_id, lsn=lsn, payload=payload)
+            query = f"SELECT {_selected(columns)} FROM {mirror}"
+            replace_once(
+                session, mirror, session.sql(query), has_new_columns=True, app_id=app_id, lsn=lsn, payload=payload
+            )
         case ExchangeRows():
-            rows = session.sql(_exchanged(lake, mirror_id, step, pinned))
-            replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+            query = _exchanged(lake, mirror_id, step, pinned)
+            replace_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
         case AppendRows(where=where):
-            rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
-            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+            query = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
+            append_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
         case TakeSnapshot(copy_id, columns):
             cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
-            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.snapshot(copy_id)}"
-            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+            query = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.snapshot(copy_id)}"
+            append_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
 
 
 def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
