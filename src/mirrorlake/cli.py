@@ -37,14 +37,19 @@ class Guarded(TyperGroup):
     """Turns every error into two lines on stderr and an exit code."""
 
     def main(self, args=None, *rest, **settings):
-        take_password()
         arguments = sys.argv[1:] if args is None else list(args)
         try:
-            _check_encoding(arguments)
-            code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
+            code = self.run(arguments, *rest, **settings)
         except Exception as error:
             code = tell(error, "--verbose" in arguments)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(code)
+
+    def run(self, arguments: list[str], *rest, **settings) -> int:
+        """Run one verb in this thread; its exit code. Raises what the verb raises."""
+        take_password()
+        _check_encoding(arguments)
+        code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
+        return code if isinstance(code, int) else 0
 
 
 def _check_encoding(arguments: list[str]) -> None:
@@ -55,18 +60,24 @@ def _check_encoding(arguments: list[str]) -> None:
 
 def tell(error: Exception, verbose: bool) -> int:
     """Print what happened and what to do about it; the exit code."""
+    ours = understood(error, verbose)
+    say(one_line(str(ours)), sys.stderr)
+    say(ours.hint, sys.stderr)
+    return ours.exit_code
+
+
+def understood(error: Exception, verbose: bool) -> MirrorlakeError:
+    """The error as one of ours. verbose: print its traceback on stderr."""
     if verbose:
         for line in "".join(traceback.format_exception(error)).splitlines():
             say(line, sys.stderr)
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
-        error = UsageError("usage", one_line(error.format_message()))
-    if not isinstance(error, MirrorlakeError):
-        from mirrorlake.jobs.run.failures import as_ours
+        return UsageError("usage", one_line(error.format_message()))
+    if isinstance(error, MirrorlakeError):
+        return error
+    from mirrorlake.jobs.run.failures import as_ours
 
-        error = as_ours(error)
-    say(one_line(str(error)), sys.stderr)
-    say(error.hint, sys.stderr)
-    return error.exit_code
+    return as_ours(error)
 
 
 app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -87,6 +87,10 @@ REFUSALS: dict[str, str] = {
     "view-name": "Choose another --schema-template (--views), or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
     "view-taken": "Rename or drop what has this name, or choose another --views, then run again; what others have made is never replaced.",
     "view-failed": "Read the reason: a view needs USE and CREATE rights on its catalog and schema, and SELECT on the mirror; the next run tries again.",
+    # --- what a verb found
+    "differs": "The output names each table and what differs; `mirrorlake resync` a mirror that is wrong.",
+    "check-failed": "The output names the fix for each failed check.",
+    "left-out": "The output names each table that was left out, and why.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
