@@ -25,6 +25,8 @@ from mirrorlake.shown import escape_what_it_lacks, json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
 """Exit code after a signal: 0 for a job that follows, 4 for one with an end, the signal's own code for a query."""
+SPARK_PACKAGES = {"pyspark": "PySpark", "py4j": "PySpark", "delta-spark": "delta-spark"}
+"""What the extra ``spark`` brings, by the names that imports miss; a platform has its own."""
 
 
 class Format(str, Enum):
@@ -75,6 +77,8 @@ def understood(error: Exception, verbose: bool) -> MirrorlakeError:
         return UsageError("usage", one_line(error.format_message()))
     if isinstance(error, MirrorlakeError):
         return error
+    if isinstance(error, ModuleNotFoundError) and (missing := (error.name or "").partition(".")[0]) in SPARK_PACKAGES:
+        return UsageError("spark-missing", f"{SPARK_PACKAGES[missing]} is not installed")
     from mirrorlake.jobs.run.failures import as_ours
 
     return as_ours(error)
@@ -289,7 +293,7 @@ def tables(
 
     opened = open_lake(options, brief=True)
     if ctx.params["source"]:
-        from mirrorlake.jobs.table_fates import lake_fates
+        from mirrorlake.jobs.lake_fates import lake_fates
 
         columns = ("fate", "code", "reason", "todo")
         found = lake_fates(opened, options)
@@ -598,7 +602,7 @@ def preflight(
     tables."""
     from mirrorlake.jobs.preflight import NO_LAKE, preflight, show_preflight
 
-    return show_preflight(preflight(_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
+    return show_preflight(preflight(_given_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
 
 
 def main() -> None:
@@ -636,12 +640,18 @@ def _stop(number: int, _) -> None:
     os._exit(128 + number if exit_code_if_stopped is None else exit_code_if_stopped)
 
 
-def _options(ctx: typer.Context, **defaults: str):
-    """Options of the command line; those not given are taken from the configuration file, then from the defaults."""
-    from mirrorlake.config import Options, load_options
+def _options(ctx: typer.Context):
+    """The options of a verb that needs Spark."""
     from mirrorlake.jobs.run.failures import keep_spark_quiet
 
     keep_spark_quiet()
+    return _given_options(ctx)
+
+
+def _given_options(ctx: typer.Context, **defaults: str):
+    """Options of the command line; those not given are taken from the configuration file, then from the defaults."""
+    from mirrorlake.config import Options, load_options
+
     given = {name: value for name, value in ctx.params.items() if name in Options.model_fields and value is not False}
     if patterns := ctx.params.get("patterns"):
         if given.get("tables"):

@@ -94,6 +94,7 @@ REFUSALS: dict[str, str] = {
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
+    "spark-missing": "pip install 'mirrorlake[spark]'; on Databricks use its runtime's own. Only preflight needs no Spark.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
     "spark-settings": "Run apply on classic compute, such as a job cluster; ingest and assemble may stay where they are.",
