@@ -98,6 +98,7 @@ REFUSALS: dict[str, str] = {
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
     "spark-settings": "Run apply on classic compute, such as a job cluster; ingest and assemble may stay where they are.",
+    "spark-session": "Set it where the platform makes its sessions, or use a session of mirrorlake's own.",
     "verify-wait": "Start a run on this lake (`mirrorlake run --follow`) or repeat with --run, which makes one itself.",
     "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",

@@ -16,7 +16,7 @@ from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import Progress, read_progress
-from mirrorlake.lake.delta.session import open_session
+from mirrorlake.lake.delta.session import open_session, prepare_session
 from mirrorlake.lake.gold.control import table as gold
 from mirrorlake.lake.silver import table as silver
 from mirrorlake.mysql.binlog_dump import LiveSource
@@ -29,7 +29,8 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
     """
     take_password()
-    spark, names = spark or open_session(), LakeNames(options.lake)
+    spark = prepare_session(spark) if spark else open_session()
+    names = LakeNames(options.lake)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     lake = Lake(spark, names, began["source"], began["flavor"], _name_case(options, source, recorded))
@@ -77,7 +78,7 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
     Raises RefusedError ``lake-missing``.
     """
     take_password()
-    spark = spark or open_session(brief=brief)
+    spark = prepare_session(spark) if spark else open_session(brief=brief)
     names = LakeNames(options.lake)
     progress = read_progress(spark, names.bronze_events)
     if progress is None:
