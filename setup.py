@@ -1,4 +1,4 @@
-"""The wheel: metadata, dependencies and the one command. Settings of the tools are in pyproject.toml."""
+"""The wheel: metadata, dependencies and the commands. Settings of the tools are in pyproject.toml."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ setup(
     package_dir={"": "src"},
     packages=find_packages("src"),
     package_data={"mirrorlake": ["py.typed", "demo_data/**/*"]},
-    entry_points={"console_scripts": ["mirrorlake = mirrorlake.cli:main"]},
+    entry_points={"console_scripts": ["mirrorlake = mirrorlake.cli:main", "mirrorlake-task = mirrorlake.task:main"]},
     install_requires=[
         "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
         "pyarrow>=18,<27",

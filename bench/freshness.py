@@ -16,8 +16,9 @@ import time
 
 from bench.process_tree import PeakMemory
 from mirrorlake.config import Options
-from mirrorlake.jobs.run.open import create_lake, open_source
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.replicate import run_all
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 from tests.support.servers import running_server

@@ -19,8 +19,9 @@ from rich.table import Table
 
 from bench.process_tree import PeakMemory, Stopwatch
 from mirrorlake.config import Options
-from mirrorlake.jobs.run.open import create_lake, open_source
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 

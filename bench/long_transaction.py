@@ -24,8 +24,9 @@ from bench.process_tree import PeakMemory, Stopwatch
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.framing import index_events
 from mirrorlake.core.constants import EventType
-from mirrorlake.jobs.run.open import create_lake, open_source
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.replicate import run_assemble, run_ingest
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 

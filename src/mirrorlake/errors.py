@@ -87,11 +87,17 @@ REFUSALS: dict[str, str] = {
     "view-name": "Choose another --schema-template (--views), or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
     "view-taken": "Rename or drop what has this name, or choose another --views, then run again; what others have made is never replaced.",
     "view-failed": "Read the reason: a view needs USE and CREATE rights on its catalog and schema, and SELECT on the mirror; the next run tries again.",
+    # --- what a verb found
+    "differs": "The output names each table and what differs; `mirrorlake resync` a mirror that is wrong.",
+    "check-failed": "The output names the fix for each failed check.",
+    "left-out": "The output names each table that was left out, and why.",
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
+    "spark-missing": "pip install 'mirrorlake[spark]'; on Databricks use its runtime's own. Only preflight needs no Spark.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
+    "spark-session": "Set it where the platform makes its sessions, or use a session of mirrorlake's own.",
     "verify-wait": "Start a run on this lake (`mirrorlake run --follow`) or repeat with --run, which makes one itself.",
     "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",

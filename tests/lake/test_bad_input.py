@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from mirrorlake.errors import REFUSALS, RefusedError
-from mirrorlake.jobs.run.open import create_lake, open_source
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.replicate import run_all, run_ingest
+from mirrorlake.jobs.run.source import open_source
 from tests.support.binlog_spec import Log, RawEvent, Restart
 from tests.support.binlog_writer import encode_logs
 from tests.support.damage import cut, flip_byte

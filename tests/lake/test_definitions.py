@@ -7,8 +7,9 @@ from pathlib import Path
 import mirrorlake
 from mirrorlake.config import Options
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
-from mirrorlake.jobs.run.open import create_lake, open_source
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.replicate import run_ingest
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.silver.definitions import DefinitionLog
 

@@ -10,13 +10,20 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from mirrorlake.config import Options
 from mirrorlake.core.sql_text import literal, quote
+from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.inspect.status import read_status
+from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.session import (
     CLASS_ARCHIVE,
     DELTA_SETTING,
+    IF_POSSIBLE,
+    SAME_MEANING,
     open_session,
+    prepare_session,
     private_session,
     replaces_variables,
     takes_settings,
@@ -88,6 +95,33 @@ def test_a_platform_that_lets_no_session_choose_is_known(spark, monkeypatch):
     assert spark.conf.get(DELTA_SETTING, None) is None
     monkeypatch.setattr("mirrorlake.lake.delta.session.DELTA_SETTING", "spark.sql.extensions")
     assert not takes_settings(spark)
+
+
+def test_a_lake_is_read_alike_with_a_session_that_a_notebook_passes(demo, spark):
+    foreign = spark.newSession()
+    for key, value in (
+        ("spark.sql.session.timeZone", "America/New_York"), ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.timestampType", "TIMESTAMP_NTZ"), ("spark.sql.parser.escapedStringLiterals", "true"),
+        ("spark.sql.unionOutputPartitioning", "true"),
+    ):  # fmt: skip
+        foreign.conf.set(key, value)
+    options = Options(lake=str(demo.lakes["mysql"]))
+    lake = open_lake(options, foreign)
+    names = [*SAME_MEANING, *IF_POSSIBLE]
+    assert lake.spark is foreign
+    assert {name: foreign.conf.get(name) for name in names} == SAME_MEANING | IF_POSSIBLE
+    assert {name: spark.conf.get(name) for name in names} == SAME_MEANING | IF_POSSIBLE
+    assert read_status(lake, options) == read_status(open_lake(options, spark), options)
+
+
+def test_a_setting_that_cannot_be_set_is_named_if_its_value_is_another(spark, monkeypatch):
+    static, value = "spark.sql.catalogImplementation", spark.conf.get("spark.sql.catalogImplementation")
+    monkeypatch.setitem(SAME_MEANING, static, value.upper())
+    assert prepare_session(spark) is spark
+    monkeypatch.setitem(SAME_MEANING, static, "other")
+    with pytest.raises(RefusedError) as refused:
+        prepare_session(spark)
+    assert str(refused.value) == f"spark-session: {static} is {value} and cannot be set to other"
 
 
 def test_private_sessions_share_neither_settings_nor_views(spark):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import mirrorlake_cli
+from tests.support.command_line import mirrorlake_cli, without_spark
 from tests.support.servers import Server
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/command-line.md"
@@ -52,6 +52,11 @@ def documented() -> list[str]:
 def looked(server: Server, source: str, *options: object) -> tuple[int, dict]:
     found = mirrorlake_cli("preflight", "--source", source, "--json", *options, MIRRORLAKE_PASSWORD=PASSWORD)
     return found.exit_code, json.loads(found.stdout)
+
+
+def test_it_finds_the_same_without_pyspark(server, reader):
+    ended = without_spark("preflight", "--source", reader, "--json", MIRRORLAKE_PASSWORD=PASSWORD)
+    assert (ended.returncode, json.loads(ended.stdout)) == looked(server, reader)
 
 
 def test_each_check_is_on_the_page_and_a_failed_one_has_its_fix(server, reader, lake_dir):

@@ -23,6 +23,13 @@ def in_a_process(*arguments, **environment):
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=120)
 
 
+def without_spark(*arguments, **environment):
+    """A process in which PySpark cannot be imported."""
+    blocked = "import sys; sys.modules.update(dict.fromkeys(('pyspark', 'py4j')))"
+    command = [sys.executable, "-c", f"{blocked}; from mirrorlake.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+
+
 def complaint(result) -> tuple[int, str, str]:
     """Exit code, code, and the message; the second line must be the code's hint, and there is no third."""
     what, hint = result.stderr.splitlines()

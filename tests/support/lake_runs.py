@@ -19,8 +19,9 @@ from pytest import MonkeyPatch
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.position import BinlogPosition
-from mirrorlake.jobs.run.open import create_lake, create_tables, open_source
+from mirrorlake.jobs.run.open import create_lake, create_tables
 from mirrorlake.jobs.run.replicate import IngestJob, run_apply
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestProgress, ingest
 from mirrorlake.lake.delta.lake import Lake

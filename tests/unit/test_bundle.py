@@ -76,7 +76,8 @@ def test_a_job_never_runs_beside_itself(job):
 def test_a_task_calls_the_wheels_command_with_options_that_exist(task):
     wheel_task = WHEEL_TASKS[task]
     scripts = ast.literal_eval(setup_arguments()["entry_points"])["console_scripts"]
-    assert wheel_task["entry_point"] in [script.split(" = ")[0] for script in scripts]
+    assert wheel_task["entry_point"] == "mirrorlake-task"
+    assert "mirrorlake-task = mirrorlake.task:main" in scripts
     assert wheel_task["package_name"] == ast.literal_eval(setup_arguments()["name"])
     verb, *rest = wheel_task["parameters"]
     named = named_arguments(rest)

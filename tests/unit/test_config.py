@@ -6,7 +6,7 @@ import pytest
 
 from mirrorlake.config import Options, load_options
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.open import server_login
+from mirrorlake.jobs.run.source import server_login
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mirrorlake.core.schema.lower_case_names import NAME_CASE
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.bronze.ingest import KNOWS_BEFORE, SERVER, SKIP
-from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
 from mirrorlake.lake.delta.notes import NOTE_FORMAT, new_note
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control import table as gold

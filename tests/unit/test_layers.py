@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "jobs.demo": (*RUN, "jobs.show", "jobs.inspect"),
     "cli": ("core", "mysql", "lake", "jobs"),
     "__main__": ("cli",),
+    "task": ("cli",),
 }
 SPARK = {"pyspark", "delta"}
 INPUT_OUTPUT = {"pymysql", "socket", "ssl", "subprocess", "urllib", "http", "asyncio"}

@@ -10,7 +10,7 @@ from typing import TextIO
 from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.run.chosen_tables import seen_tables
-from mirrorlake.jobs.run.open import server_login
+from mirrorlake.jobs.run.source import server_login
 from mirrorlake.jobs.show.output import show_table
 from mirrorlake.jobs.table_fates import TableFate, table_fates
 from mirrorlake.lake.delta.names import UNITY

@@ -25,8 +25,9 @@ from mirrorlake.core.schema.versioning import of_rows_in_force
 from mirrorlake.jobs.database_charsets import note_charsets
 from mirrorlake.jobs.followed import awaited, streaming
 from mirrorlake.jobs.run.chosen_tables import chosen_tables
-from mirrorlake.jobs.run.open import create_lake, open_source, server_login
+from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.preflight import check_source
+from mirrorlake.jobs.run.source import open_source, server_login
 from mirrorlake.jobs.source_look import defined, no_versions
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot

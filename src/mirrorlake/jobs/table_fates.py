@@ -1,27 +1,22 @@
-"""The fate of each table of a server: mirrored, to be copied, refused, left out, and why."""
+"""The fate of each table of a server: mirrored, to be copied, refused, left out, and why. No Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mirrorlake.config import Options
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import REFUSALS, RefusedError
-from mirrorlake.jobs.followed import awaited
-from mirrorlake.jobs.inspect.tables import list_tables as mirror_tables
-from mirrorlake.jobs.run.chosen_tables import seen_tables
-from mirrorlake.jobs.run.open import server_login
 from mirrorlake.jobs.source_look import defined, no_versions
-from mirrorlake.lake.bronze.ingest import check_server
-from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.gold.control.register import REFUSED as REFUSED_STATE
-from mirrorlake.lake.gold.control.register import STREAMING, TableEntry, TableRegister
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
 from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement
+
+if TYPE_CHECKING:
+    from mirrorlake.lake.gold.control.register import TableEntry  # needs Spark
 
 MIRRORED, AWAITED = "mirrored", "next run"
 NEEDS_SNAPSHOT, NO_SNAPSHOT = "needs a snapshot", "no snapshot"
@@ -29,8 +24,6 @@ REFUSED, LEFT_OUT, NOT_THERE = "refused", "left out", "no table of the server"
 _WITHOUT_SNAPSHOT = (
     "ALTER TABLE ... ENGINE = InnoDB, then `mirrorlake snapshot`; or create the table again while a run follows."
 )
-_SAID = ("code", "reason")
-"""What a fate says in place of the register, which may be about to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +75,6 @@ def table_fates(
         read.close()
 
 
-def lake_fates(lake: Lake, options: Options) -> list[dict[str, Any]]:
-    """Each table of the server or of the lake, by name: what ``list_tables`` of a lake says, with ``fate`` and
-    ``todo``.
-
-    Raises RefusedError ``lake-source``; what ``ServerConnection`` and ``table_fates`` raise.
-    """
-    known = Known({entry.name: entry for entry in TableRegister.read(lake)}, awaited(lake))
-    mirrors = {TableName(row["database"], row["table"]): row for row in mirror_tables(lake)}
-    control = ServerConnection(server_login(options))
-    try:
-        check_server(lake, control.identity)
-        fates = {fate.name: fate for fate in table_fates(control, *seen_tables(control, options), known)}
-    finally:
-        control.close()
-    return [
-        _row(fates.get(name) or TableFate(*name, NOT_THERE), mirrors.get(name))
-        for name in sorted(mirrors.keys() | fates.keys())
-    ]
-
-
-def _row(fate: TableFate, mirror: dict[str, Any] | None) -> dict[str, Any]:
-    none = {"database": fate.database, "table": fate.table, "path": None, "state": None, "applied_lsn": None}
-    said = {key: value for key, value in asdict(fate).items() if value is not None}
-    return {key: value for key, value in (mirror or none | {"columns": []}).items() if key not in _SAID} | said
-
-
 def _fates(
     tables: list[SourceTable], options: Options, known: Known, why_undefined: Callable[[TableName], str | None]
 ) -> Iterator[TableFate]:
@@ -122,13 +89,13 @@ def _fate(
     table: SourceTable, options: Options, known: Known, why_undefined: Callable[[TableName], str | None]
 ) -> TableFate:
     name, entry = table.name, known.entries.get(table.name)
-    if entry and entry.state == STREAMING:
+    if entry and entry.is_streaming:
         return TableFate(*name, MIRRORED, entry.code, entry.reason)
     if reason := options.patterns.why_not(*name):
         return TableFate(*name, LEFT_OUT, reason=reason)
     if name in known.awaited:
         return TableFate(*name, AWAITED)
-    if entry and entry.state == REFUSED_STATE and entry.code:
+    if entry and entry.is_refused and entry.code:
         return TableFate(*name, REFUSED, entry.code, entry.reason, REFUSALS[entry.code])
     if not table.has_versions:
         return TableFate(*name, NO_SNAPSHOT, reason=no_versions(table), todo=_WITHOUT_SNAPSHOT)

@@ -24,7 +24,8 @@ from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RetryableError
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.chosen_tables import require_select, require_used
-from mirrorlake.jobs.run.open import as_compared, open_lake, server_login
+from mirrorlake.jobs.run.open import as_compared, open_lake
+from mirrorlake.jobs.run.source import server_login
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, defined, definition_of, differences, no_versions
 from mirrorlake.lake.bronze.ingest import check_server

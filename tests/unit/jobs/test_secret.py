@@ -5,8 +5,8 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.open import server_login
 from mirrorlake.jobs.run.secret import read_secret
+from mirrorlake.jobs.run.source import server_login
 
 
 class FakeClient:

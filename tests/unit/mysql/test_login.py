@@ -8,7 +8,7 @@ from pyspark import cloudpickle
 
 from mirrorlake.config import load_options
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.open import server_login
+from mirrorlake.jobs.run.source import server_login
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.session import Session, _open_socket
 from tests.support.rogue_server import spare_keys

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 from mirrorlake.core.schema.name_case import folded
 
+NAME_CASE = "lower_case_table_names"
+"""The server's setting, and the key of a note with it: how the source compares names; absent if nobody said it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NameCase:

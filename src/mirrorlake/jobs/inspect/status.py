@@ -14,7 +14,7 @@ from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.run.log_bytes import LogExtent
-from mirrorlake.jobs.run.open import open_source
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, read_progress

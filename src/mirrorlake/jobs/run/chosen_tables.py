@@ -1,20 +1,17 @@
-"""The tables of a server that --tables chooses: which there are, patterns that fit none, tables without a mirror."""
+"""The tables of a server that --tables chooses: which there are, and patterns that fit none. No Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from mirrorlake.config import Options
-from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.table_patterns import nearest
 from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.jobs.run.password import warn
-from mirrorlake.lake.delta.lake import NAME_CASE, Lake
-from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.grants import Grants
-from mirrorlake.mysql.source_tables import SourceTable, list_tables, table_names
+from mirrorlake.mysql.source_tables import SourceTable, list_tables
 
 
 def chosen_tables(control: ServerConnection, options: Options) -> list[SourceTable]:
@@ -45,28 +42,10 @@ def require_select(control: ServerConnection, seen: Collection[TableName]) -> No
 def require_used(options: Options, names: Collection[TableName]) -> None:
     """Raise UsageError for a pattern that fits none of these tables. options: from ``as_compared``."""
     for pattern in options.patterns.unused(names):
-        raise UsageError("usage", _fits_none(pattern, names))
+        raise UsageError("usage", fits_none(pattern, names))
 
 
-def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> None:
-    """Warn of patterns that fit no table of the server or the lake: one may be created later, or be misspelled.
-
-    A user without SELECT sees no table, and gets no warning. options: from ``as_compared``.
-    """
-    seen = table_names(control.query, lake.name_case.fold)
-    if seen and options.patterns.unused(seen):
-        names = seen | {entry.name for entry in TableRegister.read(lake)}
-        for pattern in options.patterns.unused(names):
-            warn(_fits_none(pattern, names))
-
-
-def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) -> int:
-    """How many tables of the server the options choose and no mirror follows. options: from ``as_compared``."""
-    seen = table_names(control.query, lake.name_case.fold)
-    streaming = {entry.name for entry in TableRegister.read(lake) if entry.state == STREAMING}
-    return sum(options.wants(*name) for name in seen - streaming)
-
-
-def _fits_none(pattern: str, names: Collection[TableName]) -> str:
+def fits_none(pattern: str, names: Collection[TableName]) -> str:
+    """Why a pattern cannot be used, with the nearest names."""
     like = nearest(pattern, names)
     return f"{pattern} fits no table that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")

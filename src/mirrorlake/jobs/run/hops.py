@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.chosen_tables import count_not_mirrored, warn_of_unused
-from mirrorlake.jobs.run.open import as_compared, create_lake, open_lake, open_source
+from mirrorlake.jobs.run.not_mirrored import count_not_mirrored, warn_of_unused
+from mirrorlake.jobs.run.open import as_compared, create_lake, open_lake
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
 from mirrorlake.jobs.run.retry import keep_running
+from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY

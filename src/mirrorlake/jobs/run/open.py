@@ -9,40 +9,18 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
-from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.jobs.run.password import password, take_password, warn
+from mirrorlake.jobs.run.password import take_password
 from mirrorlake.lake.bronze import table as bronze
-from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, NAME_CASE, Lake
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import Progress, read_progress
-from mirrorlake.lake.delta.session import open_session
+from mirrorlake.lake.delta.session import open_session, prepare_session
 from mirrorlake.lake.gold.control import table as gold
 from mirrorlake.lake.silver import table as silver
 from mirrorlake.mysql.binlog_dump import LiveSource
-from mirrorlake.mysql.binlog_files import FileSource
-from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import ask_engine
-
-
-def open_source(options: Options) -> BinlogSource:
-    """Open the source. Raises UsageError without --source; RetryableError, RefusedError if it cannot be reached or
-    used."""
-    if options.source is None:
-        raise UsageError("usage", "--source is missing: mysql://user@host:port or files:DIR")
-    if options.source.startswith("files:"):
-        return FileSource(options.source.removeprefix("files:"))
-    return LiveSource(server_login(options))
-
-
-def server_login(options: Options) -> ServerLogin:
-    if options.source is None or not options.source.startswith("mysql://"):
-        raise UsageError("usage", "--source must name a server: mysql://user@host:port")
-    settings = {name: getattr(options, name) for name in ("tls", "tls_ca", "tls_cert", "tls_key", "server_public_key")}
-    login = ServerLogin.parse(options.source, password(options), **settings)
-    if login.tls_mode == "off" and not login.is_loopback:
-        warn(f"--tls off: everything between here and {login.host} goes in plain text, rows too")
-    return login
 
 
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
@@ -51,7 +29,8 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     Raises UsageError, RefusedError ``lake-names``, see ``_name_case``.
     """
     take_password()
-    spark, names = spark or open_session(), LakeNames(options.lake)
+    spark = prepare_session(spark) if spark else open_session()
+    names = LakeNames(options.lake)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     lake = Lake(spark, names, began["source"], began["flavor"], _name_case(options, source, recorded))
@@ -99,7 +78,7 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
     Raises RefusedError ``lake-missing``.
     """
     take_password()
-    spark = spark or open_session(brief=brief)
+    spark = prepare_session(spark) if spark else open_session(brief=brief)
     names = LakeNames(options.lake)
     progress = read_progress(spark, names.bronze_events)
     if progress is None:

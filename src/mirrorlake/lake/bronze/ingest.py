@@ -21,10 +21,10 @@ from mirrorlake.core.binlog.log_reader import LogChunk, ResumePoint
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
-from mirrorlake.core.schema.lower_case_names import NameCase
+from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table
-from mirrorlake.lake.delta.lake import NAME_CASE, Lake
+from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.delta.recent import Recent, RecentCommit
 from mirrorlake.lake.delta.stage import Stage

@@ -9,15 +9,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
-from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NAME_CASE, NameCase
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RetryableError
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.session import is_connect
 from mirrorlake.lake.delta.stage import Stage
 
-NAME_CASE = "lower_case_table_names"
-"""Key of a note: how the source compares names of databases and tables; absent if nobody said it."""
 DEFAULT_ENGINE = "default_storage_engine"
 """Key of a note: the source's value when it was read last; absent for files."""
 

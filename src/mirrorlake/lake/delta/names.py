@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession  # ``preflight`` uses this file without PySpark
 
 UNITY = "uc:"
 STAGING_VOLUME = "staging"  # the volume that resources/ declares next to the tables
@@ -107,6 +108,8 @@ def local_folder(table: Sql) -> Path | None:
 
 
 def table_exists(spark: SparkSession, table: Sql) -> bool:
+    from pyspark.errors import AnalysisException
+
     try:
         return spark.catalog.tableExists(table)
     except AnalysisException as error:

@@ -1,7 +1,8 @@
 """The Spark session of a lake: one of our own on this machine, or the platform's.
 
 A session of our own keeps out of the user's way: the JVM's log goes to a file, nothing is written into the current
-folder, no port is opened to the network. On Databricks the existing session is used unchanged.
+folder, no port is opened to the network. A session of the platform or a notebook keeps what it has, but for the
+settings that our statements need.
 """
 
 from __future__ import annotations
@@ -21,11 +22,22 @@ from pyspark.sql import SparkSession
 from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.scratch import make_scratch
 
-TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
-SPREAD_UNIONS = ("spark.sql.unionOutputPartitioning", "false")
-"""Since Spark 4.1 a union of parts of one partition each is one partition: one task would decode the whole log."""
-TEXT_STAYS_TEXT = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escapedStringLiterals": "false"}
-"""``${env:NAME}`` in a statement is text, not a variable of the environment; a backslash in a literal escapes."""
+SAME_MEANING = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+}
+"""With another value a statement of ours would mean something else, or a value become NULL silently."""
+IF_POSSIBLE = {
+    # Since Spark 4.1 a union of parts of one partition each is one partition: one task would decode the whole log.
+    "spark.sql.unionOutputPartitioning": "false",
+    # ``${env:NAME}`` in a statement is text, not a variable of the environment; see ``replaces_variables``.
+    "spark.sql.variable.substitute": "false",
+}
 LOCAL_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -111,8 +123,34 @@ def open_session(
     if spark is None and not {"DATABRICKS_RUNTIME_VERSION", "SPARK_REMOTE"}.isdisjoint(os.environ):
         spark = SparkSession.builder.getOrCreate()
     if spark is not None:
-        return _with_our_settings(spark)
+        return prepare_session(spark)
     return _open_local(app_name, brief, driver_memory, settings or {})
+
+
+def prepare_session(session: SparkSession) -> SparkSession:
+    """The same session, with the settings that our statements need.
+
+    Raises: RefusedError("spark-session") for a setting that has another value and cannot be set, as on a platform that
+    allows only some.
+    """
+    if is_connect(session):
+        _remote.add(session)
+    for key, value in SAME_MEANING.items():
+        try:
+            session.conf.set(key, value)
+        except PySparkException:
+            _require(session, key, value)
+    for key, value in IF_POSSIBLE.items():
+        with suppress(PySparkException):
+            session.conf.set(key, value)
+    return session
+
+
+def _require(session: SparkSession, key: str, value: str) -> None:
+    with suppress(PySparkException):  # a platform that does not show it has Spark's default, which is ours
+        found = session.conf.get(key)
+        if found.casefold() != value.casefold():
+            raise RefusedError("spark-session", f"{key} is {found} and cannot be set to {value}")
 
 
 def private_session(spark: SparkSession) -> SparkSession:
@@ -123,7 +161,7 @@ def private_session(spark: SparkSession) -> SparkSession:
         session = spark.cloneSession()
     else:
         session = SparkSession.builder.create()
-    return _with_our_settings(session)
+    return prepare_session(session)
 
 
 def close_remote_sessions() -> None:
@@ -183,16 +221,6 @@ def takes_settings(session: SparkSession) -> bool:
     return True
 
 
-def _with_our_settings(session: SparkSession) -> SparkSession:
-    if is_connect(session):
-        _remote.add(session)
-    session.conf.set(*TIME_ZONE)
-    for key, value in (SPREAD_UNIONS, *TEXT_STAYS_TEXT.items()):
-        with suppress(PySparkException):  # a platform that lets nobody choose it
-            session.conf.set(key, value)
-    return session
-
-
 def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings: dict[str, str]) -> SparkSession:
     scratch = _scratch(os.environ.pop("SPARK_LOCAL_DIRS", "").split(",")[0] or None)
     log_file = Path(os.environ.get("MIRRORLAKE_SPARK_LOG") or scratch / "spark.log")
@@ -204,7 +232,7 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ.setdefault(*FEW_MALLOC_ARENAS)
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
-    conf.setAll([TIME_ZONE, SPREAD_UNIONS, *TEXT_STAYS_TEXT.items(), (OWN, "true"), delta_jars()])
+    conf.setAll([*SAME_MEANING.items(), *IF_POSSIBLE.items(), (OWN, "true"), delta_jars()])
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [
         f'-Dderby.system.home="{scratch}"', f'-Djava.io.tmpdir="{scratch}"',
@@ -256,5 +284,11 @@ def delta_jars() -> tuple[str, str]:
     jars = sorted((Path(sys.prefix) / "delta-jars").glob("*.jar"))
     if jars:  # not in spark.jars: each session would copy them
         return "spark.driver.extraClassPath", os.pathsep.join(map(str, jars))
-    spark_line = ".".join(importlib.metadata.version("pyspark").split(".")[:2])
-    return "spark.jars.packages", f"io.delta:delta-spark_{spark_line}_2.13:{importlib.metadata.version('delta-spark')}"
+    version = importlib.metadata.version
+    return "spark.jars.packages", delta_coordinates(version("pyspark"), version("delta-spark"))
+
+
+def delta_coordinates(spark: str, delta: str) -> str:
+    """Delta's JAR for Ivy. spark, delta: versions. Since Delta 4.1 there is one for each line of Spark."""
+    line = "" if delta.startswith("4.0.") else "_" + ".".join(spark.split(".")[:2])
+    return f"io.delta:delta-spark{line}_2.13:{delta}"

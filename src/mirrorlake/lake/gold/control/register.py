@@ -52,6 +52,14 @@ class TableEntry:
     def name(self) -> TableName:
         return TableName(self.database, self.table)
 
+    @property
+    def is_streaming(self) -> bool:
+        return self.state == STREAMING
+
+    @property
+    def is_refused(self) -> bool:
+        return self.state == REFUSED
+
     def refused(self, lsn: int, code: str, reason: str) -> TableEntry:
         """The entry of a mirror that no longer changes from ``lsn`` on."""
         return replace(self, lsn=lsn, state=REFUSED, code=code, reason=reason)

@@ -1,0 +1,30 @@
+"""What a run says of its server's tables: patterns that fit none, tables without a mirror."""
+
+from __future__ import annotations
+
+from mirrorlake.config import Options
+from mirrorlake.jobs.run.chosen_tables import fits_none
+from mirrorlake.jobs.run.password import warn
+from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.source_tables import table_names
+
+
+def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> None:
+    """Warn of patterns that fit no table of the server or the lake: one may be created later, or be misspelled.
+
+    A user without SELECT sees no table, and gets no warning. options: from ``as_compared``.
+    """
+    seen = table_names(control.query, lake.name_case.fold)
+    if seen and options.patterns.unused(seen):
+        names = seen | {entry.name for entry in TableRegister.read(lake)}
+        for pattern in options.patterns.unused(names):
+            warn(fits_none(pattern, names))
+
+
+def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) -> int:
+    """How many tables of the server the options choose and no mirror follows. options: from ``as_compared``."""
+    seen = table_names(control.query, lake.name_case.fold)
+    streaming = {entry.name for entry in TableRegister.read(lake) if entry.state == STREAMING}
+    return sum(options.wants(*name) for name in seen - streaming)
