@@ -56,9 +56,21 @@ LOW = "((`id` IS NULL OR `id` < 10 OR (`id` = 10 AND false)))"
 T, P, Q, G = "d__t__2", "d__p__3", "d__q__4", "d__g__7"
 OUTCOMES = {
     # the definition only
-    "alter table t add index (a), comment 'x', alter b set default 4": [],
+    "alter table t add index (a), alter b set default 4": [],
     "alter table p add check (b > 0), remove partitioning": [],
     "alter table t convert to character set latin1": [("definition", f"t streaming {T}")],
+    # what is said of it
+    "alter table t comment 'it''s', alter b set default 4": [
+        ("compared", f"t streaming {T}", "SET TBLPROPERTIES ('comment' = 'it\\'s')")
+    ],
+    "alter table t comment ''": [],
+    "alter table t modify a varchar(50) comment 'x', change b b int comment 'y'": [
+        ("compared", f"t streaming {T}", "ALTER COLUMN `a` COMMENT 'x', `b` COMMENT 'y'")
+    ],
+    "alter table t modify a varchar(5) comment ''": [],
+    "alter table t add c int comment 'x' first": [
+        ("compared", f"t streaming {T}", "ADD COLUMNS (`c` int COMMENT 'x' FIRST)")
+    ],
     "alter table t modify a varchar(50)": [("definition", f"t streaming {T}")],
     "alter table t drop primary key, add primary key (b)": [("definition", f"t streaming {T}")],
     "alter table t drop primary key": [("definition", f"t streaming {T}")],
@@ -376,7 +388,7 @@ def test_neither_a_label_nor_a_name_leaves_its_place_in_a_conversion(before, aft
     replay = Replay("create database d", f"create table t (id int primary key, {C} {before})")
     [outcome] = replay.run(f"alter table t modify {C} {after}", sql_mode=0)
     columns = (("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))
-    assert outcome.work.steps == (Overwrite(columns, OTHER_NAMES),)
+    assert outcome.work.steps == (Overwrite(columns, outcome.entry.schema, OTHER_NAMES),)
 
 
 def test_a_default_takes_the_place_of_null_as_it_is_written():

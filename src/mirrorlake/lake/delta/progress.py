@@ -28,8 +28,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from mirrorlake.core.sql_text import Sql
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, note_text, read_commits
 from mirrorlake.lake.delta.refusals import RAISED
@@ -45,7 +46,7 @@ RENEW_AFTER = timedelta(days=7)
 """Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit after it."""
 HARMLESS = {
     "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "COMPUTE STATS", "CLUSTER BY", "SET TBLPROPERTIES",
-    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN", "DROP FEATURE", "Empty Commit",
+    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN", "CHANGE COLUMNS", "DROP FEATURE", "Empty Commit",
     "REMOVE COLUMN MAPPING", "Deletion Vector Tombstones",
 }  # fmt: skip
 """Operations of others that change no row."""
@@ -169,15 +170,17 @@ def append_once(
 
 
 def overwrite_once(
-    session: SparkSession, table: Sql, query: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
-) -> StepCommit:
+    session: SparkSession, table: Sql, query: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any],
+    comments: Mapping[str, str] = MappingProxyType({}),
+) -> StepCommit:  # fmt: skip
     """Replace all rows and columns by a query's, otherwise as ``append_once``. The query may read the table itself.
 
-    Properties and history stay.
+    comments: of columns by name. Properties and history stay.
     """
     note = new_note(payload, lsn, app_id, lsn)
     with _refusing_a_lost_race(session, table, note):
-        writer = session.sql(query).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        rows = _commented(session.sql(query), comments)
+        writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer = writer.option("txnAppId", app_id).option("txnVersion", str(lsn))
         writer.option("userMetadata", note_text(note)).saveAsTable(table)
     return _committed(session, table, note)
@@ -229,6 +232,12 @@ def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn:
 def _append(rows: DataFrame, table: Sql, note: Note) -> None:
     writer = rows.writeTo(table).option("userMetadata", note_text(note))
     writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"])).append()
+
+
+def _commented(rows: DataFrame, comments: Mapping[str, str]) -> DataFrame:
+    """The rows with these comments at their columns, and with no others."""
+    described = {name: {"comment": comments[name]} if comments.get(name) else {} for name in rows.columns}
+    return rows.select(*(F.col(quote(name)).alias(name, metadata=found) for name, found in described.items()))
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from mirrorlake.lake.gold.control.rules import DROP_PARTITION, DROP_TABLE, TRUNC
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.columns import new_layout
+from mirrorlake.lake.gold.ddl.descriptions import described
 from mirrorlake.lake.gold.ddl.held_definitions import altered, created, held_as, shows
 from mirrorlake.lake.gold.ddl.snapshot_rows import take_snapshot
 from mirrorlake.lake.gold.ddl.steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
@@ -203,7 +204,7 @@ class _Statement:
         except NotDerivable as stop:
             return self._refused(change, (NEEDS_RESYNC, str(stop)), entry)
         columns = _side_by_side(entry.schema, other.schema)
-        exchange = ExchangeRows(other.mirror_id, columns, rows.where, rows.unclear, step.is_partitioned)
+        exchange = ExchangeRows(other.mirror_id, columns, rows.where, rows.unclear, step.is_partitioned, entry.schema)
         return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
@@ -235,6 +236,7 @@ class _Statement:
             return Work(entry.mirror_id, (Delete(rows.where),), unclear)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, entry.schema)
         steps, checks = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
+        steps = (*steps, *described(entry.schema, change.schema))
         return Work(entry.mirror_id, steps, checks) if steps or checks else None
 
     def _streaming(

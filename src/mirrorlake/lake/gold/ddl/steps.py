@@ -22,7 +22,7 @@ from mirrorlake.lake.delta.progress import HARMLESS, append_once, overwrite_once
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
-from mirrorlake.lake.gold.control.table import LSN_COLUMN, create_mirror_statement
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
 
 HOP = "apply/ddl"
@@ -61,16 +61,18 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """columns: name -> expression over the mirror's own columns. needs: features of a mirror with the new columns."""
+    """columns: name -> expression over the mirror's own columns. needs: features of a mirror with the new columns.
+    schema: the mirror's, with their comments."""
 
     columns: tuple[tuple[str, Sql], ...]
+    schema: TableSchema
     needs: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRows:
     """in_partition, unclear: of the partitioned mirror's rows; see ``PartitionRows``. columns: this mirror's names and
-    theirs, pairwise.
+    theirs, pairwise. schema: this mirror's.
 
     is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
     partitioned mirror's rows inside the partition.
@@ -81,6 +83,7 @@ class ExchangeRows:
     in_partition: Sql
     unclear: Sql | None
     is_partitioned: bool
+    schema: TableSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +119,8 @@ _CLASSES: dict[type, DdlClass] = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of one DDL on one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
-    it is only checked."""
+    """The work of one DDL on one mirror. More than one step: ALTERs, also after an overwrite, or a CREATE and its first
+    rows. None: it is only checked."""
 
     mirror_id: str
     steps: tuple[MirrorStep, ...]
@@ -248,12 +251,12 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case Delete(where):
             statement = f"DELETE FROM {mirror}" + (f" WHERE {where}" if where else "")
             run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
-        case Overwrite(columns):
-            rows = f"SELECT {_selected(columns)} FROM {mirror}"
-            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
-        case ExchangeRows():
-            rows = _exchanged(lake, mirror_id, step, pinned)
-            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
+        case Overwrite(columns, schema):
+            rows, described = f"SELECT {_selected(columns)} FROM {mirror}", comments(schema)
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload, comments=described)
+        case ExchangeRows(schema=schema):
+            rows, described = _exchanged(lake, mirror_id, step, pinned), comments(schema)
+            overwrite_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload, comments=described)
         case AppendRows(where=where):
             rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
