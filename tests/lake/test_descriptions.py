@@ -1,11 +1,14 @@
-"""A mirror says what its source's definition says: comments of the table and of its columns."""
+"""A mirror says what its source's definition says: comments of the table and of its columns, types and key."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 from deltalake import DeltaTable
 
 from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.gold.control.source_properties import source_properties
 from mirrorlake.lake.gold.control.table import LSN_COMMENT
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import encode_logs
@@ -52,8 +55,8 @@ EXPECTED = {
     "part": ("", [("id", "in part"), LSN]),
     "other": ("", [("id", "in other"), LSN]),
 }
-COMMITS_OF_DDL = {"plain": 1, "odd": 1, "alike": 1, "same": 1, "tabled": 2, "columned": 2, "gone": 2, "renamed": 2}
-COMMITS_OF_DDL |= {"widened": 3, "rebuilt": 3, "joined": 2, "part": 2, "other": 2}
+COMMITS_OF_DDL = {"plain": 1, "odd": 1, "alike": 1, "same": 1, "tabled": 2, "columned": 2, "gone": 3, "renamed": 3}
+COMMITS_OF_DDL |= {"widened": 4, "rebuilt": 3, "joined": 3, "part": 2, "other": 2}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,15 @@ def test_comments_follow_the_statements_of_the_source(run):
     assert found == EXPECTED
 
 
-def test_a_comment_costs_one_commit_and_only_if_it_differs(run):
+def test_properties_follow_the_statements_of_the_source(run):
+    for entry in run.register:
+        found = run.spark.sql(f"DESCRIBE DETAIL {run.lake.names.mirror(entry.mirror_id)}").first().properties
+        expected = source_properties(entry.schema)
+        assert {key: found[key] for key in expected} == expected
+        assert list(json.loads(found["mirrorlake.columns"])) == [name for name, _ in EXPECTED[entry.table][1][:-1]]
+
+
+def test_a_description_costs_one_commit_and_only_if_it_differs(run):
     steps = {
         name: [c.note["payload"]["ddl_lsn"] for c in read_commits(run.spark, mirror) if "ddl_lsn" in c.note["payload"]]
         for name, mirror in mirrors(run).items()

@@ -16,6 +16,7 @@ from mirrorlake.lake.delta.creation import comment_clause, create_table, create_
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.features import needed_by, properties_of
+from mirrorlake.lake.gold.control.source_properties import source_properties
 
 TABLES_COLUMNS = """
     lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING,
@@ -66,5 +67,5 @@ def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:
         f"{quote(name)} {kind}{comment_clause(described[name])}"
         for name, kind in {**types, LSN_COLUMN: "BIGINT"}.items()
     ]
-    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES}
+    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES, **source_properties(schema)}
     return create_table_statement(mirror, ", ".join(columns), properties, schema.comment)
