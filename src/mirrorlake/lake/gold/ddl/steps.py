@@ -98,11 +98,13 @@ class AppendRows:
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows."""
+    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows. invalid: of each column,
+    true for a value that is NULL in the mirror because no mirror can hold it."""
 
     copy_id: str
     columns: tuple[tuple[str, Sql], ...]
     checks: tuple[Check, ...] = ()
+    invalid: tuple[Sql, ...] = ()
 
 
 MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeSnapshot
@@ -140,8 +142,8 @@ class Stop:
     reason: str
 
 
-def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
-    """Take the steps that the mirror does not have yet.
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
+    """Take the steps that the mirror does not have yet. Return how many values of a snapshot these made NULL.
 
     pinned: Delta version of each other mirror that is read.
     """
@@ -171,12 +173,12 @@ def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error
     return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
 
 
-def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
     done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn)
     if changed_by:
         return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
     if done is None:
-        return None
+        return 0
     if done == 0:
         stop = _failed_check(session, lake, work, pinned)
         if stop:
@@ -184,10 +186,14 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
     missing = work.steps[done:]
     needs = {feature for step in missing if isinstance(step, Alter | Overwrite) for feature in step.needs}
     provide(session, lake.names.mirror(work.mirror_id), needs)
+    n_invalid = 0
     for number, step in enumerate(missing, done + 1):
         payload = lake.payload(HOP, ddl_lsn=lsn, step=number)
-        _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
-    return None
+        if isinstance(step, TakeSnapshot):
+            n_invalid += _take_snapshot(session, lake, lsn, work.mirror_id, step, payload)
+        else:
+            _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+    return n_invalid
 
 
 def _is_about_values(error: Exception) -> bool:
@@ -260,10 +266,19 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
         case AppendRows(where=where):
             rows = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
             append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
-        case TakeSnapshot(copy_id, columns):
-            cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
-            rows = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.snapshot(copy_id)}"
-            append_once(session, mirror, session.sql(rows), app_id=app_id, lsn=lsn, payload=payload)
+
+
+def _take_snapshot(session, lake: Lake, lsn: int, mirror_id: str, step: TakeSnapshot, payload: dict) -> int:
+    """Append the snapshot's rows; return how many of their values became NULL."""
+    copy, n_invalid = lake.names.snapshot(step.copy_id), 0
+    if step.invalid:
+        counts = " + ".join(f"count_if({condition})" for condition in step.invalid)
+        n_invalid = session.sql(f"SELECT {counts} FROM {copy}").collect()[0][0]
+    cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in step.columns)
+    rows = session.sql(f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {copy}")
+    noted = {**payload, "invalid": n_invalid}
+    append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=noted)
+    return n_invalid
 
 
 def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
