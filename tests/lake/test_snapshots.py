@@ -10,6 +10,7 @@ import pytest
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.jobs.followed import awaited
+from mirrorlake.jobs.notebook.report import report_apply
 from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.source_look import defined
@@ -17,6 +18,7 @@ from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, write_snapshot
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.maintenance import REMOVED, remove_snapshot
+from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.delta.snapshot_cells import cell_types
 from mirrorlake.lake.silver.overrides import give, read_answers
@@ -39,6 +41,8 @@ EARLIER = (
 """Of ``o`` and ``e`` the log has no CREATE; a statement has refused ``g``."""
 CREATE = "CREATE TABLE `{}` (\n  `id` int NOT NULL,\n  `v` int DEFAULT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB"
 ROWS = {"e": [("1", None)], "g": [("4", "4"), ("5", "5")], "o": [("1", "1"), ("2", "2"), ("3", "3")], "u": [("1", "1")]}
+CREATE_DATED = CREATE.replace("`v` int", "`v` date")
+ROWS_DATED = {"d": [("1", "0000-00-00"), ("2", "2024-02-00"), ("3", None), ("4", "2024-02-29")]}
 LATER = (
     Transaction([
         Update(O, [({"id": 1, "v": 1}, {"id": 1, "v": 10})]), Insert(U, [{"id": 2, "v": 2}]),
@@ -87,14 +91,14 @@ def earlier(spark, tmp_path_factory) -> LakeRun:
     return run
 
 
-def copy_tables(run: LakeRun, place: int, *names: str) -> None:
+def copy_tables(run: LakeRun, place: int, *names: str, create: str = CREATE, content: dict = ROWS) -> None:
     for name in names:
-        text = CREATE.format(name)
+        text = create.format(name)
         schema, reason = defined(text, ("shop", name), "mysql", AS_WRITTEN)
         assert reason is None
         copy_id, types = new_snapshot_id(schema, place), cell_types(schema)
-        rows = pa.RecordBatch.from_arrays([pa.array(cells) for cells in zip(*ROWS[name], strict=True)], schema=types)
-        assert write_snapshot(run.lake, copy_id, schema, [rows], place) == len(ROWS[name])
+        rows = pa.RecordBatch.from_arrays([pa.array(cells) for cells in zip(*content[name], strict=True)], schema=types)
+        assert write_snapshot(run.lake, copy_id, schema, [rows], place) == len(content[name])
         give(run.lake, Answer(len(read_answers(run.lake)) + 1, place, "shop", name, text, copy_id))
 
 
@@ -140,6 +144,18 @@ def test_a_snapshot_of_a_table_that_is_left_out_makes_no_mirror_and_can_be_repea
     run.assemble()
     run.apply()
     assert gold(run) == {"e": ['{"id": "1", "v": null}'], "u": AS_IN_SOURCE["u"][:1]}
+
+
+def test_values_of_a_snapshot_that_became_null_are_counted_once(earlier, tmp_path):
+    run = earlier.copied(tmp_path / "copy")
+    copy_tables(run, end_of(earlier), "d", create=CREATE_DATED, content=ROWS_DATED)
+    run.assemble()
+    report = report_apply(run.options(), run.spark)
+    assert [each.invalid for each in report.rows if each.invalid] == ["shop.d: 2"]
+    assert gold(run)["d"] == [f'{{"id": "{i}", "v": null}}' for i in (1, 2, 3)] + ['{"id": "4", "v": "2024-02-29"}']
+    (entry,) = (entry for entry in run.register if entry.table == "d")
+    commits = read_commits(run.spark, run.lake.names.mirror(entry.mirror_id))
+    assert [commit.note["payload"].get("invalid") for commit in commits] == [2, None]
 
 
 @pytest.mark.parametrize("has_log", [False, True])

@@ -2,7 +2,8 @@
 
 It does so in the labels of ENUM and SET and in DEFAULTs, also in information_schema. The server is asked for what they
 are: a label by a variable of the column's type (``TYPE OF``, since MariaDB 10.3), a DEFAULT by ``DEFAULT(column)``.
-Partition bounds and expressions are shown right; in comments it does not matter.
+Partition bounds and expressions are shown right. A comment keeps its question marks: no statement
+shows it right.
 """
 
 from __future__ import annotations

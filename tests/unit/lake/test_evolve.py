@@ -36,11 +36,13 @@ SHOP = (
 
 
 def brief(outcome: Outcome) -> tuple:
+    """Without the properties that repeat the definition; the entry's definition gives them."""
     entry, work = outcome.entry, outcome.work
     state = entry and " ".join([entry.table, entry.state, entry.mirror_id or "-", *filter(None, [entry.code])])
     if work is None:
         return outcome.ddl_class.value, state
     steps = [_STEPS[type(step)](step) for step in work.steps]
+    steps = [step for step in steps if not step.startswith("SET TBLPROPERTIES ('mirrorlake.")]
     return (outcome.ddl_class.value, state, *steps, *(f"unless {check.where}" for check in work.checks))
 
 
@@ -56,12 +58,24 @@ LOW = "((`id` IS NULL OR `id` < 10 OR (`id` = 10 AND false)))"
 T, P, Q, G = "d__t__2", "d__p__3", "d__q__4", "d__g__7"
 OUTCOMES = {
     # the definition only
-    "alter table t add index (a), comment 'x', alter b set default 4": [],
+    "alter table t add index (a), alter b set default 4": [],
     "alter table p add check (b > 0), remove partitioning": [],
-    "alter table t convert to character set latin1": [("definition", f"t streaming {T}")],
-    "alter table t modify a varchar(50)": [("definition", f"t streaming {T}")],
-    "alter table t drop primary key, add primary key (b)": [("definition", f"t streaming {T}")],
-    "alter table t drop primary key": [("definition", f"t streaming {T}")],
+    "alter table t convert to character set latin1": [("compared", f"t streaming {T}")],
+    # what is said of it
+    "alter table t comment 'it''s', alter b set default 4": [
+        ("compared", f"t streaming {T}", "SET TBLPROPERTIES ('comment' = 'it\\'s')")
+    ],
+    "alter table t comment ''": [],
+    "alter table t modify a varchar(50) comment 'x', change b b int comment 'y'": [
+        ("compared", f"t streaming {T}", "ALTER COLUMN `a` COMMENT 'x', `b` COMMENT 'y'")
+    ],
+    "alter table t modify a varchar(5) comment ''": [],
+    "alter table t add c int comment 'x' first": [
+        ("compared", f"t streaming {T}", "ADD COLUMNS (`c` int COMMENT 'x' FIRST)")
+    ],
+    "alter table t modify a varchar(50)": [("compared", f"t streaming {T}")],
+    "alter table t drop primary key, add primary key (b)": [("compared", f"t streaming {T}")],
+    "alter table t drop primary key": [("compared", f"t streaming {T}")],
     # in place
     "create table n like t": [("compared", "n streaming d__n__8", "CREATE")],
     "alter table t drop b, add c int first": [
@@ -135,7 +149,7 @@ OUTCOMES = {
         ("rebuilt", f"q streaming {Q}", "id = CAST(`id` AS int), b = CAST(`b` AS int),"
          " c = CAST(CAST(((`b` * 2) + 1) AS bigint) AS bigint)"),
     ],
-    "alter table g modify a int not null": [("definition", f"g streaming {G}")],
+    "alter table g modify a int not null": [("compared", f"g streaming {G}")],
     "alter table g rename column d to e": [("compared", f"g streaming {G}", "RENAME COLUMN `d` TO `e`")],
 }  # fmt: skip
 
@@ -240,11 +254,11 @@ OUTCOMES_AS_TEXT = {
     "alter table t add e date": [
         ("compared", "t streaming d__t__2__text", "ADD COLUMNS (`e` string AFTER `v`)")
     ],
-    "alter table t modify d text": [("definition", "t streaming d__t__2__text")],
+    "alter table t modify d text": [("compared", "t streaming d__t__2__text")],
     "alter table t modify d varchar(5)": [
         ("rebuilt", "t streaming d__t__2__text", "d = CAST(substring(`d`, 1, 5) AS string)")
     ],
-    "alter table t modify v varchar(20), modify d date not null": [("definition", "t streaming d__t__2__text")],
+    "alter table t modify v varchar(20), modify d date not null": [("compared", "t streaming d__t__2__text")],
     "alter table t modify v date": [
         ("rebuilt", "t streaming d__t__2__text", "v = CAST(NULL AS string)", "unless true")
     ],
@@ -376,7 +390,7 @@ def test_neither_a_label_nor_a_name_leaves_its_place_in_a_conversion(before, aft
     replay = Replay("create database d", f"create table t (id int primary key, {C} {before})")
     [outcome] = replay.run(f"alter table t modify {C} {after}", sql_mode=0)
     columns = (("id", "CAST(`id` AS int)"), (BREAKS_OUT, sql))
-    assert outcome.work.steps == (Overwrite(columns, OTHER_NAMES),)
+    assert outcome.work.steps[0] == Overwrite(columns, outcome.entry.schema, OTHER_NAMES)
 
 
 def test_a_default_takes_the_place_of_null_as_it_is_written():

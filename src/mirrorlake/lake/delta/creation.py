@@ -28,11 +28,18 @@ def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapp
     require_born(spark, table)
 
 
-def create_table_statement(table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> Sql:
+def create_table_statement(
+    table: Sql, columns: Sql, properties: Mapping[str, str] | None = None, comment: str = ""
+) -> Sql:
     """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
     settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
     options = f" TBLPROPERTIES ({settings})" if settings else ""
-    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{options}"
+    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{comment_clause(comment)}{options}"
+
+
+def comment_clause(comment: str) -> Sql:
+    """COMMENT of a table or column that is created, with a space before it; nothing for no comment."""
+    return f" COMMENT {literal(comment)}" if comment else ""
 
 
 def small_commits(*read_by: str) -> dict[str, str]:

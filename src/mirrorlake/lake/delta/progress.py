@@ -33,7 +33,7 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.sql_text import Sql
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import Note, new_note, note_text, read_commits
 from mirrorlake.lake.delta.refusals import RAISED
@@ -49,7 +49,7 @@ RENEW_AFTER = timedelta(days=7)
 """Delta forgets a commit after ``delta.logRetentionDuration``, 30 days, as others commit after it."""
 HARMLESS = {
     "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "COMPUTE STATS", "CLUSTER BY", "SET TBLPROPERTIES",
-    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN", "DROP FEATURE", "Empty Commit",
+    "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL", "CHANGE COLUMN", "CHANGE COLUMNS", "DROP FEATURE", "Empty Commit",
     "REMOVE COLUMN MAPPING", "Deletion Vector Tombstones",
 }  # fmt: skip
 """Operations of others that change no row."""
@@ -173,20 +173,20 @@ def append_once(
 
 
 def replace_once(
-    session: SparkSession, table: Sql, rows: DataFrame, *, where: Sql | None = None, has_new_columns: bool = False,
-    app_id: str, lsn: int, payload: Mapping[str, Any],
+    session: SparkSession, table: Sql, rows: DataFrame, *, where: Sql | None = None,
+    new_comments: Mapping[str, str] | None = None, app_id: str, lsn: int, payload: Mapping[str, Any],
 ) -> StepCommit:  # fmt: skip
     """Replace all rows for which ``where`` is true, otherwise as ``append_once``. ``rows`` may read the table itself.
 
-    where: None for every row of the table; else it must be true for each of ``rows``. has_new_columns: the table gets
-    the columns of ``rows``; properties and history stay.
+    where: None for every row of the table; else it must be true for each of ``rows``. new_comments:
+    the table gets the columns of ``rows``, with these comments by name; properties and history stay.
     """
     note = new_note(payload, lsn, app_id, lsn)
     with _refusing_a_lost_race(session, table, note):
-        writer = _writer(rows, table, note)
+        writer = _writer(rows if new_comments is None else _commented(rows, new_comments), table, note)
         if where is not None:
             writer = writer.option("replaceWhere", where)
-        if has_new_columns:
+        if new_comments is not None:
             writer = writer.option("overwriteSchema", "true")
         writer.overwrite(F.lit(True))
     return _committed(session, table, note)
@@ -211,20 +211,19 @@ def run_statement(
     return _committed(session, table, note)
 
 
-def create_once(
+def repeatable_ddl(
     session: SparkSession, table: Sql, sql: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> None:
-    """Run a CREATE TABLE IF NOT EXISTS whose note says that the table is complete up to ``lsn``.
+    """Run DDL that changes nothing a second time, with the note of ``run_ddl``.
 
-    Where a session takes no settings, the note is a commit of its own; until then the table has no note, and the
-    statement is repeated. Raises what ``run_ddl`` raises.
+    Where a session takes no settings, the note is a commit of its own, as the step of ``app_id``; the statement is
+    repeated until the note is there. Raises what ``run_ddl`` and ``append_once`` raise.
     """
     if takes_settings(session):
         run_ddl(session, sql, payload, lsn=lsn)
         return
     session.sql(sql).collect()
-    nothing = session.table(table).limit(0)
-    append_once(session, table, nothing, app_id=f"{app_id}/create", lsn=lsn, payload=payload)
+    append_once(session, table, session.table(table).limit(0), app_id=app_id, lsn=lsn, payload=payload)
 
 
 def step_done(session: SparkSession, table: Sql, *, app_id: str, lsn: int) -> StepCommit | None:
@@ -255,6 +254,12 @@ def _writer(rows: DataFrame, table: Sql, note: Note) -> DataFrameWriterV2:
     """It fails if the table is gone; ``saveAsTable`` would make one with these rows alone."""
     writer = rows.writeTo(table).option("userMetadata", note_text(note))
     return writer.option("txnAppId", note["app_id"]).option("txnVersion", str(note["txn_version"]))
+
+
+def _commented(rows: DataFrame, comments: Mapping[str, str]) -> DataFrame:
+    """The rows with these comments at their columns, and with no others."""
+    described = {name: {"comment": comments[name]} if comments.get(name) else {} for name in rows.columns}
+    return rows.select(*(F.col(quote(name)).alias(name, metadata=found) for name, found in described.items()))
 
 
 @contextmanager

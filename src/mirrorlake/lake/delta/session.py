@@ -19,7 +19,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mirrorlake.errors import UsageError
+from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.scratch import make_scratch
 
 SAME_MEANING = {

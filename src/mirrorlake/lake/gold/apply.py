@@ -179,7 +179,7 @@ class ApplyHop:
         self._record(work.entries, epoch)
         self._finish(epoch, work, [name for *_, named in work.executed for name in named])
         refused = tuple(entry for entry in work.entries if entry.state == REFUSED)
-        return AppliedEpoch(epoch, 0, refused, ignored=_ignored(work))
+        return AppliedEpoch(epoch, 0, refused, tuple(sorted(work.invalid.items())), _ignored(work))
 
     def _carry_out_answer(self, epoch: Epoch) -> AppliedEpoch:
         n_changes, n_invalid, work = catch_up(

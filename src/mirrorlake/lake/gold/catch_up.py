@@ -46,7 +46,9 @@ def catch_up(
             n_changes, n_invalid = n_changes + found.n_changes, n_invalid + sum(count for _, count in found.invalid)
             before = before.since(lsns.to)
         if barrier:
-            done.executed += carry_out_barriers(rows.session(), lake, [barrier], now, rules).executed
+            work = carry_out_barriers(rows.session(), lake, [barrier], now, rules)
+            done.executed += work.executed
+            n_invalid += work.invalid.total()
             rest = rest.since(barrier.lsn)
     last = now.get(name) or was
     if last is None:

@@ -165,6 +165,36 @@ def test_partitions_of_history_come_before_the_current_one():
     ]  # fmt: skip
 
 
+COMMENTED = "create table t (id int primary key comment 'a''b\\\\n', v int comment '') comment 'first' comment = 'all'"
+
+
+def comments(schema: TableSchema) -> list[str]:
+    return [schema.comment, *(column.comment for column in schema.columns)]
+
+
+@pytest.mark.parametrize(
+    ("alters", "expected"),
+    [
+        ([], ["all", "a'b\\n", ""]),
+        (["engine = innodb comment 'of' , auto_increment 7"], ["of", "a'b\\n", ""]),
+        (["comment = ''", "rename column v to w, add x int comment 'x' first"], ["", "x", "a'b\\n", ""]),
+        (["change id n int comment 'number', modify v int comment 'v'", "modify v int"], ["all", "number", ""]),
+        (["alter v set default 3, convert to character set utf8mb4, drop primary key"], ["all", "a'b\\n", ""]),
+    ],
+)
+@pytest.mark.parametrize("flavor", VERSIONS)
+def test_comments_after_alter(alters, expected, flavor):
+    schema = after(COMMENTED, *(f"alter table t {alter}" for alter in alters), flavor=flavor)
+    assert comments(schema) == comments(define_like(schema, "e", "n")) == expected
+    assert TableSchema.from_json(schema.to_json()) == schema
+    assert comments(TableSchema.from_json(schema.to_json())) == expected
+
+
+def test_a_comment_is_not_part_of_an_identity():
+    plain = after("create table t (id int primary key, v int)")
+    assert (after(COMMENTED), after(COMMENTED).schema_id) == (plain, plain.schema_id)
+
+
 def test_like_keeps_all_but_foreign_keys():
     source = after("create table t (id int primary key, p int references u (x)) partition by key () partitions 3")
     copy = define_like(source, "e", "n")

@@ -30,7 +30,7 @@ _COPIED_ENGINES = ("myisam", "aria", "memory", "heap")
 _IN_PLACE = (
     ddl.SetAlgorithm, ddl.AddColumn, ddl.DropColumn, ddl.ChangeColumn, ddl.RenameColumn, ddl.SetDefault,
     ddl.SetVisibility, ddl.AddKey, ddl.DropKey, ddl.DropConstraint, ddl.RenameKey, ddl.DropForeignKey, ddl.RenameTable,
-    ddl.SetDefaultCharset, ddl.SetEngine,
+    ddl.SetDefaultCharset, ddl.SetEngine, ddl.SetComment,
 )  # fmt: skip
 _OPAQUE_KEYS = (FULLTEXT, SPATIAL, VECTOR)
 _OPAQUE_TYPES = ("geometry", "vector")

@@ -57,6 +57,7 @@ def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:
         partitioning=created.partitioning,
         is_versioned=created.options.is_versioned or any(spec.is_table_versioned for spec in created.columns),
         periods=tuple(created.periods),
+        comment=created.options.comment or "",
     )
     return settle(with_row_end(add_row_periods(drafted), dialect.row_end), dialect)
 
@@ -136,6 +137,7 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
         row_period=spec.row_period,
         is_versioned=spec.is_versioned,
         has_charset_of_its_own=has_own,
+        comment=spec.comment,
     )
     is_plain_text = spec.default is not None and spec.default.kind == "string" and not spec.default_in_parentheses
     if dialect.flavor == "mysql" and kind.name in (*TEXTS, *BLOBS) and is_plain_text:

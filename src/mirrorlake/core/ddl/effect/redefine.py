@@ -31,6 +31,7 @@ from mirrorlake.core.ddl.parse.statements import (
     PartitionBy,
     RenameColumn,
     RenameTable,
+    SetComment,
     SetDefault,
     SetDefaultCharset,
     SetEngine,
@@ -71,6 +72,8 @@ def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Diale
             schema = replace(schema, default_charset=charset, default_collation=collation)
         elif isinstance(clause, SetEngine):
             schema = replace(schema, engine=clause.engine)
+        elif isinstance(clause, SetComment):
+            schema = replace(schema, comment=clause.text)
         elif isinstance(clause, RenameTable):
             foreign = foreign_keys_of_renamed(schema.foreign_keys, schema.table, clause.name.table)
             schema = replace(schema, database=clause.name.database, table=clause.name.table, foreign_keys=foreign)

@@ -31,6 +31,7 @@ from mirrorlake.core.ddl.parse.statements import (
     RenameKey,
     RenameTable,
     SetAlgorithm,
+    SetComment,
     SetDefault,
     SetDefaultCharset,
     SetEngine,
@@ -88,6 +89,8 @@ def _option_clauses(options: TableOptions) -> list[Clause]:
         clauses.append(SetDefaultCharset(options.charset, options.collation))
     if options.engine:
         clauses.append(SetEngine(options.engine))
+    if options.comment is not None:
+        clauses.append(SetComment(options.comment))
     return clauses
 
 

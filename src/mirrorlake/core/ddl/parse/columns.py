@@ -68,6 +68,10 @@ def _read_default(tokens: Tokens, column: ColumnSpec) -> None:
     column.default = read_default(tokens)
 
 
+def _read_comment(tokens: Tokens, column: ColumnSpec) -> None:
+    column.comment = tokens.string()
+
+
 def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:
     if read_now(tokens) is None:
         raise tokens.unexpected()
@@ -140,7 +144,7 @@ _ATTRIBUTES: dict[tuple[str, ...], Callable[[Tokens, ColumnSpec], None]] = {
     ("UNIQUE", "KEY"): _set(is_unique=True),
     ("UNIQUE",): _set(is_unique=True),
     ("KEY",): _set(is_primary=True),
-    ("COMMENT",): _skip(Tokens.string),
+    ("COMMENT",): _read_comment,
     ("GENERATED", "ALWAYS", "AS"): _read_generated,
     ("AS",): _read_generated,
     ("VIRTUAL",): _nothing,

@@ -9,7 +9,7 @@ from mirrorlake.core.ddl.parse.types import read_charset, read_collation
 from mirrorlake.core.schema.table_name import TableName
 
 _VALUE_OPTIONS = frozenset(
-    """AUTO_INCREMENT AUTOEXTEND_SIZE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM COMMENT COMPRESSION CONNECTION
+    """AUTO_INCREMENT AUTOEXTEND_SIZE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM COMPRESSION CONNECTION
     DELAY_KEY_WRITE ENCRYPTION ENCRYPTED ENCRYPTION_KEY_ID ENGINE_ATTRIBUTE IETF_QUOTES INSERT_METHOD
     KEY_BLOCK_SIZE MAX_ROWS MIN_ROWS PACK_KEYS PAGE_CHECKSUM PAGE_COMPRESSED PAGE_COMPRESSION_LEVEL PASSWORD
     ROW_FORMAT SECONDARY_ENGINE SECONDARY_ENGINE_ATTRIBUTE STATS_AUTO_RECALC STATS_PERSISTENT STATS_SAMPLE_PAGES
@@ -49,6 +49,9 @@ def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
     elif tokens.accept_any("ENGINE", "TYPE"):
         tokens.accept("=")
         options.engine = tokens.next().text.lower()
+    elif tokens.accept("COMMENT"):
+        tokens.accept("=")
+        options.comment = tokens.string()
     elif tokens.accept("SEQUENCE"):
         tokens.accept("=")
         options.is_sequence = tokens.next().text not in ("0", "no")

@@ -50,17 +50,19 @@ class ColumnSpec:
     is_versioned: bool = True
     is_table_versioned: bool = False
     reference: ForeignKey | None = None
+    comment: str = ""
     unsupported: str | None = None
 
 
 @dataclass(slots=True)
 class TableOptions:
-    """charset, collation None: not named; charset ``default``: the server's choice. engine: lower case. union: tables
-    whose rows are the table's too (MERGE)."""
+    """charset, collation, comment None: not named; charset ``default``: the server's choice. engine: lower case. union:
+    tables whose rows are the table's too (MERGE)."""
 
     charset: str | None = None
     collation: str | None = None
     engine: str | None = None
+    comment: str | None = None
     is_versioned: bool = False
     is_sequence: bool = False
     unsupported: str | None = None
@@ -204,6 +206,13 @@ class SetEngine:
 
 
 @dataclass(frozen=True, slots=True)
+class SetComment:
+    """The table's comment."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetAlgorithm:
     """name: upper case. COPY also represents clauses that MariaDB executes in no other way: ORDER BY, ADD CHECK,
     ENABLE KEYS, DISABLE KEYS."""
@@ -322,7 +331,7 @@ class RefusedClause:
 Clause = (
     AddColumn | ChangeColumn | DropColumn | RenameColumn | SetDefault | SetVisibility
     | AddKey | DropKey | DropConstraint | RenameKey | AddForeignKey | DropForeignKey
-    | RenameTable | SetDefaultCharset | ConvertCharset | SetEngine | SetAlgorithm
+    | RenameTable | SetDefaultCharset | ConvertCharset | SetEngine | SetComment | SetAlgorithm
     | PartitionBy | RemovePartitioning | AddPartitions | DropPartitions | TruncatePartitions | CoalescePartitions
     | ReorganizePartitions | ExchangePartition | PartitionToTable | TableToPartition
     | SetVersioning | AddPeriod | DropPeriod | ChangeTablespace | RefusedClause

@@ -12,10 +12,11 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.lake.delta.creation import create_table, create_table_statement, small_commits
+from mirrorlake.lake.delta.creation import comment_clause, create_table, create_table_statement, small_commits
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.features import needed_by, properties_of
+from mirrorlake.lake.gold.control.source_properties import source_properties
 
 TABLES_COLUMNS = """
     lsn BIGINT, database STRING, table STRING, mirror_id STRING, state STRING, definition STRING, code STRING,
@@ -35,6 +36,10 @@ MIRROR_PROPERTIES = {
     "delta.deletedFileRetentionDuration": "interval 8 days",  # what a syncpoint reads; see ``config.syncpoint_days``
 }
 LSN_COLUMN = "_lsn"
+LSN_COMMENT = (
+    "Position in the source's log of the change that wrote this row last. It only grows: remember max(_lsn), and rows "
+    "with a greater one have changed since."
+)
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
@@ -49,9 +54,18 @@ def mirror_types(schema: TableSchema) -> dict[str, Sql]:
     return {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
 
 
+def comments(schema: TableSchema) -> dict[str, str]:
+    """The comment of each column of a mirror; empty: it has none. schema: the mirror's."""
+    return {**{column.name: column.comment for column in schema.columns}, LSN_COLUMN: LSN_COMMENT}
+
+
 def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:
     """CREATE TABLE of a mirror, with the features of Delta that its columns need and no others."""
     types = mirror_types(schema)
-    columns = [f"{quote(name)} {kind}" for name, kind in types.items()]
-    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES}
-    return create_table_statement(mirror, ", ".join([*columns, f"{LSN_COLUMN} BIGINT"]), properties)
+    described = comments(schema)
+    columns = [
+        f"{quote(name)} {kind}{comment_clause(described[name])}"
+        for name, kind in {**types, LSN_COLUMN: "BIGINT"}.items()
+    ]
+    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES, **source_properties(schema)}
+    return create_table_statement(mirror, ", ".join(columns), properties, schema.comment)

@@ -2,10 +2,11 @@
 
     class         statements                                       made repeatable by
     IGNORED       what the options name                            nothing to repeat
-    DEFINITION    index, comment, foreign key, default, engine,    nothing touches a mirror; the register's row, if the
-                  layout of partitions, a key                      definition shows, is committed once for each epoch
+    DEFINITION    index, foreign key, default, engine,             nothing touches a mirror; the register's row, if the
+                  layout of partitions                             definition shows, is committed once for each epoch
     COMPARED      CREATE TABLE; columns added, dropped, renamed,   each ALTER's commit carries (lsn, step); the mirror's
-                  moved, widened in place                          own history says which steps are done
+                  moved, widened in place; a comment; a key;       own history says which steps are done
+                  a type whose values stay as they are
     REBUILT       DEFAULT for old rows, conversions of values;     one overwrite or append that carries the transaction
                   the rows of a snapshot                           id
     DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id

@@ -12,7 +12,8 @@ from mirrorlake.core.ddl.effect.generated import names_any
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.lake.delta.creation import comment_clause
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.features import OTHER_NAMES, TYPE_WIDENING, needed_by
 from mirrorlake.lake.gold.control.register import INVALID_VALUE
@@ -43,6 +44,7 @@ class _Place:
 
     name: str
     type: Sql
+    comment: str
     old: str | None
     old_type: Sql | None
     sql: Sql
@@ -80,11 +82,11 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
     if not places:
         return Layout((), checks)
     needs = needed_by({place.name: place.type for place in places})
-    overwrite = Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), needs)
+    overwrite = Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), new, needs)
     if not all(place.is_in_place for place in places):
         return Layout((overwrite,), checks)
     alters = tuple(_alters([c.name for c in old.columns], places))
-    return Layout(alters, checks, overwrite if alters else None)
+    return Layout((*alters, *_comments(pairs)), checks, overwrite if alters else None)
 
 
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
@@ -113,7 +115,7 @@ def _place(
     column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
 ) -> _Place:
     """Plan a column. sources: see ``computed_value``."""
-    place = _Place(column.name, spark_type(column.type, as_text=old.as_text), None, None, "NULL")
+    place = _Place(column.name, spark_type(column.type, as_text=old.as_text), column.comment, None, None, "NULL")
     if isinstance(step, Keep):
         place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
     try:
@@ -160,13 +162,25 @@ def _alters(before: list[str], places: list[_Place]) -> Iterator[Alter]:
             yield Alter(f"ALTER COLUMN {quote(place.name)} TYPE {place.type}", frozenset({TYPE_WIDENING}))
     yield from map(Alter, _moves([kept[name].name for name in order], [p.name for p in places if p.old is not None]))
     added = [
-        f"{quote(place.name)} {place.type} " + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
+        f"{quote(place.name)} {place.type}{comment_clause(place.comment)} "
+        + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
         for i, place in enumerate(places)
         if place.old is None
     ]
     if added:
         needs = needed_by({place.name: place.type for place in places if place.old is None})
         yield Alter(f"ADD COLUMNS ({', '.join(added)})", needs)
+
+
+def _comments(pairs: Sequence[tuple[Column, Keep | Add]]) -> Iterator[Alter]:
+    """The commit that gives kept columns their new comments, if there are any."""
+    changed = [
+        f"{quote(column.name)} COMMENT {literal(column.comment)}"
+        for column, step in pairs
+        if isinstance(step, Keep) and step.old.comment != column.comment
+    ]
+    if changed:
+        yield Alter(f"ALTER COLUMN {', '.join(changed)}", may_repeat=True)
 
 
 def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:

@@ -15,6 +15,7 @@ the epoch, decides the same outcomes, and makes the missing commits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from mirrorlake.lake.gold.ddl import barriers
 from mirrorlake.lake.gold.ddl.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
 from mirrorlake.lake.gold.ddl.outcomes import Outcome, outcomes
-from mirrorlake.lake.gold.ddl.steps import carry_out
+from mirrorlake.lake.gold.ddl.steps import Stop, carry_out
 
 MAX_THREADS = 4
 
@@ -57,11 +58,13 @@ def with_effect(
 
 @dataclass(slots=True)
 class DdlWork:
-    """entries: new ones for the register. executed: lsn, class and names of each DDL. touched: mirrors changed."""
+    """entries: new ones for the register. executed: lsn, class and names of each DDL. touched: mirrors changed.
+    invalid: by table, how many values of a snapshot became NULL."""
 
     entries: list[TableEntry] = field(default_factory=list)
     executed: list[tuple[int, DdlClass, list[TableName]]] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
+    invalid: Counter[str] = field(default_factory=Counter)
 
 
 def carry_out_epoch(
@@ -78,6 +81,7 @@ def carry_out_epoch(
         entries=sorted((entry for work in works for entry in work.entries), key=lambda entry: entry.lsn),
         executed=sorted((ddl for work in works for ddl in work.executed), key=lambda ddl: ddl[0]),
         touched={mirror_id for work in works for mirror_id in work.touched},
+        invalid=sum((work.invalid for work in works), Counter[str]()),
     )
 
 
@@ -108,7 +112,11 @@ def carry_out_barriers(
         if effect:
             ddl_class = strongest(outcome.ddl_class for outcome in effect)
             pinned = _pin(session, lake, barrier, now) if ddl_class is DdlClass.SELF_INVERSE else {}
-            entries += [entry for outcome in effect if (entry := _execute(session, lake, barrier, outcome, pinned))]
+            for outcome in effect:
+                entry, n_invalid = _execute(session, lake, barrier, outcome, pinned)
+                entries += [entry] if entry else []
+                if entry and n_invalid:
+                    done.invalid[str(entry.name)] += n_invalid
             done.executed.append((barrier.lsn, ddl_class, [name for name in barrier.names if name not in ignored]))
             done.touched |= {outcome.work.mirror_id for outcome in effect if outcome.work}
         now.put(entries)
@@ -118,9 +126,10 @@ def carry_out_barriers(
 
 def _execute(
     session: SparkSession, lake: Lake, barrier: Barrier, outcome: Outcome, pinned: dict[str, int]
-) -> TableEntry | None:
-    stop = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else None
-    return outcome.stopped(barrier.lsn, stop) if stop else outcome.entry
+) -> tuple[TableEntry | None, int]:
+    """Return (the table's next entry, number of values that became NULL)."""
+    found = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else 0
+    return (outcome.stopped(barrier.lsn, found), 0) if isinstance(found, Stop) else (outcome.entry, found)
 
 
 def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int]:

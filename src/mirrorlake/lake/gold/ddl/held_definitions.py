@@ -48,7 +48,7 @@ def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
 def shows(new: TableSchema, old: TableSchema) -> bool:
     """Does the register show a difference of the two? A definition that only later DDL needs is kept in silver."""
     of_new, of_old = (
-        (s.columns, s.primary_key, system_period(s), s.row_changing_keys, s.left_out, _computed_from(s))
+        (s.columns, s.primary_key, system_period(s), s.row_changing_keys, s.left_out, _computed_from(s), _comments(s))
         for s in (new, old)
     )
     return of_new != of_old
@@ -60,6 +60,10 @@ def _held(change: DefinitionChange, as_text: bool, left_out: tuple[str, ...]) ->
     hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
     steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
     return replace(change, schema=schema, steps=tuple(steps))
+
+
+def _comments(schema: TableSchema) -> list[str]:
+    return [schema.comment, *(column.comment for column in schema.columns)]
 
 
 def _computed_from(schema: TableSchema) -> list[tuple] | None:

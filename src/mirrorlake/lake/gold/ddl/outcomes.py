@@ -32,6 +32,7 @@ from mirrorlake.lake.gold.control.rules import DROP_PARTITION, DROP_TABLE, TRUNC
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.columns import new_layout
+from mirrorlake.lake.gold.ddl.descriptions import described
 from mirrorlake.lake.gold.ddl.held_definitions import altered, created, held_as, shows
 from mirrorlake.lake.gold.ddl.snapshot_rows import take_snapshot
 from mirrorlake.lake.gold.ddl.steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
@@ -235,9 +236,8 @@ class _Statement:
             return Work(entry.mirror_id, (Delete(rows.where),), unclear)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, entry.schema)
         layout = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
-        if not layout.steps and not layout.checks:
-            return None
-        return Work(entry.mirror_id, layout.steps, layout.checks, layout.in_one)
+        steps = (*layout.steps, *described(entry.schema, change.schema))
+        return Work(entry.mirror_id, steps, layout.checks, layout.in_one) if steps or layout.checks else None
 
     def _streaming(
         self, change: DefinitionChange, identity: str, code: str | None = None, reason: str | None = None

@@ -19,7 +19,8 @@ def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refu
     held = {column.name for column in schema.columns}
     cells = [(cell_name(number), column) for number, column in enumerate(shown.columns) if column.name in held]
     columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
-    checks = []
+    checks: list[Check] = []
+    invalid: dict[str, Sql] = {}
     if not schema.as_text:
         invalid = {column.name: found for cell, column in cells if (found := _invalid(cell, column))}
         keys = [invalid[name] for name in schema.primary_key if name in invalid]
@@ -28,7 +29,7 @@ def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refu
         if refuses_invalid and invalid:
             reason = "a row has a value that its mirror cannot hold"
             checks.append(Check(" OR ".join(invalid.values()), reason, INVALID_VALUE))
-    return TakeSnapshot(copy_id, columns, tuple(checks))
+    return TakeSnapshot(copy_id, columns, tuple(checks), () if refuses_invalid else tuple(invalid.values()))
 
 
 def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:

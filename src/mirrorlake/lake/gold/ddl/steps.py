@@ -21,12 +21,12 @@ from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
-from mirrorlake.lake.delta.progress import HARMLESS, append_once, create_once, replace_once, run_ddl
+from mirrorlake.lake.delta.progress import HARMLESS, append_once, repeatable_ddl, replace_once, run_ddl
 from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
-from mirrorlake.lake.gold.control.table import LSN_COLUMN, create_mirror_statement
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
 
 HOP = "apply/ddl"
@@ -50,10 +50,12 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Alter:
-    """clause: the text after ALTER TABLE and the name. needs: features that the mirror must have for it."""
+    """clause: the text after ALTER TABLE and the name. needs: features that the mirror must have for it.
+    may_repeat: a second time it changes nothing, nor does it change a row or a column's name, type or position."""
 
     clause: Sql
     needs: frozenset[Feature] = frozenset()
+    may_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """columns: name -> expression over the mirror's own columns. needs: features of a mirror with the new columns."""
+    """columns: name -> expression over the mirror's own columns. needs: features of a mirror with the new columns.
+    schema: the mirror's, with their comments."""
 
     columns: tuple[tuple[str, Sql], ...]
+    schema: TableSchema
     needs: frozenset[Feature] = frozenset()
 
 
@@ -99,11 +103,13 @@ class AppendRows:
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows."""
+    """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows. invalid: of each column,
+    true for a value that is NULL in the mirror because no mirror can hold it."""
 
     copy_id: str
     columns: tuple[tuple[str, Sql], ...]
     checks: tuple[Check, ...] = ()
+    invalid: tuple[Sql, ...] = ()
 
 
 MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeSnapshot
@@ -120,13 +126,19 @@ _CLASSES: dict[type, DdlClass] = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of one DDL on one mirror. More than one step: all of them ALTERs, or a CREATE and its first rows. None:
-    it is only checked. in_one: what does the same as the ALTERs."""
+    """The work of one DDL on one mirror. More than one step: ALTERs, also after an overwrite, or a CREATE and its first
+    rows. None: it is only checked. in_one: what does the same as those ALTERs that may not be repeated."""
 
     mirror_id: str
     steps: tuple[MirrorStep, ...]
     checks: tuple[Check, ...] = ()
     in_one: Overwrite | None = None
+
+    @property
+    def steps_without_settings(self) -> tuple[MirrorStep, ...]:
+        """The steps for a session in which an ALTER cannot carry its note."""
+        kept = tuple(step for step in self.steps if not isinstance(step, Alter) or step.may_repeat)
+        return (self.in_one, *kept) if self.in_one else kept
 
     @property
     def ddl_class(self) -> DdlClass:
@@ -142,8 +154,8 @@ class Stop:
     reason: str
 
 
-def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
-    """Take the steps that the mirror does not have yet.
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
+    """Take the steps that the mirror does not have yet. Return how many values of a snapshot these made NULL.
 
     pinned: Delta version of each other mirror that is read.
     """
@@ -173,13 +185,13 @@ def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error
     return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
 
 
-def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | None:
-    steps = (work.in_one,) if work.in_one and not takes_settings(session) else work.steps
+def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
+    steps = work.steps if takes_settings(session) else work.steps_without_settings
     done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn, len(steps))
     if changed_by:
         return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
     if done is None or done.is_all:
-        return None
+        return 0
     if done.number and done.of != len(steps):
         return Stop(MIRROR_DIVERGED, "it has a part of the statement, by a session that takes other settings")
     if done.number == 0:
@@ -189,10 +201,14 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
     missing = steps[done.number :]
     needs = {feature for step in missing if isinstance(step, Alter | Overwrite) for feature in step.needs}
     provide(session, lake.names.mirror(work.mirror_id), needs)
+    n_invalid = 0
     for number, step in enumerate(missing, done.number + 1):
         payload = lake.payload(HOP, ddl_lsn=lsn, step=number, of=len(steps))
-        _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
-    return None
+        if isinstance(step, TakeSnapshot):
+            n_invalid += _take_snapshot(session, lake, lsn, work.mirror_id, step, payload)
+        else:
+            _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+    return n_invalid
 
 
 def _is_about_values(error: Exception) -> bool:
@@ -262,33 +278,43 @@ def _failed_snapshot(session: SparkSession, lake: Lake, step: TakeSnapshot) -> S
 
 def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, payload: dict, pinned: Mapping[str, int]):
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
+    note_id = f"{app_id}/ddl/{payload['step']}"
     match step:
         case Create(schema):
             remove_unborn(mirror)
-            create_once(
-                session, mirror, create_mirror_statement(mirror, schema), app_id=app_id, lsn=lsn, payload=payload
-            )
+            statement = create_mirror_statement(mirror, schema)
+            repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
             require_born(session, mirror)
+        case Alter(clause, may_repeat=True):
+            statement = f"ALTER TABLE {mirror} {clause}"
+            repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
         case Alter(clause):
             run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
         case Delete(where):
             nothing = session.table(mirror).limit(0)
             replace_once(session, mirror, nothing, where=where, app_id=app_id, lsn=lsn, payload=payload)
-        case Overwrite(columns):
-            query = f"SELECT {_selected(columns)} FROM {mirror}"
-            replace_once(
-                session, mirror, session.sql(query), has_new_columns=True, app_id=app_id, lsn=lsn, payload=payload
-            )
+        case Overwrite(columns, schema):
+            rows = session.sql(f"SELECT {_selected(columns)} FROM {mirror}")
+            replace_once(session, mirror, rows, new_comments=comments(schema), app_id=app_id, lsn=lsn, payload=payload)
         case ExchangeRows():
             query = _exchanged(lake, mirror_id, step, pinned)
             replace_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
         case AppendRows(where=where):
             query = _theirs(lake, step, pinned) + (f" WHERE {where}" if where else "")
             append_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
-        case TakeSnapshot(copy_id, columns):
-            cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in columns)
-            query = f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {lake.names.snapshot(copy_id)}"
-            append_once(session, mirror, session.sql(query), app_id=app_id, lsn=lsn, payload=payload)
+
+
+def _take_snapshot(session, lake: Lake, lsn: int, mirror_id: str, step: TakeSnapshot, payload: dict) -> int:
+    """Append the snapshot's rows; return how many of their values became NULL."""
+    copy, n_invalid = lake.names.snapshot(step.copy_id), 0
+    if step.invalid:
+        counts = " + ".join(f"count_if({condition})" for condition in step.invalid)
+        n_invalid = session.sql(f"SELECT {counts} FROM {copy}").collect()[0][0]
+    cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in step.columns)
+    rows = session.sql(f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {copy}")
+    noted = {**payload, "invalid": n_invalid}
+    append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=noted)
+    return n_invalid
 
 
 def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
