@@ -8,6 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from mirrorlake.lake.delta.notes import read_commits
+from mirrorlake.lake.gold.control.register import STREAMING, TableEntry
 from mirrorlake.lake.gold.control.source_properties import source_properties
 from mirrorlake.lake.gold.control.table import LSN_COMMENT
 from tests.support.binlog_spec import Log
@@ -76,8 +77,12 @@ def run(spark, tmp_path_factory):
     return run
 
 
+def entries(run: LakeRun) -> list[TableEntry]:
+    return [entry for entry in run.register if entry.state == STREAMING]
+
+
 def mirrors(run: LakeRun) -> dict[str, str]:
-    return {entry.table: run.lake.names.mirror(entry.mirror_id) for entry in run.register if entry.state == "streaming"}
+    return {entry.table: run.lake.names.mirror(entry.mirror_id) for entry in entries(run)}
 
 
 def test_comments_follow_the_statements_of_the_source(run):
@@ -89,7 +94,7 @@ def test_comments_follow_the_statements_of_the_source(run):
 
 
 def test_properties_follow_the_statements_of_the_source(run):
-    for entry in run.register:
+    for entry in entries(run):
         found = run.spark.sql(f"DESCRIBE DETAIL {run.lake.names.mirror(entry.mirror_id)}").first().properties
         expected = source_properties(entry.schema)
         assert {key: found[key] for key in expected} == expected
@@ -97,15 +102,13 @@ def test_properties_follow_the_statements_of_the_source(run):
 
 
 def test_a_description_costs_one_commit_and_only_if_it_differs(run):
-    steps = {
-        name: [c.note["payload"]["ddl_lsn"] for c in read_commits(run.spark, mirror) if "ddl_lsn" in c.note["payload"]]
-        for name, mirror in mirrors(run).items()
-    }
-    assert {name: len(lsns) for name, lsns in steps.items()} == COMMITS_OF_DDL
+    commits = {name: read_commits(run.spark, mirror) for name, mirror in mirrors(run).items()}
+    steps = {name: [c for c in found if c.note and "ddl_lsn" in c.note["payload"]] for name, found in commits.items()}
+    assert {name: len(found) for name, found in steps.items()} == COMMITS_OF_DDL
 
 
 def test_other_readers_show_comments(run):
-    entry = next(entry for entry in run.register if entry.table == "odd")
+    entry = next(entry for entry in entries(run) if entry.table == "odd")
     found = DeltaTable(str(run.folder / "gold" / entry.mirror_id))
     fields = [(field.name, field.metadata.get("comment")) for field in found.schema().fields]
     assert (found.metadata().description, fields) == (ODD, [NUMBER, ("v", ODD), LSN])
