@@ -168,6 +168,11 @@ def append_once(
     return _committed(session, table, note)
 
 
+def append_report(table: Sql, rows: DataFrame, payload: Mapping[str, Any]) -> None:
+    """Append rows that are no progress: there is no transaction id, so a repeated call appends them again."""
+    rows.writeTo(table).option("userMetadata", note_text(new_note(payload, None))).append()
+
+
 def overwrite_once(
     session: SparkSession, table: Sql, query: Sql, *, app_id: str, lsn: int, payload: Mapping[str, Any]
 ) -> StepCommit:
