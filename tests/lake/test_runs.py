@@ -5,11 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import platform
+import re
 import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+import yaml
 
 import mirrorlake
 from mirrorlake.config import Options
@@ -22,6 +24,7 @@ from mirrorlake.lake.delta.maintenance import delete_older
 from mirrorlake.lake.gold.control.runs import RunRow, last_runs, record
 from tests.support.command_line import complaint, mirrorlake_cli
 
+ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(mirrorlake.__file__).parent / "demo_data/mysql"
 BY = f"{getpass.getuser()}@{platform.node()}"
 THEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
@@ -118,6 +121,30 @@ def test_the_lag_of_a_lake_without_a_complete_run_is_not_known(options, spark):
 def test_a_run_that_follows_has_no_end_to_check(asked):
     run = ("run", "--source", "files:x", "--lake", "x")
     assert complaint(mirrorlake_cli(*run, "--follow", *asked))[:2] == (2, "usage")
+
+
+def alerted(options: Options, spark) -> dict[str, int | None]:
+    """The number that each alert of the bundle finds."""
+    names = open_lake(options, spark).names
+    resources = yaml.safe_load((ROOT / "resources/health.alert.yml").read_text())["resources"]
+    schema = re.escape("${var.catalog}.${resources.schemas.lake.name}.")
+    queries = {
+        name: re.sub(rf"{schema}(\w+)", lambda found: names.system_table(found[1]), alert["query_text"])
+        for name, alert in resources["alerts"].items()
+    }
+    return {name: spark.sql(query).first()[0] for name, query in queries.items()}
+
+
+def test_the_alerts_of_the_bundle_find_what_is_late_refused_and_without_a_run(options, spark):
+    hops.assemble(options, Watcher(), spark)
+    assert alerted(options, spark) == {"late": 0, "refused": 1, "no_run": 0}
+    lake, ago = open_lake(options, spark), datetime.now(timezone.utc) - timedelta(minutes=50, seconds=30)
+    for verb, lag_s in (("apply", 600.0), ("assemble", 60.0), ("ingest", None)):
+        record(lake, RunRow(verb, verb, BY, "0", ago, ago, lag_s=lag_s))
+    spark.sql(f"DELETE FROM {lake.names.control_runs} WHERE at > current_timestamp() - INTERVAL 5 MINUTES")
+    assert alerted(options, spark) == {"late": 60, "refused": 1, "no_run": 50}
+    record(lake, RunRow("r", "run", BY, "0", ago, ago, lag_s=0.0))
+    assert alerted(options, spark) == {"late": 50, "refused": 1, "no_run": 50}
 
 
 def test_maintenance_forgets_old_runs(options, spark):
