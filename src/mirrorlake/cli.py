@@ -147,6 +147,12 @@ Views = Annotated[
     str | None,
     typer.Option("--views", metavar="SCHEMA", help="keep a view of each mirror in this schema: {database}, or none"),
 ]
+FailOn = Annotated[
+    str | None, typer.Option("--fail-on", metavar="WHAT", help="refused: fail at the end if tables are refused")
+]
+MaxLag = Annotated[
+    str | None, typer.Option("--max-lag", metavar="DURATION", help="fail if the lag is larger: 90s, 10m, 2h, 1d")
+]
 Config = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="YAML file with the same options, and tuning")
 ]
@@ -224,6 +230,8 @@ def move(
     syncpoint_every: Every = None,
     group: Group = None,
     views: Views = None,
+    fail_on: FailOn = None,
+    max_lag: MaxLag = None,
     config: Config = None,
     password_file: PasswordFile = None,
     password_secret: PasswordSecret = None,
@@ -258,7 +266,8 @@ for verb, meaning in (
 
 @app.command()
 def status(
-    ctx: typer.Context, lake: Lake = None, source: Source = None, as_json: Json = False, config: Config = None,
+    ctx: typer.Context, lake: Lake = None, source: Source = None, max_lag: MaxLag = None, as_json: Json = False,
+    config: Config = None,
     password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
@@ -267,6 +276,7 @@ def status(
     options = _options(ctx)
     from mirrorlake.jobs.inspect.status import read_status
     from mirrorlake.jobs.inspect.status_view import show_status
+    from mirrorlake.jobs.run.end_checks import check_lag
     from mirrorlake.jobs.run.open import open_lake
 
     found = read_status(open_lake(options, brief=True), options)
@@ -274,6 +284,7 @@ def status(
         print(json_text(found.to_json()))
     else:
         show_status(found, sys.stdout)
+    check_lag(found.lag_s, options.max_lag)
 
 
 @app.command()

@@ -33,6 +33,8 @@ IgnoredDdl = Annotated[
 ]
 
 
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+Duration = Annotated[float, BeforeValidator(lambda text: _seconds(text)), Field(gt=0)]
 NO_VIEWS = "none"
 ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
@@ -46,15 +48,17 @@ class Options(BaseModel):
     to mirror, see ``core.schema.table_patterns``. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an
     empty lake. until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``,
     of ``apply``. views: the schema of a mirror's view in the catalog, with ``{database}`` for the source's; ``none``:
-    no views. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table is
-    refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is used.
-    failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it took
-    over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as above.
-    generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their table is
-    refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its
-    table, or columns that were not logged keep their values, as on a replica. generated_of, partial_images_of: by
-    pattern. password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names: the server's, for
-    files. tls, tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
+    no views. fail_on: what fails a run at its end: refused tables. max_lag: in seconds, the largest lag that a run may
+    have at its end. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table
+    is refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is
+    used. failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it
+    took over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as
+    above. generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their
+    table is refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE
+    refuses its table, or columns that were not logged keep their values, as on a replica. generated_of,
+    partial_images_of: by pattern. password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names:
+    the server's, for files. tls, tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an
+    empty text means none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,6 +73,8 @@ class Options(BaseModel):
     lower_case_table_names: Literal[0, 1, 2] | None = None
     group: str | None = None
     views: ViewTemplate | None = None
+    fail_on: Literal["refused"] | None = None
+    max_lag: Duration | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
     ignore_ddl: IgnoredDdl = ()
@@ -166,6 +172,15 @@ def _without_fault(patterns: Iterable[str]) -> tuple[str, ...]:
     if fault := next(filter(None, map(fault_of, patterns)), None):
         raise ValueError(fault)
     return tuple(patterns)
+
+
+def _seconds(text: Any) -> Any:
+    """Seconds from ``90``, ``90s``, ``10m``, ``2h`` or ``1d``."""
+    number, unit = (text[:-1], text[-1]) if isinstance(text, str) and text[-1:] in UNITS_S else (text, "s")
+    try:
+        return float(number) * UNITS_S[unit]
+    except (TypeError, ValueError):
+        raise ValueError("a duration is written 90s, 10m, 2h or 1d") from None
 
 
 def _split(value: Any) -> Any:

@@ -88,6 +88,8 @@ REFUSALS: dict[str, str] = {
     "view-taken": "Rename or drop what has this name, or choose another --views, then run again; what others have made is never replaced.",
     "view-failed": "Read the reason: a view needs USE and CREATE rights on its catalog and schema, and SELECT on the mirror; the next run tries again.",
     # --- what a verb found
+    "tables-refused": "`mirrorlake status` shows why and what to do for each; all other tables are up to date.",
+    "lag": "Run again, or look at `mirrorlake status --source`: it shows which hop is late, and by how much.",
     "differs": "The output names each table and what differs; `mirrorlake resync` a mirror that is wrong.",
     "check-failed": "The output names the fix for each failed check.",
     "left-out": "The output names each table that was left out, and why.",

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import timedelta
+from shutil import rmtree
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
@@ -17,13 +18,14 @@ from mirrorlake.lake.delta import progress as progress_module
 from mirrorlake.lake.delta.commit_files import log_folder, read_entries
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.delta.names import LakeNames, local_folder, table_exists
 from mirrorlake.lake.delta.progress import (
     Progress,
     append_from,
     append_once,
     claim_source,
     read_progress,
+    replace_once,
     run_ddl,
     run_statement,
 )
@@ -284,8 +286,6 @@ STATEMENTS = {
     "merge": "MERGE INTO {table} t USING (SELECT 1L AS lsn, 'x' AS word) s ON t.lsn = s.lsn "
     "WHEN MATCHED THEN UPDATE SET word = concat(t.word, s.word) WHEN NOT MATCHED THEN INSERT *",
     "insert": "INSERT INTO {table} VALUES (1, 'x')",
-    "delete": "DELETE FROM {table} WHERE lsn < 2",
-    "update": "UPDATE {table} SET word = concat(word, 'x')",
 }
 
 
@@ -321,8 +321,6 @@ def test_a_statement_runs_once_per_step(spark, filled, sql):
 @pytest.mark.parametrize(
     "sql",
     [
-        "DELETE FROM {table} WHERE lsn > 100",
-        "UPDATE {table} SET word = 'x' WHERE word = 'nosuch'",
         "INSERT INTO {table} SELECT * FROM {table} WHERE lsn > 100",
         "MERGE INTO {table} t USING (SELECT 100L AS lsn) s ON t.lsn = s.lsn WHEN MATCHED THEN DELETE",
         "MERGE INTO {table} t USING (SELECT 1L AS lsn) s ON t.lsn = s.lsn WHEN MATCHED AND t.word = 'b' THEN DELETE",
@@ -336,6 +334,38 @@ def test_a_statement_that_changes_no_row_still_moves_progress_once(spark, filled
     assert read_progress(spark, filled) == Progress(7, PAYLOAD)
     assert run(session, filled, sql, 7) is False
     assert contents(spark, filled) == before
+
+
+@pytest.mark.parametrize(
+    "where, query",
+    [
+        (None, "SELECT lsn, concat(word, 'x') AS word FROM {table}"),
+        ("lsn < 2", "SELECT lsn, concat(word, 'x') AS word FROM {table} WHERE lsn < 2"),
+        ("lsn < 2", "SELECT * FROM {table} LIMIT 0"),
+        ("lsn > 100", "SELECT * FROM {table} LIMIT 0"),
+    ],
+)
+def test_rows_are_replaced_once_per_step(spark, filled, where, query):
+    def replace(lsn):
+        rows = spark.sql(query.format(table=filled))
+        return replace_once(spark, filled, rows, where=where, app_id=APP, lsn=lsn, payload=PAYLOAD).is_new
+
+    before = contents(spark, filled)
+    assert replace(7) is True
+    after, version = contents(spark, filled), newest_version(spark, filled)
+    assert (after == before) == (where == "lsn > 100")
+    assert (replace(7), replace(6)) == (False, False)
+    assert (contents(spark, filled), newest_version(spark, filled)) == (after, version)
+    assert read_progress(spark, filled) == Progress(7, PAYLOAD)
+    assert replace(8) is True
+
+
+def test_a_table_that_is_gone_is_not_made_again_by_its_rows(spark, filled):
+    rows = spark.createDataFrame([(3, "c")], "lsn BIGINT, word STRING")
+    rmtree(local_folder(filled))
+    with pytest.raises(AnalysisException):
+        replace_once(spark, filled, rows, app_id=APP, lsn=7, payload=PAYLOAD)
+    assert not table_exists(spark, filled)
 
 
 @pytest.mark.parametrize(

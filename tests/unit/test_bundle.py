@@ -32,7 +32,9 @@ def named_arguments(parameters: list[str]) -> dict[str, str]:
 
 
 def test_every_resource_file_is_found():
-    assert set(FILES) == {"lake.schema.yml", "maintenance.job.yml", "replication.job.yml", "snapshot.job.yml"}
+    assert set(FILES) == {
+        "health.alert.yml", "lake.schema.yml", "maintenance.job.yml", "replication.job.yml", "snapshot.job.yml",
+    }  # fmt: skip
 
 
 def test_the_targets_are_development_by_default_and_production():
@@ -50,7 +52,7 @@ def test_every_reference_is_declared_and_every_variable_described(file):
     assert set(re.findall(r"\$\{var\.(\w+)\}", text)) <= BUNDLE["variables"].keys()
     for kind, name in re.findall(r"\$\{resources\.(\w+)\.(\w+)\.name\}", text):
         assert any(name in resources.get(kind, {}) for resources in RESOURCES.values())
-    known = r"\$\{(var\.\w+|workspace\.current_user\.short_name|resources\.\w+\.\w+\.name|bundle\.(name|target))\}"
+    known = r"\$\{(var\.\w+|workspace\.current_user\.\w+|resources\.\w+\.\w+\.name|bundle\.(name|target))\}"
     assert re.sub(known, "", text).count("${") == 0
     assert all(variable["description"] for variable in BUNDLE["variables"].values())
 
@@ -125,6 +127,16 @@ def test_notebook_tasks_name_a_notebook_and_its_widgets():
     for task in notebook_tasks:
         text = (ROOT / "resources" / task["notebook_path"]).read_text()
         assert set(re.findall(r'widgets\.text\("(\w+)"', text)) == task["base_parameters"].keys()
+
+
+def test_an_alert_compares_a_column_of_its_query_and_mails_somebody():
+    alerts = RESOURCES["health.alert.yml"]["alerts"]
+    assert list(alerts) == ["late", "refused", "no_run"]
+    for alert in alerts.values():
+        evaluation = alert["evaluation"]
+        assert f"AS {evaluation['source']['name']}" in alert["query_text"]
+        assert evaluation["notification"]["subscriptions"] == [{"user_email": "${var.alerted}"}]
+        assert evaluation["empty_result_state"] == "ERROR" and alert["schedule"]["timezone_id"] == "UTC"
 
 
 def test_the_staging_volume_is_the_one_that_hops_write_to():

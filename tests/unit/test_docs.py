@@ -32,6 +32,7 @@ TABLES = {
     "control_barriers": gold.BARRIERS_COLUMNS,
     "control_syncpoints": gold.SYNCPOINTS_COLUMNS,
     "control_answers": silver.ANSWER_COLUMNS,
+    "control_runs": gold.RUNS_COLUMNS,
     "Mirror tables": f"{gold.LSN_COLUMN} BIGINT",
 }
 

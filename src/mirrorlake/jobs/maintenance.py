@@ -10,7 +10,7 @@ from mirrorlake.core.position import show_lsn
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.old_snapshots import removable_snapshots
-from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.jobs.run.open import create_tables, open_lake
 from mirrorlake.lake.bronze import ingest, snapshots
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.lake import Lake
@@ -18,6 +18,7 @@ from mirrorlake.lake.delta.maintenance import (
     REMOVED,
     compact,
     delete_before,
+    delete_older,
     drop_feature,
     keep_history,
     remove_mirror,
@@ -35,6 +36,8 @@ from mirrorlake.lake.silver import assemble
 REPLAY_DAYS = 30
 """Shortest retention: recorded Delta versions can be read, and mirrors of dropped tables, for this long."""
 STAGED_DAYS = 7
+RUN_DAYS = 90
+"""How long ``control_runs`` keeps its rows."""
 
 
 def maintain(
@@ -64,6 +67,8 @@ def maintain(
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
+    create_tables(lake)
+    delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
     outcomes = {} if options.bronze_days is None else _let_go(lake, options.bronze_days)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from mirrorlake.config import Options
@@ -20,11 +20,13 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.control.register import REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.runs import RunRow, last_runs
 from mirrorlake.lake.gold.merge.changes import ROW_OPS
 from mirrorlake.lake.gold.row_epoch import tables_to_do
 
 LOOK_BACK_BYTES = 1 << 28
 """Bytes of log before a hop's lsn in which the time of its last event is looked for."""
+N_RUNS = 10
 NO_TIME = "event_ts > TIMESTAMP'1970-01-02'"  # some events of a file's head carry none
 
 
@@ -61,6 +63,8 @@ class Status:
     """The lag of silver and gold is measured against bronze, that of bronze against the source.
 
     server: the one whose log bronze follows now. to_do: the tables that an open epoch of row changes waits for.
+    runs: the last ones, newest first. lag_s: since when the mirrors may lack what the source has committed: of the hop
+    that is latest if the source was asked, else since the look at it of the newest complete run; None: not known.
     """
 
     source: str
@@ -76,6 +80,8 @@ class Status:
     to_do: tuple[str, ...]
     tables: dict[str, int]
     refused: tuple[TableEntry, ...]
+    runs: tuple[RunRow, ...]
+    lag_s: float | None
 
     def to_json(self) -> dict[str, Any]:
         refused = [{"database": e.database, "table": e.table, "code": e.code, "reason": e.reason} for e in self.refused]
@@ -88,6 +94,8 @@ class Status:
             "gold": self.gold.to_json() | {"epoch": self.epoch, "open_epoch": self._open_epoch_to_json()},
             "tables": self.tables,
             "refused": refused,
+            "runs": [_run_to_json(run) for run in self.runs],
+            "lag_s": self.lag_s,
         }
 
     def _open_epoch_to_json(self) -> dict[str, Any] | None:
@@ -117,13 +125,15 @@ def read_status(lake: Lake, options: Options) -> Status:
         hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # after a ROTATE: in the next file
     hops["silver"] = replace(hops["silver"], waiting=seen["silver_events"])
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
-    gold = read_progress(lake.spark, lake.names.control_epochs)
+    hops["bronze"] = _bronze(hops["bronze"], bronze, options, now)
+    gold, runs = read_progress(lake.spark, lake.names.control_epochs), tuple(last_runs(lake, N_RUNS))
+    lag_s = _latest(hops.values()) if options.source else _since_complete(runs, now)
     return Status(
         lake.source, server_of(bronze), lake.flavor,
-        _bronze(hops["bronze"], bronze, options, now), hops["silver"], hops["gold"],
+        hops["bronze"], hops["silver"], hops["gold"],
         str(parse_gtid_state(lake.flavor, bronze.payload["gtids"])), lake.spark.table(lake.names.bronze_events).count(),
         gold.payload["epoch"] if gold else None, epochs.open, _to_do(lake, epochs.open), dict(states),
-        tuple(e for e in register if e.state == REFUSED),
+        tuple(e for e in register if e.state == REFUSED), runs, lag_s,
     )  # fmt: skip
 
 
@@ -176,6 +186,20 @@ def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime)
     finally:
         source.close()
     return replace(hop, lag_s=_age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)
+
+
+def _latest(hops: Iterable[HopStatus]) -> float | None:
+    lags = [hop.lag_s for hop in hops]
+    return None if None in lags else max(lags)
+
+
+def _since_complete(runs: Iterable[RunRow], now: datetime) -> float | None:
+    seen = [run.at - timedelta(seconds=run.lag_s) for run in runs if run.verb == "run" and run.lag_s is not None]
+    return _age(max(seen, default=None), now)
+
+
+def _run_to_json(run: RunRow) -> dict[str, Any]:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(run).items()}
 
 
 def _to_do(lake: Lake, epoch: Epoch | None) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TextIO
 from mirrorlake.errors import REFUSALS
 from mirrorlake.jobs.inspect.status import HopStatus, Status
 from mirrorlake.jobs.show.output import show_table
+from mirrorlake.lake.gold.control.runs import RunRow
 from mirrorlake.shown import say, shown
 
 
@@ -26,6 +27,16 @@ def show_status(status: Status, stream: TextIO) -> None:
         what = f"{entry.database}.{entry.table}: {entry.code}: {shown(entry.reason)}"
         say(f"refused {what}", stream)
         say(f"        {REFUSALS[entry.code]}", stream)
+    if status.runs:
+        titles = ("last runs", "verb", "by", "ended", "outcome", "rows", "refused", "lag")
+        show_table(titles, [_run(run) for run in status.runs], stream)
+
+
+def _run(run: RunRow) -> tuple[object, ...]:
+    ended = f"{run.ended:%Y-%m-%d %H:%M:%S}" if run.ended else f"last seen {run.at:%Y-%m-%d %H:%M:%S}"
+    lag = "?" if run.lag_s is None else f"{run.lag_s:,.0f} s"
+    refused = "-" if run.refused is None else run.refused
+    return f"{run.started:%Y-%m-%d %H:%M:%S}", run.verb, run.by, ended, run.outcome or "-", run.rows, refused, lag
 
 
 def _cells(hop: HopStatus) -> tuple[object, ...]:

@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.run.end_checks import check_end
 from mirrorlake.jobs.run.not_mirrored import count_not_mirrored, warn_of_unused
-from mirrorlake.jobs.run.open import as_compared, create_lake, open_lake
+from mirrorlake.jobs.run.open import as_compared, create_lake, create_tables, open_lake
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
 from mirrorlake.jobs.run.retry import keep_running
+from mirrorlake.jobs.run.run_log import recorded
 from mirrorlake.jobs.run.source import open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.lake import Lake
@@ -30,7 +32,7 @@ def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -
         raise UsageError(
             "usage", "--group shares the work of apply: run ingest, assemble and apply as processes of their own"
         )
-    _follow(options, watcher, partial(_with_source, _run_all, options, spark))
+    _follow(options, watcher, partial(_with_source, "run", _run_all, options, spark))
 
 
 def _run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
@@ -53,22 +55,26 @@ def _command(options: Options) -> str:
 
 
 def ingest(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
-    _follow(options, watcher, partial(_with_source, run_ingest, options, spark))
+    _follow(options, watcher, partial(_with_source, "ingest", run_ingest, options, spark))
 
 
 def assemble(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, partial(_with_lake, run_assemble, options, spark))
+    _follow(options, watcher, partial(_with_lake, "assemble", run_assemble, options, spark))
 
 
 def apply(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
     """Run this hop, which needs no source. Raises RefusedError ``lake-missing`` before the first ingest."""
-    _follow(options, watcher, partial(_with_lake, run_apply, options, spark))
+    _follow(options, watcher, partial(_with_lake, "apply", run_apply, options, spark))
 
 
 def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], None]) -> None:
     if options.follow and options.until != "current":
         raise UsageError("usage", "--follow runs until stopped, --until sets an end: use only one")
+    if options.follow and (options.fail_on or options.max_lag):
+        raise UsageError("usage", "--fail-on and --max-lag are about the end of a run, which --follow does not have")
+    if options.until != "current" and options.max_lag:
+        raise UsageError("usage", "--max-lag is for a run until current, --until sets another end")
     if not options.lake.startswith(UNITY) and Path(options.lake).is_file():
         raise UsageError("usage", f"--lake is a folder, and {options.lake} is a file")
     if options.follow:
@@ -78,12 +84,21 @@ def _follow(options: Options, watcher: Watcher, attempt: Callable[[Watcher], Non
 
 
 def _with_lake(
-    work: Callable[[Lake, Options, Watcher], None], options: Options, spark: SparkSession | None, watcher: Watcher
+    verb: str,
+    work: Callable[[Lake, Options, Watcher], None],
+    options: Options,
+    spark: SparkSession | None,
+    watcher: Watcher,
 ) -> None:
-    work(open_lake(options, spark), options, watcher)
+    lake = open_lake(options, spark)
+    create_tables(lake)
+    with recorded(lake, verb, watcher) as log:
+        work(lake, options, log)
+        check_end(lake, options, log)
 
 
 def _with_source(
+    verb: str,
     work: Callable[[Lake, BinlogSource, Options, Watcher], None],
     options: Options,
     spark: SparkSession | None,
@@ -93,6 +108,9 @@ def _with_source(
     source = open_source(options)
     try:
         check_source(source)
-        work(create_lake(options, source, spark), source, options, watcher)
+        lake = create_lake(options, source, spark)
+        with recorded(lake, verb, watcher) as log:
+            work(lake, source, options, log)
+            check_end(lake, options, log)
     finally:
         source.close()

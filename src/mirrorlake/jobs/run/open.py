@@ -67,7 +67,7 @@ def as_compared(options: Options, lake: Lake) -> Options:
 
 def create_tables(lake: Lake) -> None:
     """Create the tables that are missing."""
-    if not table_exists(lake.spark, lake.names.control_syncpoints):
+    if not table_exists(lake.spark, lake.names.control_runs):
         for layer in (bronze, silver, gold):
             layer.create(lake.spark, lake.names)
 

@@ -255,8 +255,12 @@ def _preparing(lake: Lake, options: Options, watcher: Watcher) -> Watcher:
 
 def _repeat(step: Callable[[], bool], is_done: Callable[[], bool], options: Options, watcher: Watcher) -> None:
     """Take steps until it is done; pause after one that found nothing to do."""
+    watcher.begins()
     while True:
+        looked_at = datetime.now(timezone.utc)
         has_worked = step()
+        if options.until == "current":
+            watcher.complete(looked_at)
         if is_done():
             return
         if not has_worked:

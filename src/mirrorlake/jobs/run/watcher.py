@@ -8,6 +8,8 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.snapshots_ahead import SnapshotsAhead
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mirrorlake.core.position import BinlogPosition
     from mirrorlake.errors import RetryableError
     from mirrorlake.jobs.run.log_bytes import LogExtent
@@ -22,6 +24,12 @@ class Watcher:
     """Receives every commit. wants_extents: also, before the work, the amount of log ahead."""
 
     wants_extents = False
+
+    def begins(self) -> None:
+        """The hops are open, and their work begins."""
+
+    def complete(self, at: datetime) -> None:
+        """Everything is done that was there to be read at this moment."""
 
     def ahead(self, extent: LogExtent) -> None: ...
     def took_over(self, server: str, position: BinlogPosition) -> None:
@@ -52,6 +60,12 @@ class HandsOn(Watcher):
 
     def __init__(self, watcher: Watcher):
         self._watcher, self.wants_extents = watcher, watcher.wants_extents
+
+    def begins(self) -> None:
+        self._watcher.begins()
+
+    def complete(self, at: datetime) -> None:
+        self._watcher.complete(at)
 
     def ahead(self, extent: LogExtent) -> None:
         self._watcher.ahead(extent)

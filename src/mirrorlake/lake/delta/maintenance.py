@@ -49,6 +49,11 @@ def delete_before(spark: SparkSession, table: Sql, lsn: int) -> str:
     return REMOVED if _run_unless_busy(spark, f"DELETE FROM {table} WHERE lsn < {lsn}") else BUSY
 
 
+def delete_older(spark: SparkSession, table: Sql, days: int) -> None:
+    """Delete the rows whose ``at`` is more than this number of days ago, unless another commit comes first."""
+    _run_unless_busy(spark, f"DELETE FROM {table} WHERE at < current_timestamp() - INTERVAL {days} DAYS")
+
+
 def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
     """Write again the files that need a feature of Delta, so that the table no longer has it; REMOVED, BUSY, or LEFT if
     Delta keeps it for now.

@@ -17,7 +17,7 @@ UNITY = "uc:"
 STAGING_VOLUME = "staging"  # the volume that resources/ declares next to the tables
 SYSTEM_TABLES = (
     "bronze_events", "silver_changes", "silver_table_schemas", "control_tables", "control_epochs", "control_barriers",
-    "control_syncpoints", "control_answers",
+    "control_syncpoints", "control_answers", "control_runs",
 )  # fmt: skip
 """Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
@@ -46,6 +46,7 @@ class LakeNames:
         self.control_barriers = self._table("control", "barriers")
         self.control_syncpoints = self._table("control", "syncpoints")
         self.control_answers = self._table("control", "answers")
+        self.control_runs = self._table("control", "runs")
 
     def system_table(self, name: str) -> Sql:
         """name: one of ``SYSTEM_TABLES``."""

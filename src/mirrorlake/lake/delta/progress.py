@@ -172,6 +172,11 @@ def append_once(
     return _committed(session, table, note)
 
 
+def append_report(table: Sql, rows: DataFrame, payload: Mapping[str, Any]) -> None:
+    """Append rows that are no progress: there is no transaction id, so a repeated call appends them again."""
+    rows.writeTo(table).option("userMetadata", note_text(new_note(payload, None))).append()
+
+
 def replace_once(
     session: SparkSession, table: Sql, rows: DataFrame, *, where: Sql | None = None,
     new_comments: Mapping[str, str] | None = None, app_id: str, lsn: int, payload: Mapping[str, Any],

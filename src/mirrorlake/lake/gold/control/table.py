@@ -4,6 +4,7 @@
 ``control_epochs``   append only; a plan row before an epoch's work, a done row after it. kind: rows or ddl.
 ``control_barriers`` append only; a row ``prepared`` before a DDL touches its mirrors, a row ``executed`` after it.
 ``control_syncpoints`` append only; a row ``published`` is a moment at which all mirrors can be read together.
+``control_runs``     append only; the newest row of a run is valid. It is no progress: nothing depends on it.
 """
 
 from __future__ import annotations
@@ -30,10 +31,19 @@ BARRIERS_COLUMNS = f"lsn BIGINT, kind STRING, phase STRING, tables {EPOCH_TABLES
 SYNCPOINTS_COLUMNS = f"""
     name STRING, phase STRING, lsn BIGINT, gtids STRING, commit_ts TIMESTAMP, tables {EPOCH_TABLES}, at TIMESTAMP
 """
+RUNS_COLUMNS = """
+    run STRING, verb STRING, by STRING, version STRING, started TIMESTAMP, at TIMESTAMP, ended TIMESTAMP,
+    outcome STRING, lsn BIGINT, rows BIGINT, refused BIGINT, lag_s DOUBLE
+"""
 
 MIRROR_PROPERTIES = {
     "delta.checkpointInterval": "50",
     "delta.deletedFileRetentionDuration": "interval 8 days",  # what a syncpoint reads; see ``config.syncpoint_days``
+}
+RUNS_PROPERTIES = {
+    # A run that follows makes 1,440 commits a day: Delta's log of them is short, since nothing reads old versions.
+    "delta.logRetentionDuration": "interval 2 days",
+    "delta.deletedFileRetentionDuration": "interval 2 days",
 }
 LSN_COLUMN = "_lsn"
 LSN_COMMENT = (
@@ -47,6 +57,7 @@ def create(spark: SparkSession, names: LakeNames) -> None:
     create_table(spark, names.control_epochs, EPOCHS_COLUMNS, small_commits("epoch"))
     create_table(spark, names.control_barriers, BARRIERS_COLUMNS, small_commits("lsn"))
     create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS, small_commits("lsn"))
+    create_table(spark, names.control_runs, RUNS_COLUMNS, small_commits("at") | RUNS_PROPERTIES)
 
 
 def mirror_types(schema: TableSchema) -> dict[str, Sql]:
