@@ -41,7 +41,8 @@ class Column:
     collation: None: not named, so the character set's own. default None: there is none. updates_to_now: ON UPDATE
     CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
     versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. is_compressed: MariaDB's COMPRESSED. display: digits in
-    parentheses after an integer, FLOAT or DOUBLE, which round or pad the result of a later conversion.
+    parentheses after an integer, FLOAT or DOUBLE, which round or pad the result of a later conversion. is_hidden: its
+    values are in bronze alone.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Column:
     row_period: str | None = field(default=None, compare=False)
     is_versioned: bool = field(default=True, compare=False)
     has_charset_of_its_own: bool = field(default=False, compare=False)
+    is_hidden: bool = field(default=False, compare=False)
 
     @property
     def never_null(self) -> bool:
@@ -101,8 +103,8 @@ class TableSchema:
 
     default_charset and all after it: properties from DDL for later DDL, and triggers. They do not affect how
     a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. In a mirror's
-    definition, as_text: it holds values that may be invalid as text; left_out: the source's generated columns that it
-    does not have.
+    definition, as_text: it holds values that may be invalid as text; left_out: the source's columns that it does not
+    have, generated or hidden ones.
     """
 
     database: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.column_patterns import nearest_columns
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.table_patterns import nearest
@@ -14,18 +15,21 @@ from mirrorlake.lake.delta.lake import NAME_CASE, Lake
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.grants import Grants
-from mirrorlake.mysql.source_tables import SourceTable, list_tables, table_names
+from mirrorlake.mysql.source_tables import SourceTable, column_names, list_tables, table_names
 
 
 def chosen_tables(control: ServerConnection, options: Options) -> list[SourceTable]:
     """List the tables of the server that the options choose, by name.
 
-    Raises what ``require_select``, ``require_used`` and ``ServerConnection`` raise.
+    Raises UsageError for a pattern of ``columns`` without a wildcard that fits no column; what ``require_select``,
+    ``require_used`` and ``ServerConnection`` raise.
     """
     options, tables = seen_tables(control, options)
     names = {table.name for table in tables}
     require_select(control, names)
     require_used(options, names)
+    for fault in _unused_columns(control, options):
+        raise UsageError("usage", fault)
     return [table for table in tables if options.wants(*table.name)]
 
 
@@ -49,7 +53,8 @@ def require_used(options: Options, names: Collection[TableName]) -> None:
 
 
 def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> None:
-    """Warn of patterns that fit no table of the server or the lake: one may be created later, or be misspelled.
+    """Warn of patterns that fit no table of the server or the lake, and of patterns of ``columns`` that fit no column:
+    one may be created later, or be misspelled.
 
     A user without SELECT sees no table, and gets no warning. options: from ``as_compared``.
     """
@@ -58,6 +63,8 @@ def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> N
         names = seen | {entry.name for entry in TableRegister.read(lake)}
         for pattern in options.patterns.unused(names):
             warn(_fits_none(pattern, names))
+    for fault in _unused_columns(control, options) if seen else ():
+        warn(fault)
 
 
 def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) -> int:
@@ -68,5 +75,18 @@ def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) 
 
 
 def _fits_none(pattern: str, names: Collection[TableName]) -> str:
-    like = nearest(pattern, names)
-    return f"{pattern} fits no table that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")
+    return _none("table", pattern, nearest(pattern, names))
+
+
+def _none(what: str, pattern: str, like: list[str]) -> str:
+    return f"{pattern} fits no {what} that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")
+
+
+def _unused_columns(control: ServerConnection, options: Options) -> Iterator[str]:
+    """Yield what is wrong with each pattern of ``columns`` that should fit a column of the server, and fits none."""
+    if not options.columns:
+        return
+    hidden = options.hidden(NameCase(options.lower_case_table_names))
+    seen = column_names(control.query, hidden.name_case.fold)
+    for pattern in hidden.unused(seen):
+        yield _none("column", pattern, nearest_columns(pattern, seen))
