@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from mirrorlake.core.schema.column_patterns import ColumnPatterns, column_fault_of
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_patterns import TablePatterns, fault_of
 from mirrorlake.core.schema.view_names import DATABASE, check_template
@@ -39,6 +40,7 @@ NO_VIEWS = "none"
 ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
 PartialImages = Literal["refuse", "replica"]
+ColumnRule = Literal["drop"]
 
 
 class Options(BaseModel):
@@ -56,9 +58,10 @@ class Options(BaseModel):
     above. generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their
     table is refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE
     refuses its table, or columns that were not logged keep their values, as on a replica. generated_of,
-    partial_images_of: by pattern. password_secret: ``scope/key`` of a Databricks secret scope. lower_case_table_names:
-    the server's, for files. tls, tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an
-    empty text means none.
+    partial_images_of: by pattern. columns: what silver and gold have of a column, by pattern of
+    ``database.table.column``: ``drop``, nothing. password_secret: ``scope/key`` of a Databricks secret scope.
+    lower_case_table_names: the server's, for files. tls, tls_ca, tls_cert, tls_key, server_public_key: see
+    ``mysql.login.ServerLogin``; an empty text means none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +80,7 @@ class Options(BaseModel):
     max_lag: Duration | None = None
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
+    columns: dict[str, ColumnRule] = {}
     ignore_ddl: IgnoredDdl = ()
     ignore_ddl_of: dict[str, IgnoredDdl] = {}
     generated: Generated = "refuse"
@@ -126,6 +130,17 @@ class Options(BaseModel):
         if excluding := next((pattern for pattern in by_pattern if pattern.startswith("!")), None):
             raise ValueError(f"{excluding!r} excludes nothing here: the first pattern that fits decides")
         return by_pattern
+
+    @field_validator("columns")
+    @classmethod
+    def _column_patterns(cls, columns: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
+        if fault := next(filter(None, map(column_fault_of, columns)), None):
+            raise ValueError(fault)
+        return columns
+
+    def hidden(self, name_case: NameCase) -> ColumnPatterns:
+        """The columns that silver and gold leave out. name_case: how the source compares names."""
+        return ColumnPatterns(tuple(self.columns), name_case)
 
     @property
     def patterns(self) -> TablePatterns:

@@ -50,6 +50,7 @@ REFUSALS: dict[str, str] = {
     # --- the lake
     "lake-source": "Use this lake with its own source or another folder; after a failover, `--failover follow` continues by GTID.",
     "lake-names": "Use the lake with the setting that it began with, or start a new lake; of files, `mirrorlake replay --lower-case-table-names` makes one.",
+    "lake-columns": "Undo the change of `columns` in the file, or `mirrorlake resync` these tables with it, then run again; `mirrorlake replay` makes a lake without the values.",
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
     "apply-groups": "Start `mirrorlake apply --group` for every group, the first one too; run this one again.",
     "lake-version": "The lake was written by a newer version of mirrorlake; upgrade.",
@@ -72,6 +73,7 @@ REFUSALS: dict[str, str] = {
     "column-name": "Rename the column: _lsn is reserved, Spark takes some names for one, and ${...} needs a Spark that leaves it as it is.",
     "row-image": "SET GLOBAL binlog_row_image = 'FULL', or run with --partial-images if the reason says so; `mirrorlake resync` the table.",
     "generated-column": "Run with --generated leave-out to mirror the table without the column, then `mirrorlake resync` the table.",
+    "hidden-column": "The mirror needs the column: give `columns` in the file a pattern that does not fit it, or exclude the table; then `mirrorlake resync` it.",
     "row-metadata": "SET GLOBAL binlog_row_metadata = 'FULL', then `mirrorlake resync` the table.",
     "row-event": "The row event could not be decoded to its end; `mirrorlake resync` the table after the cause is found.",
     "statement-dml": "Rows were changed in STATEMENT format; set binlog_format = ROW and `mirrorlake resync` the table.",

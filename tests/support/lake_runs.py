@@ -53,8 +53,9 @@ def _empty_lake(spark: SparkSession) -> Path:
 class LakeRun:
     """A lake and the log folder it is made from."""
 
-    def __init__(self, spark: SparkSession, logs: Path, folder: Path):
-        self.spark, self.logs, self.folder = spark, logs, folder
+    def __init__(self, spark: SparkSession, logs: Path, folder: Path, **given):
+        """given: options of every hop."""
+        self.spark, self.logs, self.folder, self.given = spark, logs, folder, given
         if not folder.exists():
             shutil.copytree(_empty_lake(spark), folder)
         self.lake = create_lake(self.options(), open_source(self.options()), spark)
@@ -77,7 +78,7 @@ class LakeRun:
         return replace(self.lake, spark=private_session(self.spark))
 
     def options(self, **given) -> Options:
-        return Options(**{"source": f"files:{self.logs}", "lake": str(self.folder), **given})
+        return Options(**{"source": f"files:{self.logs}", "lake": str(self.folder), **self.given, **given})
 
     def ingest_job(self, **given) -> IngestJob:
         return IngestJob(self.lake, FileSource(self.logs), self.options(**given))

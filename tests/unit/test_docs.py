@@ -17,7 +17,7 @@ from mirrorlake.lake.delta.notes import NOTE_FORMAT, new_note
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control import table as gold
 from mirrorlake.lake.silver import table as silver
-from mirrorlake.lake.silver.assemble import PREPARED
+from mirrorlake.lake.silver.assemble import HIDDEN, PREPARED
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -114,7 +114,7 @@ def payload_keys() -> set[str]:
 def test_the_format_of_notes_and_all_their_keys_are_documented():
     text = (DOCS / "lake-format.md").read_text()
     assert f"The format of notes is **{NOTE_FORMAT}**" in text
-    told = {SERVER, SKIP, KNOWS_BEFORE, PREPARED, silver.ANSWERS, NAME_CASE, DEFAULT_ENGINE}
+    told = {SERVER, SKIP, KNOWS_BEFORE, HIDDEN, PREPARED, silver.ANSWERS, NAME_CASE, DEFAULT_ENGINE}
     keys = new_note({}, 1).keys() | Lake(None, None, "s", "mysql").payload("h").keys() | payload_keys() | told
     assert len(payload_keys()) > 10
     assert sorted(key for key in keys if f"`{key}`" not in text) == []

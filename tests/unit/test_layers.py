@@ -25,7 +25,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": (),
     "errors": ("shown",),
     "shown": (),
-    "config": ("core.schema.lower_case_names", "core.schema.table_patterns", "core.schema.view_names"),
+    "config": (
+        "core.schema.column_patterns",
+        "core.schema.lower_case_names",
+        "core.schema.table_patterns",
+        "core.schema.view_names",
+    ),
     "core": (),
     "core.kernels": (),
     "core.schema": OF_CORE,

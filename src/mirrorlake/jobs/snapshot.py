@@ -130,7 +130,7 @@ def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) ->
 
 def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> TableSnapshot:
     text = create_statement(read.rows, name, lake.flavor)
-    schema, reason = defined(text, name, lake.flavor, lake.name_case)
+    schema, reason = defined(text, name, lake.flavor, lake.name_case, lake.hidden)
     if schema is None:
         return TableSnapshot(*name, reason=reason)
     shown = of_rows_in_force(schema)

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirrorlake.config import Options
+from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
+from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
@@ -59,13 +61,16 @@ def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -
     return schema and of_rows_in_force(schema)
 
 
-def defined(text: str, name: TableName, flavor: str, name_case: NameCase) -> tuple[TableSchema | None, str | None]:
+def defined(
+    text: str, name: TableName, flavor: str, name_case: NameCase, hidden: ColumnPatterns
+) -> tuple[TableSchema | None, str | None]:
     """The definition in a SHOW CREATE TABLE, or why a snapshot is refused. Whether its parents are followed is decided
     when the snapshot is applied."""
     changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
     change = next((change for change in changes if change.table == name[1]), None)
     if change is None:
         return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"
+    change = with_hidden(change, None, hidden)
     is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
     return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import REFUSALS, RefusedError
@@ -67,7 +68,7 @@ def table_fates(
     name_case, known, read = NameCase(options.lower_case_table_names), known or Known(), CurrentRead(control.login)
 
     def why_undefined(name: TableName) -> str | None:
-        return _why_undefined(read.rows, name, control.flavor, name_case)
+        return _why_undefined(read.rows, name, control.flavor, options.hidden(name_case))
 
     try:
         return list(_fates(tables, options, known, why_undefined))
@@ -105,7 +106,7 @@ def _fate(
     return TableFate(*name, NEEDS_SNAPSHOT, todo="`mirrorlake snapshot` copies it")
 
 
-def _why_undefined(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> str | None:
+def _why_undefined(ask: Ask, name: TableName, flavor: str, hidden: ColumnPatterns) -> str | None:
     """Code and reason why no mirror can have the table's definition. Raises what ``ask`` raises."""
     try:
         text = create_statement(ask, name, flavor)
@@ -113,4 +114,4 @@ def _why_undefined(ask: Ask, name: TableName, flavor: str, name_case: NameCase) 
         if error.code != "server-privilege":
             raise
         return "server-privilege: SELECT is missing"
-    return defined(text, name, flavor, name_case)[1]
+    return defined(text, name, flavor, hidden.name_case, hidden)[1]

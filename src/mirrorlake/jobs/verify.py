@@ -169,7 +169,7 @@ def _absent(lake: Lake, table: SourceTable, read: ConsistentRead) -> VerifiedTab
     if table.has_versions:
         try:
             text = create_statement(read.rows, table.name, lake.flavor)
-            _, reason = defined(text, table.name, lake.flavor, lake.name_case)
+            _, reason = defined(text, table.name, lake.flavor, lake.name_case, lake.hidden)
         except TableChanged:
             return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
     return VerifiedTable(*table.name, DIFFERENT, reason=NEVER_IN_LAKE.format(reason) if reason else NOT_IN_LAKE)

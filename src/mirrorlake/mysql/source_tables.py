@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
+from mirrorlake.core.schema.column_patterns import ColumnName
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError
@@ -26,6 +27,10 @@ _PARENTS = """
     SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 """  # MariaDB shows REFERENTIAL_CONSTRAINTS only to users who may change the table
+_COLUMNS = f"""
+    SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA NOT IN ({_SYSTEM})
+"""
 _CHARSETS = f"""
     SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA
     WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
@@ -71,6 +76,12 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
 def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
     """The names of the same tables, by one query that opens none of them."""
     return {TableName(*map(named, row)) for row in _rows(ask, _NAMES, (str, str))}
+
+
+def column_names(ask: Ask, named: Callable[[str], str] = str) -> set[ColumnName]:
+    """The names of the columns of tables and views. named: as above."""
+    rows = _rows(ask, _COLUMNS, (str, str, str))
+    return {ColumnName(TableName(named(database), named(table)), column) for database, table, column in rows}
 
 
 def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:

@@ -23,12 +23,14 @@ from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.binlog.tagged_gtid import read_tagged_gtid
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.conditions import conditions_of
+from mirrorlake.core.changes.kept_text import is_kept, with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone, UndoneMask
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.kernels.compiling import address_of
 from mirrorlake.core.kernels.memory import addresses
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
@@ -102,14 +104,16 @@ class Assembler:
         undone: Undone | None = None,
         *,
         name_case: NameCase = AS_WRITTEN,
+        hidden: ColumnPatterns = NO_COLUMNS,
         rows_per_batch: int = 32_768,
         image_bytes: int = IMAGE_BYTES,
     ):
         """timeline: definitions for what table maps leave out; none: tables without full metadata are refused. undone:
-        changes that the events' own statements roll back; a rollback that it lacks is an error."""
-        self._flavor, self._name_case = flavor, name_case
+        changes that the events' own statements roll back; a rollback that it lacks is an error. hidden: see
+        ``mapped_table.describe``; if it has patterns, texts that may hold a value are left out."""
+        self._flavor, self._name_case, self._hidden = flavor, name_case, hidden
         self._layouts = RowLayouts()
-        self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case)
+        self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case, hidden)
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
         self._created: tuple[int, int, set[TableName]] = (-1, -1, set())  # tx_lsn, lsn and tables of a CREATE
@@ -211,7 +215,7 @@ class Assembler:
     def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
         """The logged text of each statement, at its first row."""
         is_noted = notes != decode.NO_NOTE
-        if not is_noted.any():
+        if self._hidden.patterns or not is_noted.any():
             return pa.nulls(len(notes), pa.string())
         found = events.texts(notes[notes >= 0])
         if (notes == decode.EARLIER_NOTE).any():
@@ -277,9 +281,10 @@ class Assembler:
         query = parse_query(events.body(i))
         if not query.is_in_force:
             return None
+        kept = query.kept if is_kept(query.statement, self._hidden) else None
         inside_transaction = bool(out.amounts[r])
         if not inside_transaction:
-            return {"op": "DDL", "database": query.database or None, "statement": query.kept}
+            return {"op": "DDL", "database": query.database or None, "statement": kept}
         text = query.statement.lstrip().upper()
         if text.startswith("ROLLBACK"):
             if out.ordinals[r] > 0 and int(events.tx_lsn[i]) not in self._undone:
@@ -292,11 +297,12 @@ class Assembler:
             query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
             default_charset=None, definitions=Definitions(), name_case=self._name_case,
         )  # fmt: skip
+        changes = with_kept_reasons(changes, query.statement, self._hidden)
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
             names = {change.name for change in changes}
             self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
-            return {"op": "DDL", "database": query.database or None, "statement": query.kept}
+            return {"op": "DDL", "database": query.database or None, "statement": kept}
         cause = f"{refused.code}: {refused.reason}"
         name = {"database": refused.database, "table": refused.table}
         return {"op": "REFUSED", "lsn": int(events.tx_lsn[i]), **name, "refusal": cause}

@@ -15,14 +15,17 @@ from mirrorlake.core.binlog.events import Query, parse_format_description, parse
 from mirrorlake.core.binlog.rows.layout import RowLayouts
 from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.kept_text import with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventType
+from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
@@ -52,12 +55,14 @@ class DefinitionReader:
         name_case: NameCase = AS_WRITTEN,
         default_engine: str | None = None,
         engine_of: EngineOf = engine_not_known,
+        hidden: ColumnPatterns = NO_COLUMNS,
     ):
         """server_version: of the server that wrote a log file (its lsn without the offset) whose first event was read
         before. answers: to statements that are read from here on, and those positioned there between transactions."""
         self._flavor, self._server_version, self._answers = flavor, server_version, tuple(answers)
         self._between = sorted((a for a in self._answers if a.is_between_transactions), key=attrgetter("lsn", "number"))
         self._name_case, self._default_engine, self._engine_of = name_case, default_engine, engine_of
+        self._hidden = hidden
         self.refused_maps: dict[TableName, tuple[str, str]] = {}
         self._versions: dict[int, int | None] = {}
         self.definitions, self.ddl_lsn = Definitions(), -1
@@ -83,7 +88,8 @@ class DefinitionReader:
         batches = [BronzeEvents(batch) for batch in opened if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)
-        for lsn, change in self._in_order(batches, -1 if end is None else end):
+        for lsn, found in self._in_order(batches, -1 if end is None else end):
+            change = with_hidden(found, self.definitions.get(*found.name), self._hidden)
             self.take(lsn, change)
             new.append((lsn, change))
         return new
@@ -139,6 +145,7 @@ class DefinitionReader:
             found = read(query.statement)
             if query.is_cut:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
+            found = with_kept_reasons(found, query.statement, self._hidden)
             for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
                 lsns = events.tx_lsn if change.code == STATEMENT_DML else events.lsn
@@ -147,7 +154,7 @@ class DefinitionReader:
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield definitions of table maps that no DDL gave."""
         layouts = RowLayouts()
-        slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case).resolve(
+        slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case, self._hidden).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
         )
         maps = np.flatnonzero(events.event_type == EventType.TABLE_MAP)

@@ -42,7 +42,7 @@ class Column:
     CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
     versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. is_compressed: MariaDB's COMPRESSED. display: digits in
     parentheses after an integer, FLOAT or DOUBLE, which round or pad the result of a later conversion. comment: empty
-    if there is none.
+    if there is none. is_hidden: its values are in bronze alone.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Column:
     is_versioned: bool = field(default=True, compare=False)
     has_charset_of_its_own: bool = field(default=False, compare=False)
     comment: str = field(default="", compare=False)
+    is_hidden: bool = field(default=False, compare=False)
 
     @property
     def never_null(self) -> bool:
@@ -103,8 +104,8 @@ class TableSchema:
 
     default_charset and all after it: properties from DDL for later DDL, and triggers. They do not affect how
     a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. In a mirror's
-    definition, as_text: it holds values that may be invalid as text; left_out: the source's generated columns that it
-    does not have. comment: empty if there is none.
+    definition, as_text: it holds values that may be invalid as text; left_out: the source's columns that it does not
+    have, generated or hidden ones. comment: empty if there is none.
     """
 
     database: str

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.column_patterns import nearest_columns
 from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.table_patterns import nearest
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.grants import Grants
-from mirrorlake.mysql.source_tables import SourceTable, list_tables
+from mirrorlake.mysql.source_tables import SourceTable, column_names, list_tables
 
 
 def chosen_tables(control: ServerConnection, options: Options) -> list[SourceTable]:
     """List the tables of the server that the options choose, by name.
 
-    Raises what ``require_select``, ``require_used`` and ``ServerConnection`` raise.
+    Raises UsageError for a pattern of ``columns`` without a wildcard that fits no column; what ``require_select``,
+    ``require_used`` and ``ServerConnection`` raise.
     """
     options, tables = seen_tables(control, options)
     names = {table.name for table in tables}
     require_select(control, names)
     require_used(options, names)
+    for fault in unused_columns(control, options):
+        raise UsageError("usage", fault)
     return [table for table in tables if options.wants(*table.name)]
 
 
@@ -47,5 +51,18 @@ def require_used(options: Options, names: Collection[TableName]) -> None:
 
 def fits_none(pattern: str, names: Collection[TableName]) -> str:
     """Why a pattern cannot be used, with the nearest names."""
-    like = nearest(pattern, names)
-    return f"{pattern} fits no table that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")
+    return _none("table", pattern, nearest(pattern, names))
+
+
+def _none(what: str, pattern: str, like: list[str]) -> str:
+    return f"{pattern} fits no {what} that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")
+
+
+def unused_columns(control: ServerConnection, options: Options) -> Iterator[str]:
+    """Yield what is wrong with each pattern of ``columns`` that should fit a column of the server, and fits none."""
+    if not options.columns:
+        return
+    hidden = options.hidden(NameCase(options.lower_case_table_names))
+    seen = column_names(control.query, hidden.name_case.fold)
+    for pattern in hidden.unused(seen):
+        yield _none("column", pattern, nearest_columns(pattern, seen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirrorlake.config import Options
-from mirrorlake.jobs.run.chosen_tables import fits_none
+from mirrorlake.jobs.run.chosen_tables import fits_none, unused_columns
 from mirrorlake.jobs.run.password import warn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
@@ -12,7 +12,8 @@ from mirrorlake.mysql.source_tables import table_names
 
 
 def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> None:
-    """Warn of patterns that fit no table of the server or the lake: one may be created later, or be misspelled.
+    """Warn of patterns that fit no table of the server or the lake, and of patterns of ``columns`` that fit no column:
+    one may be created later, or be misspelled.
 
     A user without SELECT sees no table, and gets no warning. options: from ``as_compared``.
     """
@@ -21,6 +22,8 @@ def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> N
         names = seen | {entry.name for entry in TableRegister.read(lake)}
         for pattern in options.patterns.unused(names):
             warn(fits_none(pattern, names))
+    for fault in unused_columns(control, options) if seen else ():
+        warn(fault)
 
 
 def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) -> int:

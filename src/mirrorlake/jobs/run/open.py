@@ -33,7 +33,8 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     names = LakeNames(options.lake)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
-    lake = Lake(spark, names, began["source"], began["flavor"], _name_case(options, source, recorded))
+    name_case = _name_case(options, source, recorded)
+    lake = Lake(spark, names, began["source"], began["flavor"], name_case, hidden=options.hidden(name_case))
     if isinstance(source, LiveSource):
         default = source.control.variable(DEFAULT_ENGINE)
         engine_of = partial(ask_engine, source.control.login)
@@ -85,4 +86,5 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
         raise RefusedError("lake-missing", f"there is no lake at {options.lake}")
     began = progress.payload
     name_case = NameCase(began.get(NAME_CASE))
-    return Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE))
+    hidden = options.hidden(name_case)
+    return Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE), hidden=hidden)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NAME_CASE, NameCase
 from mirrorlake.core.sql_text import Sql
@@ -25,7 +26,8 @@ class Lake:
     """source: identity of the server or folder that the lake began with, see ``BinlogSource.identity``; it stays the
     lake's name when another server takes over. name_case: how that server compares names.
     default_engine: its default_storage_engine, in lower case; None: not known.
-    engine_of: asks that server for a table's engine, if this process reads from the server."""
+    engine_of: asks that server for a table's engine, if this process reads from the server.
+    hidden: the columns that silver and gold leave out, by this process's options."""
 
     spark: SparkSession
     names: LakeNames
@@ -34,6 +36,7 @@ class Lake:
     name_case: NameCase = AS_WRITTEN
     default_engine: str | None = None
     engine_of: EngineOf = field(default=engine_not_known, compare=False)
+    hidden: ColumnPatterns = NO_COLUMNS
 
     @property
     def parallelism(self) -> int:

@@ -17,7 +17,7 @@ a table is such an answer, too; a range ends where the next one begins, so that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import pyarrow as pa
@@ -29,9 +29,11 @@ from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
+from mirrorlake.core.ddl.effect.hidden_columns import made_otherwise
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.timeline import Timeline
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
@@ -48,6 +50,8 @@ from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 HOP = "assemble"
 PREPARED = "prepared"
 """Key of a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
+HIDDEN = "columns"
+"""Key of a note: the patterns of hidden columns by which the commit was made."""
 CHUNK_BITS = 24
 """An lsn counts bytes within a file: the log is handled in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
@@ -95,7 +99,21 @@ class AssembleHop:
         self._look()
         self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
         self._definitions = self._read_definitions()
+        self._check_hidden()
         self.recent = Recent(self.lsn, self._n_answers, keep_bytes=bronze.keep_bytes if bronze else 0)
+
+    def _check_hidden(self) -> None:
+        """Raise RefusedError ``lake-columns`` for tables that were made by other patterns of hidden columns, unless a
+        snapshot that waits makes them again."""
+        made_by = self._recorded.payload.get(HIDDEN, ()) if self._recorded else self._lake.hidden.patterns
+        if tuple(made_by) == self._lake.hidden.patterns:
+            return
+        awaited = {answer.name for answer in self._answers[self._n_answers :] if answer.copy_id}
+        former = replace(self._lake.hidden, patterns=tuple(made_by))
+        tables = sorted(made_otherwise(self._definitions.definitions, former, self._lake.hidden) - awaited)
+        if tables:
+            names = ",".join(map(str, tables))
+            raise RefusedError("lake-columns", f"the patterns of columns hide others than before of {names}")
 
     @property
     def lsn(self) -> int:
@@ -212,7 +230,9 @@ class AssembleHop:
         lake = self._lake
         stage = Stage(lake.names.staging(HOP), CHANGE_SCHEMA, keep_bytes=self.recent.keep_bytes)
         try:
-            assembler = Assembler(lake.flavor, self._timeline(part), left_out, name_case=lake.name_case)
+            assembler = Assembler(
+                lake.flavor, self._timeline(part), left_out, name_case=lake.name_case, hidden=lake.hidden
+            )
             for batch in assembler.assemble(events):
                 stage.add(batch)
             pa.default_memory_pool().release_unused()  # the JVM writes now
@@ -227,7 +247,8 @@ class AssembleHop:
         batches: list[pa.RecordBatch] | None = None,
     ) -> None:  # fmt: skip
         """batches: the rows, if they are few."""
-        lake, notes = self._lake, {PREPARED: prepared, ANSWERS: self._n_answers}
+        lake = self._lake
+        notes = {PREPARED: prepared, ANSWERS: self._n_answers, HIDDEN: lake.hidden.patterns}
         notes = {name: value for name, value in notes.items() if value}
         payload = lake.payload(HOP, **part.lsns.to_json(), rows=n_rows, **notes)
         self._recorded = append_from(
@@ -273,10 +294,11 @@ class AssembleHop:
     def _decoded(self, part: EventRange, plan: XaPlan, timeline: Timeline, left_out: Undone) -> DataFrame:
         """Decode in parallel: each Spark partition takes a contiguous run of whole groups, in order."""
         n = max(self._lake.parallelism, part.n_bytes // PART_BYTES)
-        flavor, name_case = self._lake.flavor, self._lake.name_case
+        flavor, name_case, hidden = self._lake.flavor, self._lake.name_case, self._lake.hidden
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return Assembler(flavor, timeline, left_out, name_case=name_case).assemble(batches)
+            assembler = Assembler(flavor, timeline, left_out, name_case=name_case, hidden=hidden)
+            return assembler.assemble(batches)
 
         parts = None
         for lsns in part.lsns.split(cut - 1 for cut in _evenly(part.cuts, n - 1)):

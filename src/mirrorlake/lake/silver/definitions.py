@@ -17,7 +17,7 @@ from mirrorlake.core.changes.definition_reader import SEEN, DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
-from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.sql_text import Sql
@@ -70,7 +70,7 @@ class DefinitionLog:
 
     def __init__(self, lake: Lake, answers: Iterable[Answer] = (), where: Sql = "true"):
         """answers: to statements of later ranges, and snapshots that begin in them. where: which rows."""
-        known = lake.name_case, lake.default_engine, lake.engine_of
+        known = lake.name_case, lake.default_engine, lake.engine_of, lake.hidden
         self._lake, self._reader = lake, DefinitionReader(lake.flavor, self._server_version, answers, *known)
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
@@ -95,6 +95,11 @@ class DefinitionLog:
     def refused_map(self, name: TableName) -> tuple[str, str] | None:
         """Return (code, reason) for the range's first table map that does not fit the table's definition."""
         return self._reader.refused_maps.get(name)
+
+    @property
+    def definitions(self) -> Definitions:
+        """Those in force at the end of what was read."""
+        return self._reader.definitions
 
     @property
     def ddl_lsn(self) -> int:

@@ -283,9 +283,10 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     p = before + (2 * bitmap_bytes if op == UPDATE else bitmap_bytes)
     after = p - bitmap_bytes if op != DELETE else np.int64(0)
     before = before if op != INSERT else np.int64(0)
-    is_whole = (before == 0 or all_set(before, n_columns)) and (after == 0 or all_set(after, n_columns))
+    is_logged_whole = (before == 0 or all_set(before, n_columns)) and (after == 0 or all_set(after, n_columns))
+    is_whole = is_logged_whole and item_i64(slots.has_hidden, slot) == 0
     found = np.int64(COMPLETE)
-    if not is_whole:
+    if not is_logged_whole:
         found, column = completeness(slot, slots, partial, before, after)
         if found >= NO_KEY:
             _emit(state, rows, i, REFUSED, slot, REFUSED_ROW_IMAGE | found << 8 | column << 16, 0, COMPLETE, 0)

@@ -10,9 +10,9 @@ from mirrorlake.core.binlog.rows.mapped_table import MappedTable
 from mirrorlake.core.binlog.rows.stored_default import NotKnown, stored_default
 from mirrorlake.core.schema.tables import Column, TableSchema
 
-IS_KEY, NO_DEFAULT, MAYBE_GENERATED, IS_GENERATED = 1, 2, 4, 8
+IS_KEY, NO_DEFAULT, MAYBE_GENERATED, IS_GENERATED, IS_HIDDEN = 1, 2, 4, 8, 16
 """Bits of ``Partial.role``: the column identifies the row; what an INSERT without it stores is not known; its new value
-may not be logged, because no definition says whether MariaDB generates it; MariaDB generates it."""
+may not be logged, because no definition says whether MariaDB generates it; MariaDB generates it; it gets no field."""
 
 
 class Partial(NamedTuple):
@@ -46,6 +46,7 @@ class PartialLayouts:
         for column, wire_type, metadata in zip(schema.columns, table.map.wire_types, table.map.metadata, strict=True):
             role = IS_KEY if column.name in schema.primary_key or not schema.primary_key else 0
             start, stop = len(self._defaults), -1
+            role |= IS_HIDDEN if column.is_hidden else 0
             if table.flavor == "mariadb":
                 role |= (IS_GENERATED if column.generated is not None else 0) if table.is_defined else MAYBE_GENERATED
             try:

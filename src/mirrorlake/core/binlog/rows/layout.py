@@ -149,7 +149,7 @@ def _kind_of(
 class Slots(NamedTuple):
     """One entry per slot. row_bound: bytes that the fixed part of an encoded row image may take; headers: those of the
     objects of whole images, back to back; hides_replace, key_has_default: see ``row_image.completeness``;
-    is_left_out: its rows are left out."""
+    is_left_out: its rows are left out; has_hidden: an object lacks some of its columns."""
 
     first_column: np.ndarray
     n_columns: np.ndarray
@@ -160,6 +160,7 @@ class Slots(NamedTuple):
     hides_replace: np.ndarray
     key_has_default: np.ndarray
     is_left_out: np.ndarray
+    has_hidden: np.ndarray
     headers: np.ndarray
 
 
@@ -193,7 +194,7 @@ class RowLayouts:
         if table.refusal or table.schema is None:
             self.metadata.append(b"")
             is_refused = int(table.refusal is not None)
-            self._slots.append((len(self._columns), 0, 0, is_refused, 0, 0, 0, 0, 1 - is_refused))
+            self._slots.append((len(self._columns), 0, 0, is_refused, 0, 0, 0, 0, 1 - is_refused, 0))
         else:
             self._slots.append(self._slot(table, table.schema))
         return len(self._slots) - 1
@@ -215,7 +216,7 @@ class RowLayouts:
         self._headers += header
         return (
             first, len(names), self._row_bound(columns), 0, header_start, len(header), int(table.flavor == "mariadb"),
-            int(self._partial.key_has_default(table, schema)), 0,
+            int(self._partial.key_has_default(table, schema)), 0, int(any(column.is_hidden for column in columns)),
         )  # fmt: skip
 
     def _row_bound(self, columns: tuple[Column, ...]) -> int:
@@ -230,9 +231,9 @@ class RowLayouts:
         return self._arrays
 
     def _slot_arrays(self) -> Slots:
-        slots = np.array(self._slots, np.int64).reshape(-1, 9)
+        slots = np.array(self._slots, np.int64).reshape(-1, 10)
         headers = np.frombuffer(bytes(self._headers) + bytes(8), np.uint8)
-        return Slots._make([*(slots[:, k].copy() for k in range(9)), headers])
+        return Slots._make([*(slots[:, k].copy() for k in range(10)), headers])
 
     def _column_arrays(self) -> Columns:
         texts = self._labels.texts

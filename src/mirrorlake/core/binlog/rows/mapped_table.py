@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from mirrorlake.core.binlog.rows.table_map import BEFORE_5_6, TableMap, column_type, decode_labels
 from mirrorlake.core.binlog.rows.table_map_metadata import ENUM, SET
 from mirrorlake.core.schema.charsets import BINARY, OTHER, charset_of_collation_id
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4, same_definition, why_not_mirrored
 from mirrorlake.core.schema.timeline import LEFT_OUT, LeftOut
 from mirrorlake.core.schema.types import ColumnType, label_bytes
@@ -49,8 +50,11 @@ class _Unknown(Exception):
     """Neither the map nor a definition has the value."""
 
 
-def describe(seen: TableMap, known: TableSchema | LeftOut | None, flavor: str) -> MappedTable:
-    """Describe a table. known: the definition in force, None if there is none."""
+def describe(
+    seen: TableMap, known: TableSchema | LeftOut | None, flavor: str, hidden: ColumnPatterns = NO_COLUMNS
+) -> MappedTable:
+    """Describe a table. known: the definition in force, None if there is none. hidden: a table with such columns needs
+    a definition, because only that says what is generated from them."""
     if known is LEFT_OUT:
         return MappedTable(seen, flavor, None, None, False)
     if known is not None and len(known.columns) != len(seen.wire_types):
@@ -58,6 +62,8 @@ def describe(seen: TableMap, known: TableSchema | LeftOut | None, flavor: str) -
         return MappedTable(seen, flavor, None, ("definition-mismatch", reason), True)
     try:
         schema = _schema(seen, known, flavor)
+        if known is None and any(column.is_hidden for column in hidden.marked(schema).columns):
+            raise _Unknown("it has hidden columns, and no definition is known")
     except _Unknown as unknown:
         code = UNDEFINED if known is None else "row-metadata"
         return MappedTable(seen, flavor, None, (code, str(unknown)), known is not None)

@@ -11,14 +11,15 @@ each column whose value the log has or implies:
 
 MINIMAL images log that much, NOBLOB ones all except BLOB and TEXT columns that were not given, FULL ones everything
 (binlog_row_image; measured on MySQL 9.7 and MariaDB 10.11). MariaDB leaves generated columns out: 10.11 virtual ones of
-MINIMAL images, 11.8 every one of UPDATE and DELETE, of FULL images too. Such a column has no field.
+MINIMAL images, 11.8 every one of UPDATE and DELETE, of FULL images too. Such a column has no field; a hidden one has
+none, either.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mirrorlake.core.binlog.rows.incomplete_layout import IS_GENERATED, IS_KEY, MAYBE_GENERATED, NO_DEFAULT
+from mirrorlake.core.binlog.rows.incomplete_layout import IS_GENERATED, IS_HIDDEN, IS_KEY, MAYBE_GENERATED, NO_DEFAULT
 from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, poke_u8, poke_u16, poke_u32, poke_u64
 from mirrorlake.core.values.column_value import is_invalid, put_value
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
@@ -98,9 +99,10 @@ def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
     n_fields = np.int64(0)
     for rank in range(n_columns):
         c = item_i64(partial.by_rank, first + rank)
-        has_field = is_set(logged, c)
-        if not has_field and item_i64(partial.role, first + c) & IS_GENERATED == 0:
+        has_field, role = is_set(logged, c), item_i64(partial.role, first + c)
+        if not has_field and role & IS_GENERATED == 0:
             has_field = takes_defaults or known != 0 and is_set(known, c)
+        has_field &= role & IS_HIDDEN == 0
         poke_u64(partial.place + 8 * (first + c), n_fields if has_field else -1)
         if not has_field:
             continue
@@ -139,6 +141,12 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
     for c in range(first, first + n_columns):
         place = item_i64(partial.place, c)
         if place < 0:
+            if is_set(logged, c - first):
+                if not is_set(nulls, seen):
+                    p, _ = put_value(p, end, columns, c, o, room - rest_bound)  # the next value is written over it
+                    if p < 0:
+                        return p, o, n_invalid
+                seen += 1
             continue
         poke_u32(offsets + 4 * place, np.uint32(o - values))
         written = o

@@ -28,6 +28,7 @@ from mirrorlake.core.kernels.memory import (
     poke_u32,
     poke_u64,
 )  # fmt: skip
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.timeline import Timeline
 
@@ -143,8 +144,12 @@ class TableSlots:
     timeline: the definitions in force, of all tables that need them; later additions to it are not used.
     """
 
-    def __init__(self, flavor: str, layouts: RowLayouts, timeline: Timeline, name_case: NameCase = AS_WRITTEN):
-        self._name_case = name_case
+    def __init__(
+        self, flavor: str, layouts: RowLayouts, timeline: Timeline, name_case: NameCase = AS_WRITTEN,
+        hidden: ColumnPatterns = NO_COLUMNS,
+    ):  # fmt: skip
+        """hidden: see ``describe``."""
+        self._name_case, self._hidden = name_case, hidden
         self._flavor, self._layouts, self._timeline, self._edges = flavor, layouts, timeline, timeline.edges
         self._maps: dict[bytes, tuple[TableMap, np.ndarray]] = {}
         self._slots: dict[tuple[bytes, int], int] = {}
@@ -180,7 +185,7 @@ class TableSlots:
         known = self._timeline.at(seen.database, seen.table, lsn)
         key = (text, id(known))
         if key not in self._slots:
-            self._slots[key] = self._layouts.add(describe(seen, known, self._flavor))
+            self._slots[key] = self._layouts.add(describe(seen, known, self._flavor, self._hidden))
         self._n_ids += int(self._newest.table_id[place] == _FREE)
         era = int(np.searchsorted(self._edges, lsn))
         entry = (table_id, kept.ctypes.data, len(text), era, self._slots[key])

@@ -106,10 +106,10 @@ def references(register: TableRegister, rules: TableRules) -> tuple[list[Referen
 def _reference(
     child: TableEntry, parent: TableEntry, key: ForeignKey, keys: Collection[ForeignKey]
 ) -> Reference | None:
-    """Make a reference; None if the parent has no such columns."""
-    theirs = _columns(key.parent_columns or parent.schema.primary_key, parent.schema)
-    mine = _columns(key.columns, child.schema)
-    if len(theirs) != len(mine):
+    """Make a reference; None if the mirrors lack such columns."""
+    referenced = key.parent_columns or parent.schema.primary_key
+    theirs, mine = _columns(referenced, parent.schema), _columns(key.columns, child.schema)
+    if not len(theirs) == len(mine) == len(referenced) == len(key.columns):
         return None
     names, parent_names = (tuple(column.name for column in columns) for columns in (mine, theirs))
     compared = tuple(map(_comparison, mine))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
+from mirrorlake.core.ddl.effect.hidden_columns import hidden_names
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Add, Keep
 from mirrorlake.core.schema.tables import TableSchema
@@ -15,33 +17,37 @@ from mirrorlake.lake.gold.merge.generated_columns import not_computed
 
 def created(change: DefinitionChange, rules: TableRules) -> DefinitionChange:
     """Give a change the definition of a new mirror."""
-    name, left_out = change.name, tuple[str, ...]()
+    name, left_out = change.name, set(hidden_names(change.schema))
     as_text = rules.creates_as_text(*name)
     if rules.leaves_out_generated(*name):
-        left_out = tuple(not_computed(replace(change.schema, as_text=as_text)))
+        left_out |= not_computed(replace(change.schema, as_text=as_text)).keys() - left_out
     return _held(change, as_text, left_out)
 
 
 def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> DefinitionChange:
     """Give a change of a mirror the definition after it, and the steps of its columns. old: the mirror's before.
 
-    A mirror still lacks the columns that it lacked, and new ones that are not computed. Raises NotDerivable if a column
-    that it lacks is no longer generated.
+    A mirror still lacks the columns that it lacked, new ones that are not computed, and hidden ones. Raises
+    NotDerivable if a column that it lacks as a generated one is none any more.
     """
     steps = [step for step in change.steps if isinstance(step, Keep | Add)]
     added = {step.name for step in steps if isinstance(step, Add)}
     lacked = {step.name for step in steps if isinstance(step, Keep) and step.old.name in old.left_out}
     lacked = lacked if steps else set(old.left_out)
-    plain = next((c.name for c in change.schema.columns if c.name in lacked and c.generated is None), None)
+    hidden = set(hidden_names(change.schema))
+    plain = next((c.name for c in change.schema.columns if c.name in lacked - hidden and c.generated is None), None)
     if plain:
         raise NotDerivable(f"column {plain} was left out as a generated one, and is none now")
     if rules.leaves_out_generated(change.database, change.table):
         lacked |= added & not_computed(replace(change.schema, as_text=old.as_text)).keys()
-    return _held(change, old.as_text, tuple(column.name for column in change.schema.columns if column.name in lacked))
+    return _held(change, old.as_text, lacked | hidden)
 
 
 def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
-    """Give a change the definition of a mirror that takes rows of another one."""
+    """Give a change the definition of a mirror that takes rows of another one. Raises NotDerivable if other columns of
+    them are hidden."""
+    if not set(hidden_names(change.schema)) <= set(other.left_out):
+        raise NotDerivable(f"rows came from {other.name}, which shows columns that are hidden here")
     return _held(change, other.as_text, other.left_out)
 
 
@@ -54,7 +60,8 @@ def shows(new: TableSchema, old: TableSchema) -> bool:
     return of_new != of_old
 
 
-def _held(change: DefinitionChange, as_text: bool, left_out: tuple[str, ...]) -> DefinitionChange:
+def _held(change: DefinitionChange, as_text: bool, lacked: Collection[str]) -> DefinitionChange:
+    left_out = tuple(column.name for column in change.schema.columns if column.name in lacked)
     held = tuple(column for column in change.schema.columns if column.name not in left_out)
     schema = of_rows_in_force(replace(change.schema, columns=held, as_text=as_text, left_out=left_out))
     hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}

@@ -253,7 +253,7 @@ def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
     if mine.schema.as_text != other.schema.as_text:
         raise NotDerivable(f"rows came from {other.name}, which holds invalid values in another way")
     if mine.schema.left_out != other.schema.left_out:
-        raise NotDerivable(f"rows came from {other.name}, whose mirror lacks other generated columns")
+        raise NotDerivable(f"rows came from {other.name}, whose mirror lacks other columns")
 
 
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,36 @@
+"""Which texts of statements silver has when columns are hidden: a text may hold a value that its row does not show.
+
+Those of DDL on tables and databases stay, because an operator needs them; of these, one with a query does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mirrorlake.core.schema.column_patterns import ColumnPatterns
+from mirrorlake.core.schema.history import DefinitionChange
+
+_DDL = re.compile(
+    r"\s*(?:(?:ALTER|DROP|RENAME|TRUNCATE|CREATE)\s+(?:(?:OR\s+REPLACE|ONLINE|IGNORE|UNIQUE|FULLTEXT|SPATIAL)\s+)*"
+    r"(?:TABLE|DATABASE|SCHEMA|INDEX)\b|TRUNCATE\b)",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(r"\bSELECT\b|\bVALUES\b(?!\s+(?:LESS|IN)\b)|\bVALUE\s*\(", re.IGNORECASE)
+"""Not VALUES of partitions. Also within a name or a text: a statement whose text is missing does no harm."""
+_WITHHELD = "the reason is not shown, because it may have a value of a hidden column; bronze has the statement"
+
+
+def is_kept(statement: str, hidden: ColumnPatterns) -> bool:
+    """May silver hold the text of this statement?"""
+    return not hidden.patterns or _DDL.match(statement) is not None and not _QUERY.search(statement)
+
+
+def with_kept_reasons(
+    changes: Iterable[DefinitionChange], statement: str, hidden: ColumnPatterns
+) -> list[DefinitionChange]:
+    """The changes of a statement. A reason may repeat words of it, which are left out as the whole text is."""
+    if is_kept(statement, hidden):
+        return list(changes)
+    return [replace(change, reason=_WITHHELD) if change.reason else change for change in changes]

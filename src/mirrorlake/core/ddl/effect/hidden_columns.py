@@ -1,0 +1,91 @@
+"""Mark the hidden columns of a definition, or refuse the table that cannot be mirrored without them.
+
+A column is hidden if a pattern fits it, if it was hidden under another name before the statement, or if it is
+generated from a hidden one. So no RENAME shows a value, whatever the patterns say of the new name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mirrorlake.core.ddl.effect.generated import names_any
+from mirrorlake.core.schema.column_patterns import ColumnPatterns, marked
+from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.row_steps import Add, Keep
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.tables import TableSchema
+
+HIDDEN_COLUMN = "hidden-column"
+Known = TableSchema | Refused | Absent | None
+"""What ``Definitions.get`` says of a table."""
+_DEFINING = ("create", "alter", "rename")
+
+
+def with_hidden(change: DefinitionChange, before: Known, patterns: ColumnPatterns) -> DefinitionChange:
+    """The change with hidden columns marked. before: what was known of the table under this name.
+
+    The change is a refusal if a hidden column is one that the mirror needs.
+    """
+    if change.action not in _DEFINING or change.schema is None:
+        return change
+    schema = marked(patterns.marked(change.schema), _inherited(change, before))
+    schema = _with_generated(schema)
+    reason = _why_needed(schema)
+    if reason:
+        return DefinitionChange("refuse", change.database, change.table, schema, code=HIDDEN_COLUMN, reason=reason)
+    return replace(change, schema=schema)
+
+
+def hidden_names(schema: TableSchema) -> tuple[str, ...]:
+    return tuple(column.name for column in schema.columns if column.is_hidden)
+
+
+def made_otherwise(definitions: Definitions, former: ColumnPatterns, present: ColumnPatterns) -> set[TableName]:
+    """The followed tables of whose columns the present patterns hide others than the former ones did, and which were
+    not made by the present ones."""
+    found = set()
+    for name in definitions.followed():
+        schema = definitions.get(*name)
+        assert isinstance(schema, TableSchema), "the table is followed"
+        plain = replace(schema, columns=tuple(replace(column, is_hidden=False) for column in schema.columns))
+        were, are = (set(hidden_names(patterns.marked(plain))) for patterns in (former, present))
+        if were != are and hidden_names(_with_generated(present.marked(plain))) != hidden_names(schema):
+            found.add(name)
+    return found
+
+
+def _inherited(change: DefinitionChange, before: Known) -> set[str]:
+    if change.action == "alter" and not any(isinstance(step, Keep | Add) for step in change.steps):
+        return set(hidden_names(before)) if isinstance(before, TableSchema) else set()
+    return {step.name for step in change.steps if isinstance(step, Keep) and step.old.is_hidden}
+
+
+def _with_generated(schema: TableSchema) -> TableSchema:
+    """Hide what is generated from hidden columns, also by way of another generated one."""
+    while hidden := {folded(name) for name in hidden_names(schema)}:
+        more = {c.name for c in schema.columns if not c.is_hidden and c.generated and names_any(c.generated, hidden)}
+        if not more:
+            break
+        schema = marked(schema, more)
+    return schema
+
+
+def _why_needed(schema: TableSchema) -> str | None:
+    hidden = hidden_names(schema)
+    if not hidden:
+        return None
+    if len(hidden) == len(schema.columns):
+        return "all columns are hidden"
+    in_key = next((name for name in hidden if name in schema.primary_key), None)
+    if in_key:
+        return f"column {in_key} is hidden, and is in the key"
+    period = next((c.name for c in schema.columns if c.is_hidden and c.row_period), None)
+    if period:
+        return f"column {period} is hidden, and is the period of system versioning"
+    folded_names = {folded(name) for name in hidden}
+    for key in schema.row_changing_keys:
+        in_foreign_key = next((name for name in key.columns if folded(name) in folded_names), None)
+        if in_foreign_key:
+            return f"column {in_foreign_key} is hidden, and is in a foreign key that changes rows"
+    return None
