@@ -17,14 +17,18 @@ _DDL = re.compile(
     r"(?:TABLE|DATABASE|SCHEMA|INDEX)\b|TRUNCATE\b)",
     re.IGNORECASE,
 )
+_NO_WORD = re.compile(
+    r"""'(?:[^'\\]|\\.?|'')*'?|"(?:[^"\\]|\\.?|"")*"?|`[^`]*`?|/\*(?!M?!).*?(?:\*/|\Z)|(?:--\s|\#)[^\n]*""", re.DOTALL
+)
+"""A text, a name in quotes, or a comment that is not executed. One without an end is the rest of the statement."""
 _QUERY = re.compile(r"\bSELECT\b|\bVALUES\b(?!\s+(?:LESS|IN)\b)|\bVALUE\s*\(", re.IGNORECASE)
-"""Not VALUES of partitions. Also within a name or a text: a statement whose text is missing does no harm."""
+"""Not VALUES of partitions."""
 _WITHHELD = "the reason is not shown, because it may have a value of a hidden column; bronze has the statement"
 
 
 def is_kept(statement: str, hidden: ColumnPatterns) -> bool:
     """May silver hold the text of this statement?"""
-    return not hidden.patterns or _DDL.match(statement) is not None and not _QUERY.search(statement)
+    return not hidden.patterns or _DDL.match(statement) is not None and not _QUERY.search(_NO_WORD.sub(" ", statement))
 
 
 def with_kept_reasons(

@@ -190,9 +190,10 @@ def test_a_table_that_needs_a_hidden_column_is_refused(tmp_path, create, reason)
     [
         ("ALTER TABLE t ADD a INT", True),
         ("  create or replace table t (a int) partition by list (a) (partition p values in (1))", True),
-        ("ALTER TABLE t ADD `select` INT", False),
-        ("ALTER TABLE t ADD `values` INT, ADD value INT", False),
-        ("ALTER TABLE t ADD value INT", True),
+        ("ALTER TABLE t ADD `select` INT, ADD value INT COMMENT 'select'", True),
+        ("ALTER TABLE t /* it's */ ADD a INT /*!80000 COMMENT 'x' */", True),
+        ("CREATE TABLE t /*!50000 SELECT 'x' */", False),
+        ("CREATE TABLE t /* ' */ SELECT 'x'", False),
         ("CREATE UNIQUE INDEX i ON t (a)", True),
         ("TRUNCATE t", True),
         ("DROP DATABASE shop", True),
