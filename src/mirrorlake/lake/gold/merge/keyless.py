@@ -106,9 +106,8 @@ def write_counts(
     try:
         if is_small or not takes_settings(session):
             rows = session.sql(changed_counts(mirror, quote(view), types))
-            return replace_once(
-                session, mirror, rows.coalesce(1) if is_small else rows, app_id=app_id, lsn=lsn, payload=payload
-            )
+            rows = rows.coalesce(1) if is_small and net.local is not None else rows
+            return replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         statement = merge_counts_statement(mirror, quote(view), types, _range(net.local, types))
         return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
     finally:

@@ -43,11 +43,12 @@ def rewrite_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
     lsn: int, payload: dict,
 ) -> StepCommit:  # fmt: skip
-    """Write all rows of a mirror again, with a net effect in them. One file is written, however many there were."""
+    """Write all rows of a mirror again, with a net effect in them; into one file, unless the net effect is large."""
     mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
     net.rows.createOrReplaceTempView(view)
     try:
-        rows = session.sql(changed_rows(mirror, quote(view), columns, key)).coalesce(1)
+        rows = session.sql(changed_rows(mirror, quote(view), columns, key))
+        rows = rows if net.local is None else rows.coalesce(1)
         return replace_once(session, mirror, rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
     finally:
         session.catalog.dropTempView(view)
