@@ -99,7 +99,7 @@ class Options(BaseModel):
     epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")
     syncpoint_every: float | None = Field(None, gt=0, description="seconds between syncpoints; none without it")
     bronze_days: int | None = Field(
-        None, ge=1, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
+        None, ge=0, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
     )
     syncpoint_days: int = Field(7, ge=1, le=MOST_DAYS, description="how long maintenance keeps a syncpoint")
     poll_s: float = Field(0.1, gt=0, le=60, description="pause between looks at a source that has nothing new")

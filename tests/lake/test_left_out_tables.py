@@ -1,4 +1,4 @@
-"""A table that ``--tables`` leaves out costs the others nothing: its DDL ends no epoch."""
+"""A table that ``--tables`` leaves out costs the others nothing: its DDL ends no epoch, nor do its rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING
-from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
 from tests.support.crash import SimulatedCrash, crash_at
@@ -67,3 +67,15 @@ def test_an_epoch_that_is_repeated_with_other_patterns_makes_no_mirror_by_halves
     assert run.gold() == {("d", "t"): [canonical_row(row) for row in ROWS], ("d", "u"): []}
     left_out = run.register.get(("d", "log_t"))
     assert (left_out.state, left_out.code) == (REFUSED, "needs-first-copy")
+
+
+def test_rows_that_are_left_out_do_not_count_for_the_size_of_an_epoch(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("mirrorlake.lake.gold.merge.changes.CHUNK_BITS", 10)
+    many = [{"id": n, "v": n} for n in range(200)]
+    items = [*BEGIN, Ddl("CREATE TABLE log_t (id INT PRIMARY KEY, v INT)", "d")]
+    for row in ROWS:
+        items += [Transaction([Insert(FOLLOWED, [row])]), Transaction([Insert(LEFT_OUT, many), Delete(LEFT_OUT, many)])]
+    run = lake_of(spark, tmp_path, items)
+    run.apply(tables=TABLES, epoch_changes=3)
+    assert epochs(run) == ["ddl", "rows", "rows"]
+    assert run.gold() == {("d", "t"): [canonical_row(row) for row in ROWS], ("d", "u"): []}

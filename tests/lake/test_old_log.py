@@ -60,7 +60,7 @@ def test_files_that_all_hops_have_gone_past_are_let_go_and_all_goes_on(spark, tm
     assert begins(run) is None  # gold has not begun
     run.apply()
     assert begins(run, days=36500) is None
-    outcomes = maintain(run.options(bronze_days=1), spark).itertuples(index=False)
+    outcomes = maintain(run.options(bronze_days=0), spark).itertuples(index=False)
     assert ("bronze_events before 000004:4", "removed") in map(tuple, outcomes)
     assert files_of(run) == ["binlog.000004"]
     shown = CliRunner().invoke(app, ["maintain", "--lake", str(run.folder), "--bronze-days", "1", "--json"])

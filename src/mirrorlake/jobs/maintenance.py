@@ -38,6 +38,8 @@ REPLAY_DAYS = 30
 STAGED_DAYS = 7
 RUN_DAYS = 90
 """How long ``control_runs`` keeps its rows."""
+SHORTEST_DAYS = 7
+"""Delta's own shortest retention: files of log that was deleted stay as long, because a reader may still have them."""
 
 
 def maintain(
@@ -53,6 +55,7 @@ def maintain(
     drop_features: take features of Delta that mirrors no longer need away from them, with a row for each.
 
     Bronze loses binlog files older than ``options.bronze_days`` that every hop has passed, and old table snapshots.
+    Nothing reads its old versions, so their files go after as many days, but not before ``SHORTEST_DAYS``.
     A mirror keeps its files for as long as a syncpoint pins one of its versions; syncpoints expire after
     ``options.syncpoint_days``.
     Raises UsageError for a retention below ``REPLAY_DAYS`` or above ``MOST_DAYS``; RefusedError ``lake-missing``.
@@ -73,9 +76,9 @@ def maintain(
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
     outcomes = {} if options.bronze_days is None else _let_go(lake, options.bronze_days)
     outcomes |= _without_features(lake) if drop_features else {}
-    outcomes |= {
-        name: compact(lake.spark, table, max(retention_days, pinned.get(name, 0))) for name, table in tables.items()
-    }
+    retentions = {name: max(retention_days, pinned.get(name, 0)) for name in tables}
+    retentions["bronze_events"] = log_retention(retention_days, options.bronze_days)
+    outcomes |= {name: compact(lake.spark, table, retentions[name]) for name, table in tables.items()}
     outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
     for copy_id in removable_snapshots(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
         outcomes[f"bronze_copy_{copy_id}"] = remove_snapshot(lake.spark, names, copy_id)
@@ -83,6 +86,11 @@ def maintain(
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
+
+
+def log_retention(retention_days: int, bronze_days: int | None) -> int:
+    """Days for which the files of deleted log stay. bronze_days: how long the log itself does; None: for good."""
+    return retention_days if bronze_days is None else min(retention_days, max(bronze_days, SHORTEST_DAYS))
 
 
 def _without_features(lake: Lake) -> dict[str, str]:

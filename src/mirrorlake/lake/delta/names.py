@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,12 @@ def legible(database: str, table: str) -> str:
 def named(table: TableName) -> Sql:
     """The condition for rows about one source table, with columns ``database`` and ``table``."""
     return f"database = {literal(table[0])} AND table = {literal(table[1])}"
+
+
+def one_of(tables: Iterable[TableName]) -> Sql:
+    """The same about any of some tables; NULL or false for a row about none."""
+    pairs = ", ".join(f"({literal(table[0])}, {literal(table[1])})" for table in tables)
+    return f"(database, table) IN ({pairs})" if pairs else "false"
 
 
 def local_folder(table: Sql) -> Path | None:

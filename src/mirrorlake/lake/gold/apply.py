@@ -92,7 +92,7 @@ class ApplyHop:
         fresh = self._silver and self._silver.take(self.lsn, self._log.answers)
         yield from self._catch_up(answers)
         fence = fence if up_to is None else min(fence, up_to)
-        reader = ChangeReader(self._lake, fresh.batches if fresh else None)
+        reader = ChangeReader(self._lake, fresh.batches if fresh else None, is_wanted=self._rules.is_wanted)
         ahead = [] if fresh and not fresh.has_ddl or self.lsn >= fence else self._ahead(LsnRange(self.lsn, fence))
         while self.lsn < fence:
             end = self._requests.next_end(self.lsn, fence)

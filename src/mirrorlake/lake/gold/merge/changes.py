@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
@@ -17,8 +17,9 @@ from mirrorlake.core.changes.conditions import GENERATED, read_conditions
 from mirrorlake.core.changes.images import CHANGE_COLUMNS
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import named
+from mirrorlake.lake.delta.names import named, one_of
 
 ROW_OPS = ("INSERT", "UPDATE", "DELETE")
 _SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal", "partial"]
@@ -94,9 +95,13 @@ class _Summary:
 class ChangeReader:
     """Reads ``silver_changes`` in ranges; from memory if the assembled batches are still there."""
 
-    def __init__(self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: TableName | None = None):
-        """only: read as if silver had only this table's changes; then without batches."""
-        self.only = only
+    def __init__(
+        self, lake: Lake, batches: list[pa.RecordBatch] | None = None, *, only: TableName | None = None,
+        is_wanted: Callable[[str, str], bool] = lambda *_: True,
+    ):  # fmt: skip
+        """only: read as if silver had only this table's changes; then without batches. is_wanted(database, table): does
+        the table count for the size of an epoch?"""
+        self.only, self._is_wanted = only, is_wanted
         self._lake, self._is_seen = lake, named(only) if only else "true"
         self._table = pa.Table.from_batches(batches) if batches else None
         self._summary: _Summary | None = None
@@ -125,27 +130,31 @@ class ChangeReader:
         return [_Counts(*row.values()) for row in counted.to_pylist()]
 
     def cut(self, lsns: LsnRange, max_changes: int) -> LsnRange:
-        """The range up to a boundary after about max_changes row changes, or all of it if there are fewer."""
+        """The range up to a boundary after about max_changes row changes of wanted tables, or all of it if there are
+        fewer."""
         if self._table is not None:
             return lsns
         if self._cuts is None or self._cuts[0] != lsns.to:
-            if sum(changes.n_changes for changes in self.summary(lsns)) <= max_changes:
+            wanted = [changes for changes in self.summary(lsns) if self._is_wanted(*changes.name)]
+            if sum(changes.n_changes for changes in wanted) <= max_changes:
                 return lsns
-            self._cuts = lsns.to, self._boundaries(lsns, max_changes)
+            self._cuts = lsns.to, self._boundaries(lsns, max_changes, one_of(changes.name for changes in wanted))
         return lsns.until(next((cut for cut in self._cuts[1] if cut in lsns), lsns.to))
 
-    def _boundaries(self, lsns: LsnRange, max_changes: int) -> list[int]:
+    def _boundaries(self, lsns: LsnRange, max_changes: int, counts: Sql) -> list[int]:
         rows = self._lake.spark.table(self._lake.names.silver_changes).where(lsns.condition)
         chunks = rows.groupBy(F.shiftright("lsn", CHUNK_BITS).alias("chunk")).agg(
-            F.expr(f"count_if({self._is_seen})").alias("n"),
+            F.expr(f"count_if({counts})").alias("n"),
             F.max(F.when(F.col("op") == "COMMIT", F.col("lsn"))).alias("boundary"),
         )
-        found, seen = [], 0
+        found, seen, boundary = list[int](), 0, None
         for row in sorted(chunks.collect(), key=attrgetter("chunk")):
+            if row.n and boundary is not None:
+                found.append(boundary)
+                seen, boundary = 0, None
             seen += row.n
             if seen >= max_changes and row.boundary is not None:
-                found.append(row.boundary)
-                seen = 0
+                boundary = row.boundary  # moves past what does not count
         return found
 
     def outside_transactions(self, lsns: LsnRange) -> set[TableName]:
