@@ -15,6 +15,7 @@ import pyspark
 
 from mirrorlake.lake.delta.session import LOCAL_SETTINGS, delta_jars
 from tests.support.servers import free_port
+from tests.support.spark_settings import HUNDREDS_OF_LAKES
 
 START_S = 180
 
@@ -23,7 +24,9 @@ START_S = 180
 def connect_server(log: Path) -> Iterator[str]:
     """The URL for SPARK_REMOTE. log: what the server says."""
     home, port = Path(pyspark.__file__).parent, free_port()
-    settings = LOCAL_SETTINGS | dict([delta_jars()]) | {"spark.connect.grpc.binding.port": str(port)}
+    settings = (
+        LOCAL_SETTINGS | HUNDREDS_OF_LAKES | dict([delta_jars()]) | {"spark.connect.grpc.binding.port": str(port)}
+    )
     command = [str(home / "bin/spark-submit"), "--master", "local[*]", "--driver-memory", "2g"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     command += [part for setting in settings.items() for part in ("--conf", "=".join(setting))] + ["spark-internal"]

@@ -1,0 +1,13 @@
+"""Settings that make Spark quick for tests: few rows in many tables, each seen once."""
+
+HUNDREDS_OF_LAKES = {
+    # What Delta keeps of lakes that are gone would keep the garbage collector busy.
+    "spark.databricks.delta.delta.log.cacheSize": "40",
+    # Code made for the few rows of a table that is gone soon is not worth its making: with these three gold takes a
+    # quarter less CPU time for `tests/cases`. The commands that tests start as processes run without them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.defaultJavaOptions": "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400"
+    " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000",
+}
+"""Of the session that all tests share, and of servers that one test has."""
