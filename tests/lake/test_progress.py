@@ -373,7 +373,7 @@ def test_a_table_that_is_gone_is_not_made_again_by_its_rows(spark, filled):
 )
 def test_a_failing_statement_leaves_progress_rows_and_settings(spark, filled, sql):
     session = private_session(spark)
-    run(session, filled, STATEMENTS["update"], 7)
+    run(session, filled, STATEMENTS["merge"], 7)
     before = contents(spark, filled)
     with pytest.raises(Exception, match="no luck|nosuch"):
         run(session, filled, sql, 8)
@@ -418,10 +418,10 @@ def test_rows_are_appended_once_per_step(spark, table):
 
 def test_a_step_that_a_restore_has_undone_is_refused_instead_of_skipped(spark, filled):
     session = private_session(spark)
-    run(session, filled, STATEMENTS["update"], 7)
+    run(session, filled, STATEMENTS["merge"], 7)
     spark.sql(f"RESTORE TABLE {filled} TO VERSION AS OF 1")
     with pytest.raises(RefusedError) as refused:
-        run(session, filled, STATEMENTS["update"], 7)
+        run(session, filled, STATEMENTS["merge"], 7)
     assert refused.value.code == "lake-restored"
 
 

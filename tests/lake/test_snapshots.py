@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from mirrorlake.core.ddl.effect.override import Answer
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.jobs.followed import awaited
 from mirrorlake.jobs.notebook.report import report_apply
@@ -94,7 +95,7 @@ def earlier(spark, tmp_path_factory) -> LakeRun:
 def copy_tables(run: LakeRun, place: int, *names: str, create: str = CREATE, content: dict = ROWS) -> None:
     for name in names:
         text = create.format(name)
-        schema, reason = defined(text, ("shop", name), "mysql", AS_WRITTEN)
+        schema, reason = defined(text, ("shop", name), "mysql", AS_WRITTEN, NO_COLUMNS)
         assert reason is None
         copy_id, types = new_snapshot_id(schema, place), cell_types(schema)
         rows = pa.RecordBatch.from_arrays([pa.array(cells) for cells in zip(*content[name], strict=True)], schema=types)
@@ -189,7 +190,7 @@ def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
 
 def test_copies_go_when_they_were_taken_or_nobody_has_answered_for_them(earlier, tmp_path):
     run = earlier.copied(tmp_path / "copy")
-    schema, _ = defined(CREATE.format("o"), ("shop", "o"), "mysql", AS_WRITTEN)
+    schema, _ = defined(CREATE.format("o"), ("shop", "o"), "mysql", AS_WRITTEN, NO_COLUMNS)
     write_snapshot(run.lake, "left_over", schema, [], end_of(run))
     copy_tables(run, end_of(run), "o")
     (taken,) = (answer.copy_id for answer in read_answers(run.lake))

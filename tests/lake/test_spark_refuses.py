@@ -9,7 +9,7 @@ from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction, Update
 from tests.support.canonical import canonical_row
-from tests.support.lake_runs import LakeRun
+from tests.support.lake_runs import LakeRun, count_as_large
 
 OTHER = TableSchema("d", "other", (Column("id", ColumnType("int"), False),), ("id",))
 CREATE_THIRD = Ddl("CREATE TABLE third (id INT PRIMARY KEY)", "d")
@@ -75,7 +75,9 @@ def test_names_that_only_look_odd(spark, tmp_path):
     assert run.gold() == {("d", "l"): rows, ("d", "other"): [], ("d", "third"): []}
 
 
-def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, mirrored_before):
+def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, mirrored_before, monkeypatch):
+    """A MERGE takes the two names for one."""
+    count_as_large(monkeypatch)
     schema, before = table("ſ", "s"), {"id": 1, "ſ": 2, "s": 3}
     insert = Transaction([Insert(schema, [before]), Insert(OTHER, [{"id": 1}])])
     update = Transaction([Update(schema, [(before, before | {"ſ": 4})]), Insert(OTHER, [{"id": 2}])])
@@ -84,6 +86,13 @@ def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, 
     assert (refused.state, refused.code) == ("refused", "spark-refused")
     assert run.gold() == {("d", "other"): [canonical_row({"id": n}) for n in (1, 2)], ("d", "third"): []}
     assert run.mirror(refused.mirror_id) == [canonical_row(before)]
+
+
+def test_a_small_mirror_has_both_columns(spark, tmp_path, mirrored_before):
+    schema, before = table("ſ", "s"), {"id": 1, "ſ": 2, "s": 3}
+    update = Transaction([Update(schema, [(before, before | {"ſ": 4})])])
+    run = applied(spark, tmp_path, create("ſ", "s"), Transaction([Insert(schema, [before])]), CREATE_THIRD, update)
+    assert run.gold() == {("d", "l"): [canonical_row(before | {"ſ": 4})], ("d", "other"): [], ("d", "third"): []}
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,13 @@ def test_a_mirror_whose_creation_was_cut_off_is_created_or_refused_and_never_tak
     items = [Ddl("CREATE TABLE orders (id INT PRIMARY KEY)", "shop"), Transaction([Insert(ORDERS, [{"id": 1}])])]
     run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
 
-    def cut_off(session, statement, *_, **__):
+    def cut_off(session, mirror, statement, **_):
         (Path(statement.split("`")[3]) / "_delta_log" / left_over).mkdir(parents=True)
         raise SimulatedCrash
 
     monkeypatch.setattr("mirrorlake.lake.delta.creation.UNBORN_AFTER_S", 0.0)
     with monkeypatch.context() as patched, pytest.raises(SimulatedCrash):
-        patched.setattr("mirrorlake.lake.gold.ddl.steps.run_ddl", cut_off)
+        patched.setattr("mirrorlake.lake.gold.ddl.steps.repeatable_ddl", cut_off)
         run.apply()
     if left_over == "strange.json":
         with pytest.raises(RefusedError, match="CREATE TABLE made no commit") as refused:

@@ -117,17 +117,17 @@ def write_counts(
 def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql]) -> Sql:
     """A query: the rows of a mirror after the row counts of ``net``, a table or view of ``counts_schema``."""
     names, kinds = [column_name(i) for i in range(len(types))], list(types.values())
-    written = ", ".join(map(quote, [*types, LSN_COLUMN]))
+    held = ", ".join(f"t.{quote(name)} AS {quote(name)}" for name in [*types, LSN_COLUMN])
     in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row"
     go = f"SELECT {_whole_row(names, kinds)} AS _row, -{COUNT} AS _go FROM {net} WHERE {COUNT} < 0"
-    numbered = (
-        f"SELECT t.*, _go, count(t.{LSN_COLUMN}) OVER (PARTITION BY _row) AS _n,"
-        f" row_number() OVER (PARTITION BY _row ORDER BY t.{LSN_COLUMN}) AS _nth"
+    numbered = (  # the mirror's columns in a struct, since they may have any names
+        f"SELECT struct(t.*) AS t, s._go, count(t.{LSN_COLUMN}) OVER (PARTITION BY s._row) AS _n,"
+        f" row_number() OVER (PARTITION BY s._row ORDER BY t.{LSN_COLUMN}) AS _nth"
         f" FROM {mirror} t RIGHT JOIN ({go}) s ON {in_mirror}"
     )
     return (
-        f"SELECT {written} FROM {mirror} t LEFT ANTI JOIN ({go}) s ON {in_mirror}"
-        f" UNION ALL SELECT {written} FROM ({numbered}) WHERE IF(_n < _go, {_DIVERGED}, _nth > _go)"
+        f"SELECT {held} FROM {mirror} t LEFT ANTI JOIN ({go}) s ON {in_mirror}"
+        f" UNION ALL SELECT {held} FROM ({numbered}) WHERE IF(_n < _go, {_DIVERGED}, _nth > _go)"
         f" UNION ALL SELECT {', '.join([*names, LSN_COLUMN])} FROM {net} LATERAL VIEW {_EACH_ROW} AS _each"
     )
 
