@@ -12,7 +12,7 @@ from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from tests.support.binlog_spec import Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.crash import SimulatedCrash, apply_with_kills, crash_at
-from tests.support.ddl_log import EVERY_CLASS, ddl, ddl_steps
+from tests.support.ddl_log import EVERY_CLASS, FEW, ddl, ddl_steps
 from tests.support.histories import random_history
 from tests.support.lake_checks import check
 from tests.support.lake_runs import LakeRun, count_as_large
@@ -25,18 +25,21 @@ TWO_ALTERS = [
 ]  # fmt: skip
 
 
-def test_a_kill_after_every_second_commit_of_ddl_changes_nothing(spark, tmp_path, monkeypatch):
-    run = LakeRun.up_to_silver(spark, Log("mariadb", EVERY_CLASS.items), tmp_path)
+def test_a_kill_after_every_third_commit_of_ddl_changes_nothing(spark, tmp_path, monkeypatch, is_long):
+    """In the long form after every one, with every class of DDL."""
+    log, every = (EVERY_CLASS, 1) if is_long else (FEW, 3)
+    run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path)
     forbid_settings(monkeypatch, spark)
-    assert apply_with_kills(run, monkeypatch, 2) > 10
-    assert run.gold() == EVERY_CLASS.expected
+    assert apply_with_kills(run, monkeypatch, every) > log.n_steps // every // 2
+    assert run.gold() == log.expected
     made = ddl_steps(run)
     assert len(set(made)) == len(made)
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-def test_the_rows_of_random_histories_are_the_same(spark, tmp_path, monkeypatch, seed, is_large):
-    random = Random(seed)
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_the_rows_of_random_histories_are_the_same(spark, tmp_path, monkeypatch, seed, number):
+    """On small mirrors or on large ones, by the seed."""
+    random, is_large = Random(seed), (seed + number) % 2
     history = random_history(seed, items=12, tables=2, keyless=0.4)
     write_logs(tmp_path / "logs", Log("mysql", history.items))
     run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
