@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from deltalake import DeltaTable
@@ -16,7 +17,8 @@ from tests.support.binlog_writer import encode_logs
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
 
-ODD = """it's "so" \\ `x`; -- ${env:HOME} {} %s 雪 🌨 \n\t/* */"""
+ODD = """it's "so" \\ `x`; -- ${env:HOME} ${env.PATH} ${user.dir} {} %s 雪 🌨 \n\t/* */"""
+ODD_OF_COLUMN = ODD.replace("${", "$ {")
 ODD_LITERAL = "'" + ODD.replace("\\", "\\\\").replace("'", "''") + "'"
 CREATED = [
     "create table plain (id int primary key, v int)",
@@ -36,22 +38,22 @@ ALTERED = [
     "alter table gone drop v",
     "alter table renamed rename column v to w",
     "alter table widened modify v bigint comment 'wider'",
-    "alter table rebuilt modify v varchar(20) comment 'text', comment ''",
+    f"alter table rebuilt modify v varchar(20) comment {ODD_LITERAL}, comment ''",
     "alter table added add w int comment 'new' first, rename to joined",
     "alter table part exchange partition p with table other",
 ]
 NUMBER, VALUE, LSN = ("id", "number"), ("v", "value"), ("_lsn", LSN_COMMENT)
 EXPECTED = {
     "plain": ("", [("id", ""), ("v", ""), LSN]),
-    "odd": (ODD, [NUMBER, ("v", ODD), LSN]),
-    "alike": (ODD, [NUMBER, ("v", ODD), LSN]),
+    "odd": (ODD, [NUMBER, ("v", ODD_OF_COLUMN), LSN]),
+    "alike": (ODD, [NUMBER, ("v", ODD_OF_COLUMN), LSN]),
     "same": ("rows", [NUMBER, VALUE, LSN]),
     "tabled": ("more rows", [NUMBER, VALUE, LSN]),
     "columned": ("rows", [("id", ""), ("v", "worth"), LSN]),
     "gone": ("rows", [NUMBER, LSN]),
     "renamed": ("rows", [NUMBER, ("w", "value"), LSN]),
     "widened": ("rows", [NUMBER, ("v", "wider"), LSN]),
-    "rebuilt": ("", [NUMBER, ("v", "text"), LSN]),
+    "rebuilt": ("", [NUMBER, ("v", ODD_OF_COLUMN), LSN]),
     "joined": ("rows", [("w", "new"), NUMBER, VALUE, LSN]),
     "part": ("", [("id", "in part"), LSN]),
     "other": ("", [("id", "in other"), LSN]),
@@ -93,6 +95,14 @@ def test_comments_follow_the_statements_of_the_source(run):
     assert found == EXPECTED
 
 
+def test_comments_take_nothing_from_the_environment_into_files(run):
+    """Spark would replace variables in what each Parquet file says of its columns."""
+    (entry,) = (entry for entry in entries(run) if entry.table == "rebuilt")
+    files = list((run.folder / "gold" / entry.mirror_id).rglob("*.parquet"))
+    assert files and not any(os.environ["PATH"].encode() in file.read_bytes() for file in files)
+    assert any(b"$ {env.PATH} $ {user.dir}" in file.read_bytes() for file in files)
+
+
 def test_properties_follow_the_statements_of_the_source(run):
     for entry in entries(run):
         found = run.spark.sql(f"DESCRIBE DETAIL {run.lake.names.mirror(entry.mirror_id)}").first().properties
@@ -111,4 +121,4 @@ def test_other_readers_show_comments(run):
     entry = next(entry for entry in entries(run) if entry.table == "odd")
     found = DeltaTable(str(run.folder / "gold" / entry.mirror_id))
     fields = [(field.name, field.metadata.get("comment")) for field in found.schema().fields]
-    assert (found.metadata().description, fields) == (ODD, [NUMBER, ("v", ODD), LSN])
+    assert (found.metadata().description, fields) == (ODD, [NUMBER, ("v", ODD_OF_COLUMN), LSN])

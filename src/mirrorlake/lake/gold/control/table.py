@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.creation import comment_clause, create_table, create_table_statement, small_commits
 from mirrorlake.lake.delta.names import LakeNames
@@ -65,9 +65,18 @@ def mirror_types(schema: TableSchema) -> dict[str, Sql]:
     return {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
 
 
+def column_comment(column: Column) -> str:
+    """The comment of a mirror's column; empty: it has none.
+
+    Spark keeps it in a setting of Hadoop's while it writes a file, where ``${name}`` would be replaced by a variable of
+    the environment or a property of Java: a space comes between ``$`` and ``{``.
+    """
+    return column.comment.replace("${", "$ {")
+
+
 def comments(schema: TableSchema) -> dict[str, str]:
     """The comment of each column of a mirror; empty: it has none. schema: the mirror's."""
-    return {**{column.name: column.comment for column in schema.columns}, LSN_COLUMN: LSN_COMMENT}
+    return {**{column.name: column_comment(column) for column in schema.columns}, LSN_COLUMN: LSN_COMMENT}
 
 
 def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:

@@ -17,6 +17,7 @@ from mirrorlake.lake.delta.creation import comment_clause
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.features import OTHER_NAMES, TYPE_WIDENING, needed_by
 from mirrorlake.lake.gold.control.register import INVALID_VALUE
+from mirrorlake.lake.gold.control.table import column_comment
 from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.convert.by_type import conversion, replaces_nulls
 from mirrorlake.lake.gold.convert.column_values import value_of
@@ -115,7 +116,9 @@ def _place(
     column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
 ) -> _Place:
     """Plan a column. sources: see ``computed_value``."""
-    place = _Place(column.name, spark_type(column.type, as_text=old.as_text), column.comment, None, None, "NULL")
+    place = _Place(
+        column.name, spark_type(column.type, as_text=old.as_text), column_comment(column), None, None, "NULL"
+    )
     if isinstance(step, Keep):
         place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
     try:
@@ -175,7 +178,7 @@ def _alters(before: list[str], places: list[_Place]) -> Iterator[Alter]:
 def _comments(pairs: Sequence[tuple[Column, Keep | Add]]) -> Iterator[Alter]:
     """The commit that gives kept columns their new comments, if there are any."""
     changed = [
-        f"{quote(column.name)} COMMENT {literal(column.comment)}"
+        f"{quote(column.name)} COMMENT {literal(column_comment(column))}"
         for column, step in pairs
         if isinstance(step, Keep) and step.old.comment != column.comment
     ]
