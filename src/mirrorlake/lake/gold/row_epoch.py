@@ -50,7 +50,7 @@ from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.keyless import net_counts_of, write_counts
-from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows, rewrite_rows, rewrite_some_rows
+from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows, rewrite_rows
 from mirrorlake.lake.gold.merge.mirror_files import prepare_files
 from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
 
@@ -175,8 +175,9 @@ class RowEpochs:
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or is_nothing or is_empty:
             return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsns.to, payload)
-        write_rows = rewrite_rows if is_small else merge_rows if takes_settings(session) else rewrite_some_rows
-        return write_rows(session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload)
+        step = (session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload)
+        may_merge = not is_small and takes_settings(session)
+        return merge_rows(*step) if may_merge else rewrite_rows(*step, is_small=is_small)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""

@@ -9,7 +9,7 @@
                   a type whose values stay as they are
     REBUILT       DEFAULT for old rows, conversions of values;     one overwrite or append that carries the transaction
                   the rows of a snapshot                           id
-    DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one DELETE that carries the transaction id
+    DESTRUCTIVE   TRUNCATE, DROP and TRUNCATE PARTITION            one overwrite that carries the transaction id
     SELF_INVERSE  EXCHANGE and CONVERT PARTITION                   both outputs are computed from the versions that the
                                                                    ledger's ``prepared`` row pins; each is one overwrite
                                                                    or append that carries the transaction id

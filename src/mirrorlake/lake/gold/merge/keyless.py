@@ -35,7 +35,7 @@ from mirrorlake.lake.gold.control.register import MIRROR_DIVERGED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.generated_columns import computed_sql, without_generated
-from mirrorlake.lake.gold.merge.merge import literal_range
+from mirrorlake.lake.gold.merge.merge import literal_range, temporary_view
 from mirrorlake.lake.gold.merge.net_effect import Sizes, asked_types
 
 _DIVERGED = refusing(MIRROR_DIVERGED, "the log deletes more of equal rows than the mirror has")
@@ -102,16 +102,13 @@ def write_counts(
     if done:
         return StepCommit(done.version, False, done.changed_by)
     view = f"counts_{mirror_id}"
-    net.rows.createOrReplaceTempView(view)
-    try:
+    with temporary_view(session, net.rows, view):
         if is_small or not takes_settings(session):
             rows = session.sql(changed_counts(mirror, quote(view), types))
             rows = rows.coalesce(1) if is_small and net.local is not None else rows
             return replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
         statement = merge_counts_statement(mirror, quote(view), types, _range(net.local, types))
         return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
-    finally:
-        session.catalog.dropTempView(view)
 
 
 def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql]) -> Sql:

@@ -12,9 +12,12 @@ In the join and in MERGE, ``_lsn`` makes an older change lose.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.images import REMOVED
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal, quote
@@ -41,34 +44,20 @@ def append_rows(
 
 def rewrite_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
-    lsn: int, payload: dict,
+    lsn: int, payload: dict, *, is_small: bool,
 ) -> StepCommit:  # fmt: skip
-    """Write all rows of a mirror again, with a net effect in them; into one file, unless the net effect is large."""
-    mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
-    net.rows.createOrReplaceTempView(view)
-    try:
-        rows = session.sql(changed_rows(mirror, quote(view), columns, key))
-        rows = rows if net.local is None else rows.coalesce(1)
-        return replace_once(session, mirror, rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
-    finally:
-        session.catalog.dropTempView(view)
+    """Write rows of a mirror again, with a net effect in them.
 
-
-def rewrite_some_rows(
-    session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], key: tuple[str, ...],
-    lsn: int, payload: dict,
-) -> StepCommit:  # fmt: skip
-    """Write those rows again among which a net effect's rows are, by the first column of the key; all rows if the
-    keys are not in memory."""
+    is_small: all rows, into one file unless the net effect is large. Else those among which the net effect's rows are,
+    by the first column of the key; all rows if the keys are not in memory.
+    """
     mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
-    among = rows_among(net.local[key[0]], key[0]) if net.local is not None else None
-    net.rows.createOrReplaceTempView(view)
-    try:
-        held = f"(SELECT * FROM {mirror} WHERE {among})" if among else mirror
+    among = rows_among(net.local[key[0]], key[0]) if net.local is not None and not is_small else None
+    held = f"(SELECT * FROM {mirror} WHERE {among})" if among else mirror
+    with temporary_view(session, net.rows, view):
         rows = session.sql(changed_rows(held, quote(view), columns, key))
+        rows = rows.coalesce(1) if is_small and net.local is not None else rows
         return replace_once(session, mirror, rows, where=among, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload)
-    finally:
-        session.catalog.dropTempView(view)
 
 
 def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
@@ -77,8 +66,7 @@ def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
         return None
     if len(values) <= MAX_LISTED and (listed := literals(values.unique())) is not None:
         return f"{quote(column)} IN ({', '.join(listed)})"
-    bounds = literals(pa.array(list(pc.min_max(values).as_py().values()), values.type)) if _has_range(values) else None
-    return f"{quote(column)} BETWEEN {bounds[0]} AND {bounds[1]}" if bounds else None
+    return _between(values, quote(column)) or None
 
 
 def changed_rows(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...]) -> Sql:
@@ -97,15 +85,22 @@ def merge_rows(
 ) -> StepCommit:  # fmt: skip
     """Merge a net effect. If it is in memory, a literal range of its keys skips files."""
     mirror, view = lake.names.mirror(mirror_id), f"images_{mirror_id}"
-    net.rows.createOrReplaceTempView(view)
-    try:
+    with temporary_view(session, net.rows, view):
         statement = merge_statement(mirror, quote(view), columns, key, _key_range(net.local, key))
         return run_statement(
             session, mirror, statement, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload,
             settings=settings_for_few_rows(session) if net.is_at_hand else {},
         )  # fmt: skip
+
+
+@contextmanager
+def temporary_view(session: SparkSession, rows: DataFrame, name: str) -> Iterator[None]:
+    """Rows under a name for statements of the session, until the ``with`` block ends."""
+    rows.createOrReplaceTempView(name)
+    try:
+        yield
     finally:
-        session.catalog.dropTempView(view)
+        session.catalog.dropTempView(name)
 
 
 def merge_statement(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...], key_range: Sql = "") -> Sql:
@@ -128,10 +123,10 @@ def _key_range(local: pa.Table | None, key: tuple[str, ...]) -> Sql:
 
 def literal_range(values: pa.ChunkedArray, column: str) -> Sql:
     """Literal bounds of the values that a mirror's column must have: Delta skips files by literals only."""
-    if not len(values) or values.null_count or not _has_range(values):
+    if not len(values) or values.null_count:
         return ""
-    bounds = literals(pa.array(list(pc.min_max(values).as_py().values()), values.type))
-    return f" AND t.{quote(column)} BETWEEN {bounds[0]} AND {bounds[1]}" if bounds else ""
+    between = _between(values, f"t.{quote(column)}")
+    return f" AND {between}" if between else ""
 
 
 def literals(values: pa.Array) -> list[Sql] | None:
@@ -148,5 +143,9 @@ def literals(values: pa.Array) -> list[Sql] | None:
     return None
 
 
-def _has_range(values: pa.ChunkedArray) -> bool:
-    return any(is_kind(values.type) for is_kind in _RANGED)
+def _between(values: pa.ChunkedArray, column: Sql) -> Sql:
+    """A column lies between the least and the greatest of these values; empty for types that have no range here."""
+    if not any(is_kind(values.type) for is_kind in _RANGED):
+        return ""
+    bounds = literals(pa.array(list(pc.min_max(values).as_py().values()), values.type))
+    return f"{column} BETWEEN {bounds[0]} AND {bounds[1]}" if bounds else ""
