@@ -7,6 +7,11 @@ HUNDREDS_OF_LAKES = {
     # quarter less CPU time for `tests/cases`. The commands that tests start as processes run without them.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # For each commit Hadoop starts ten processes that look at links and change permissions; with these two, two.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
+    ".FileSystemBasedCheckpointFileManager",
+    "spark.sql.ui.explainMode": "simple",  # each query has its plan written for a page that nobody opens
     "spark.driver.defaultJavaOptions": "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000",
 }
