@@ -102,6 +102,9 @@ class Options(BaseModel):
         None, ge=0, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
     )
     syncpoint_days: int = Field(7, ge=1, le=MOST_DAYS, description="how long maintenance keeps a syncpoint")
+    staging: Annotated[str | None, Unset] = Field(
+        None, pattern="^/", description="folder for files on their way into the lake; in the lake without it"
+    )
     poll_s: float = Field(0.1, gt=0, le=60, description="pause between looks at a source that has nothing new")
 
     @field_validator("source")

@@ -74,3 +74,19 @@ def test_a_statement_begun_by_alters_is_not_ended_by_one_commit(spark, tmp_path,
     run.apply()
     entry = run.register.get(("shop", "t"))
     assert (entry.state, entry.code) == (state, "mirror-diverged" if state == REFUSED else None)
+
+
+def test_a_statement_begun_by_one_commit_is_ended_where_settings_are_taken(spark, tmp_path, monkeypatch):
+    """As many ALTERs would follow; the note says that only the comment is missing."""
+    alter = ddl("alter table t change id n int not null comment 'number'")
+    run = LakeRun.up_to_silver(spark, Log("mariadb", [*TWO_ALTERS[:3], alter]), tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+        forbid_settings(patch, spark)
+        crash_at(patch, "mirrorlake.lake.delta.progress.replace_once", "after", 1)
+        run.apply()
+    run.apply()
+    entry = run.register.get(("shop", "t"))
+    mirror = spark.table(run.lake.names.mirror(entry.mirror_id))
+    assert (entry.state, mirror.columns, mirror.schema["n"].metadata) == (
+        STREAMING, ["n", "_lsn"], {"comment": "number"},
+    )  # fmt: skip

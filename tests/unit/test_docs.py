@@ -141,3 +141,9 @@ def first_line(module: Path) -> str:
 def test_every_module_says_in_one_line_what_it_is():
     lines = {module.relative_to(PACKAGE).as_posix(): first_line(module) for module in MODULES}
     assert {name: line for name, line in lines.items() if not line.endswith((".", "?")) or len(line) > 117} == {}
+
+
+def test_no_page_has_the_marks_of_an_unfinished_merge():
+    pages = [*ROOT.glob("*.md"), *ROOT.rglob("docs/**/*.md")]
+    marks = ("<" * 7, "=" * 7, ">" * 7)
+    assert [page.name for page in pages for line in page.read_text().splitlines() if line.startswith(marks)] == []

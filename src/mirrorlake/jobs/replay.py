@@ -56,7 +56,7 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     old = open_lake(options, spark)
     _check_whole(old)
     point = make_syncpoint(old, None, None)
-    names = LakeNames(into)
+    names = LakeNames(into, options.staging)
     try:
         Path(into).mkdir(parents=True)
     except OSError as error:

@@ -44,3 +44,8 @@ def test_a_catalog_lake_without_exactly_catalog_and_schema_is_a_usage_error(lake
 def test_create_table_statement_with_properties():
     statement = create_table_statement("t", "id INT", {"delta.x": "1"})
     assert statement == "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA TBLPROPERTIES ('delta.x' = '1')"
+
+
+def test_files_are_staged_in_the_lake_its_volume_or_the_named_folder():
+    staged = [LakeNames(*given).staging("ingest") for given in (("/d",), ("uc:c.s",), ("/d", "/x/"), ("uc:c.s", "/x"))]
+    assert staged == ["/d/_staging/ingest", "/Volumes/c/s/staging/ingest", "/x/ingest", "/x/ingest"]

@@ -30,7 +30,7 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     """
     take_password()
     spark = prepare_session(spark) if spark else open_session()
-    names = LakeNames(options.lake)
+    names = LakeNames(options.lake, options.staging)
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     name_case = _name_case(options, source, recorded)
@@ -80,7 +80,7 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
     """
     take_password()
     spark = prepare_session(spark) if spark else open_session(brief=brief)
-    names = LakeNames(options.lake)
+    names = LakeNames(options.lake, options.staging)
     progress = read_progress(spark, names.bronze_events)
     if progress is None:
         raise RefusedError("lake-missing", f"there is no lake at {options.lake}")

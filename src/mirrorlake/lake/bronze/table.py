@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
-from mirrorlake.lake.delta.creation import create_table, small_commits
+from mirrorlake.lake.delta.creation import create_table, log_table_properties
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.progress import Progress
 
@@ -13,14 +13,11 @@ COLUMNS = """
     lsn BIGINT, tx_lsn BIGINT, log_file STRING, log_pos BIGINT, end_log_pos BIGINT, event_type SMALLINT,
     event_ts TIMESTAMP, server_id BIGINT, flags INT, gtid STRING, crc_ok BOOLEAN, raw BINARY
 """
-PROPERTIES = {
-    "delta.enableDeletionVectors": "false",  # max(lsn) is answered from statistics only without them
-    **small_commits("lsn", "tx_lsn", "log_file", "log_pos", "event_type"),
-}
+READ_BY = ("lsn", "tx_lsn", "log_file", "log_pos", "event_type")
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.bronze_events, COLUMNS, PROPERTIES)
+    create_table(spark, names.bronze_events, COLUMNS, log_table_properties(names, *READ_BY))
 
 
 def end_lsn(recorded: Progress) -> int:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.names import local_folder
+from mirrorlake.lake.delta.names import LakeNames, local_folder
 from mirrorlake.lake.delta.notes import newest_version
 
 UNBORN_AFTER_S = 5.0
@@ -45,6 +45,16 @@ def comment_clause(comment: str) -> Sql:
 def small_commits(*read_by: str) -> dict[str, str]:
     """Properties of a table whose commits are many and small. read_by: the columns that statistics are kept of."""
     return {"delta.dataSkippingStatsColumns": ",".join(read_by), "delta.checkpointInterval": "50"}
+
+
+def log_table_properties(names: LakeNames, *read_by: str) -> dict[str, str]:
+    """Of a table that only grows. read_by: as above.
+
+    Without deletion vectors max(lsn) is answered from statistics alone. A catalog may insist on them: Unity Catalog
+    takes no table that turns them off.
+    """
+    vectors = {} if names.is_unity else {"delta.enableDeletionVectors": "false"}
+    return {**vectors, **small_commits(*read_by)}
 
 
 def remove_unborn(table: Sql) -> None:

@@ -19,9 +19,12 @@ from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
+from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import session_settings
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
+PLATFORM = "platform"
+"""The catalog refuses OPTIMIZE and VACUUM of the table: it does both itself."""
 _SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for name in ("min", "max"))
 _KEPT = "DELTA_FEATURE_DROP_"
 """Begins Delta's reasons to keep a feature."""
@@ -29,19 +32,29 @@ _DAYS = re.compile(r"interval ([0-9]+) days")
 
 
 def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
-    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, or BUSY when another commit came first (maintenance tries again next
-    time)."""
+    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, PLATFORM, or BUSY when another commit came first (maintenance tries
+    again next time)."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
     vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
-    return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
+    try:
+        return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
+    except PySparkException as error:
+        if not is_unsupported(error):
+            raise
+        return PLATFORM
 
 
 def compact_small_files(session: SparkSession, table: Sql, n_bytes: int) -> None:
-    """Merge files smaller than n_bytes into files of at most twice that size; give up if another commit comes first."""
+    """Merge files smaller than n_bytes into files of at most twice that size; give up if another commit comes first, or
+    if the catalog does this itself."""
     sizes = {_SMALLER_THAN: str(n_bytes), _UP_TO: str(2 * n_bytes)}
     with session_settings(session, sizes):
-        _run_unless_busy(session, f"OPTIMIZE {table}")
+        try:
+            _run_unless_busy(session, f"OPTIMIZE {table}")
+        except PySparkException as error:
+            if not is_unsupported(error):
+                raise
 
 
 def delete_before(spark: SparkSession, table: Sql, lsn: int) -> str:

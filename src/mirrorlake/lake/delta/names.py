@@ -29,16 +29,20 @@ class LakeNames:
     """Names of one lake's tables, ready for use in any SQL statement.
 
     ``lake``: a folder (a local path or a URI such as ``s3://bucket/lake``) or ``uc:catalog.schema``.
+    ``staging``: the folder in which hops leave files for Spark to append; None: in the lake, or in the schema's volume
+    ``staging``.
     Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema.
     """
 
-    def __init__(self, lake: str):
+    def __init__(self, lake: str, staging: str | None = None):
         self.is_unity = lake.startswith(UNITY)
         self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
         if self.is_unity:
             self._parts = self.root.split(".")
             if len(self._parts) != 2 or not all(self._parts):
                 raise UsageError("usage", f"a Unity Catalog lake is written uc:catalog.schema, not {lake}")
+        in_lake = f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}" if self.is_unity else f"{self.root}/_staging"
+        self._staging = staging.rstrip("/") if staging else in_lake
         self.bronze_events = self._table("bronze", "events")
         self.silver_changes = self._table("silver", "changes")
         self.silver_table_schemas = self._table("silver", "table_schemas")
@@ -79,9 +83,7 @@ class LakeNames:
 
     def staging(self, hop: str) -> str:
         """The folder in which a hop leaves Parquet files for Spark to append."""
-        if self.is_unity:
-            return f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}/{hop}"
-        return f"{self.root}/_staging/{hop}"
+        return f"{self._staging}/{hop}"
 
     def folder(self, layer: str, noun: str) -> str:
         """The folder of one table, for a lake in a folder."""

@@ -14,6 +14,7 @@ from mirrorlake.errors import REFUSALS, MirrorlakeError, RefusedError
 
 RAISED = "USER_RAISED_EXCEPTION"
 """Spark's condition for ``raise_error``."""
+_JAVAS_OWN = "java.lang.UnsupportedOperationException"
 _CROSSED = re.compile(
     rf"(?:^|\[{RAISED}\] )mirrorlake\.errors\.(\w+): ([a-z-]+): (.+?)(?: SQLSTATE: \w{{5}})?$", re.MULTILINE
 )
@@ -30,6 +31,17 @@ def crossed(error: BaseException) -> MirrorlakeError | None:
         return error
     found = _CROSSED.search(str(error)) if is_spark(error) else None
     return getattr(errors, found[1])(found[2], found[3]) if found and found[2] in REFUSALS else None
+
+
+def is_unsupported(error: BaseException) -> bool:
+    """Whether Spark, Delta or the catalog says that it does not take this kind of statement at all.
+
+    SQLSTATE class 0A is "feature not supported"; the open-source connector of Unity Catalog has Java's own exception.
+    """
+    if not is_spark(error):
+        return False
+    state = error.getSqlState() if hasattr(error, "getSqlState") else None
+    return (state or "").startswith("0A") or _JAVAS_OWN in str(error)
 
 
 def is_spark(error: BaseException) -> bool:

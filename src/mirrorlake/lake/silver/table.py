@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from mirrorlake.lake.delta.creation import create_table, small_commits
+from mirrorlake.lake.delta.creation import create_table, log_table_properties, small_commits
 from mirrorlake.lake.delta.names import LakeNames
 
 CHANGE_COLUMNS = """
@@ -17,10 +17,7 @@ CHANGE_COLUMNS = """
     schema_id BIGINT, before VARIANT, after VARIANT, statement STRING, changes BIGINT, checksum BIGINT, refusal STRING,
     partial BOOLEAN, invalid INT, may_cascade BOOLEAN
 """
-CHANGE_PROPERTIES = {
-    "delta.enableDeletionVectors": "false",
-    **small_commits("lsn", "tx_lsn", "op", "database", "table"),
-}
+CHANGES_READ_BY = ("lsn", "tx_lsn", "op", "database", "table")
 
 DEFINITION_COLUMNS = """
     lsn BIGINT, schema_id BIGINT, database STRING, table STRING, action STRING, columns STRING,
@@ -34,6 +31,6 @@ ANSWER_COLUMNS = """
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.silver_changes, CHANGE_COLUMNS, CHANGE_PROPERTIES)
+    create_table(spark, names.silver_changes, CHANGE_COLUMNS, log_table_properties(names, *CHANGES_READ_BY))
     create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS, small_commits("lsn"))
     create_table(spark, names.control_answers, ANSWER_COLUMNS, small_commits("number"))

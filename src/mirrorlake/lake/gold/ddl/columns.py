@@ -22,7 +22,7 @@ from mirrorlake.lake.gold.convert.as_text import text_conversion, text_of
 from mirrorlake.lake.gold.convert.by_type import conversion, replaces_nulls
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable
-from mirrorlake.lake.gold.ddl.steps import Alter, Check, MirrorStep, Overwrite
+from mirrorlake.lake.gold.ddl.steps import RENAME, Alter, Check, MirrorStep, Overwrite
 from mirrorlake.lake.gold.ddl.widening import widens_in_place
 from mirrorlake.lake.gold.generated.computed_values import computed_value
 
@@ -195,7 +195,7 @@ def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:
 
 
 def _rename(old: str, new: str) -> Sql:
-    return f"RENAME COLUMN {quote(old)} TO {quote(new)}"
+    return f"{RENAME} {quote(old)} TO {quote(new)}"
 
 
 def _moves(now: list[str], wanted: list[str]) -> list[Sql]:

@@ -3,8 +3,9 @@
 Every commit's note says which step of which DDL it is. A mirror's commits are made in log order, so its newest note
 is its progress: a step at or before it is not taken again.
 
-An ALTER carries its note in a setting of the session. Where a session takes none (Databricks serverless), one commit
-that writes all rows does the work of a statement's ALTERs.
+An ALTER carries its note in a setting of the session. One commit that writes all rows does the work of a statement's
+ALTERs where a session takes no settings (Databricks serverless), or a catalog does not take the ALTER (RENAME COLUMN
+in Unity Catalog's open-source connector). Notes say which of the two it is: a statement ends in the way it began.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, repeatable_ddl, replace_once, run_ddl
+from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.features import Feature, provide
@@ -30,6 +32,7 @@ from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirr
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
 
 HOP = "apply/ddl"
+RENAME = "RENAME COLUMN"
 UNCLEAR = "a row may be in one partition or another"
 _IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
@@ -135,10 +138,16 @@ class Work:
     in_one: Overwrite | None = None
 
     @property
-    def steps_without_settings(self) -> tuple[MirrorStep, ...]:
-        """The steps for a session in which an ALTER cannot carry its note."""
+    def steps_in_one(self) -> tuple[MirrorStep, ...]:
+        """The steps where ALTERs are not possible."""
         kept = tuple(step for step in self.steps if not isinstance(step, Alter) or step.may_repeat)
         return (self.in_one, *kept) if self.in_one else kept
+
+    @property
+    def renames_among_others(self) -> bool:
+        """Would a refused RENAME COLUMN leave a part of the statement done?"""
+        alters = [step.clause for step in self.steps if isinstance(step, Alter) and not step.may_repeat]
+        return len(alters) > 1 and any(clause.startswith(RENAME) for clause in alters)
 
     @property
     def ddl_class(self) -> DdlClass:
@@ -185,14 +194,20 @@ def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error
     return Stop(SPARK_REFUSED, f"Spark does not take the statement's work: {condition}")
 
 
-def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
-    steps = work.steps if takes_settings(session) else work.steps_without_settings
+def _carry_out(
+    session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int], *, refuses_alter: bool = False
+) -> Stop | int:
+    """refuses_alter: the catalog has refused the statement's first ALTER."""
+    in_one = refuses_alter or not takes_settings(session) or (lake.names.is_unity and work.renames_among_others)
+    steps = work.steps_in_one if in_one else work.steps
     done, changed_by = _steps_done(session, lake.names.mirror(work.mirror_id), lsn, len(steps))
     if changed_by:
         return Stop(MIRROR_CHANGED, f"others changed the mirror table: {', '.join(changed_by)}")
     if done is None or done.is_all:
         return 0
-    if done.number and done.of != len(steps):
+    if done.in_one:
+        in_one, steps = True, work.steps_in_one
+    if done.number and (done.of != len(steps) or done.in_one not in (None, in_one)):
         return Stop(MIRROR_DIVERGED, "it has a part of the statement, by a session that takes other settings")
     if done.number == 0:
         stop = _failed_check(session, lake, work, pinned)
@@ -203,11 +218,16 @@ def _carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: 
     provide(session, lake.names.mirror(work.mirror_id), needs)
     n_invalid = 0
     for number, step in enumerate(missing, done.number + 1):
-        payload = lake.payload(HOP, ddl_lsn=lsn, step=number, of=len(steps))
+        payload = lake.payload(HOP, ddl_lsn=lsn, step=number, of=len(steps), in_one=in_one)
         if isinstance(step, TakeSnapshot):
             n_invalid += _take_snapshot(session, lake, lsn, work.mirror_id, step, payload)
-        else:
+            continue
+        try:
             _take(session, lake, lsn, work.mirror_id, step, payload, pinned)
+        except Exception as error:
+            if number > 1 or in_one or not work.in_one or not is_unsupported(error):
+                raise
+            return _carry_out(session, lake, lsn, work, pinned, refuses_alter=True)
     return n_invalid
 
 
@@ -218,10 +238,11 @@ def _is_about_values(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The mirror has this number of a DDL's steps."""
+    """The mirror has this number of a DDL's steps. in_one: see ``Work.steps_in_one``; None: nobody has noted it."""
 
     number: int
     of: int
+    in_one: bool | None = None
 
     @property
     def is_all(self) -> bool:
@@ -241,7 +262,7 @@ def _steps_done(session: SparkSession, mirror: Sql, lsn: int, n_steps: int) -> t
         elif commit.note["lsn"] is not None and not commit.is_undone:
             if commit.note["lsn"] == lsn:
                 payload = commit.note["payload"]
-                return _Done(payload["step"], payload.get("of", n_steps)), changed_by
+                return _Done(payload["step"], payload.get("of", n_steps), payload.get("in_one")), changed_by
             return None if commit.note["lsn"] > lsn else _Done(0, 0), changed_by
     return _Done(0, 0), changed_by
 

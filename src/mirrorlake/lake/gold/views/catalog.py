@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from mirrorlake.core.schema.view_names import ViewName
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.gold.views.engines import MIRROR_PROPERTY, STATE_PROPERTY, Databricks, Spark
 from mirrorlake.lake.gold.views.wanted import LeftOut, View
 
@@ -63,7 +64,10 @@ class ViewCatalog:
             if name.schema not in self._schemas:
                 self._run(self.sql.create_schema(view.name.schema))
                 self._schemas.add(name.schema)
-            self._run(self.sql.replace_view(view) if name in self.shown else self.sql.make_view(view))
+            if name in self.shown:
+                self._replace(view)
+            else:
+                self._run(self.sql.make_view(view))
         except _FAILURES as error:
             if isinstance(error, AnalysisException) and error.getCondition() == _EXISTS:
                 reason = f"{'.'.join(view.name)} is there already, and is no view of this lake"
@@ -71,6 +75,16 @@ class ViewCatalog:
             return LeftOut(view.table, VIEW_FAILED, _reason(error))
         self.shown[name] = self.shown_by(view)
         return None
+
+    def _replace(self, view: View) -> None:
+        """In one step, or in two where the catalog takes no REPLACE: then there is no view for a moment."""
+        try:
+            self._run(self.sql.replace_view(view))
+        except _FAILURES as error:
+            if not is_unsupported(error):
+                raise
+            self._run(f"DROP VIEW IF EXISTS {self.sql.qualified(*view.name)}")
+            self._run(self.sql.make_view(view))
 
     def shown_by(self, view: View) -> Shown:
         """What the properties of a view say when it is made."""
