@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-unit test-lake test-server test-long ddl-histories torture fuzz fuzz-ddl lint \
+.PHONY: help setup demo test test-unit test-lake test-spark40 test-server test-long ddl-histories torture fuzz fuzz-ddl lint \
 	bench wheel lock
 
 run := JAVA_HOME="$(CURDIR)/.venv/java" .venv/bin/
@@ -9,17 +9,24 @@ pytest := $(run)python -m pytest
 # A Spark session plans on one core. Tests marked with one xdist_group share a fixture and stay together.
 two_processes := -n 2 --dist loadgroup --no-loadscope-reorder
 
+# Every hop and kind of DDL with names in a catalog, each feature of a mirror, crashes, epochs that workers reduce.
+on_spark40 := $(addprefix tests/lake/test_,unity_catalog.py table_features.py \
+	hops.py::test_a_crash_at_any_step_changes_nothing hops.py::test_an_epoch_too_large_for_the_driver_is_reduced_by_workers)
+
 help:  ## what can be made (this list)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 setup:  ## Python packages, Delta's JARs and a Java in .venv; the other targets do this by themselves
 	@scripts/setup.sh
 demo: setup  ## bundled binlogs of real servers -> bronze, silver, gold, and a report
 	$(run)mirrorlake demo
-test: lint test-unit test-lake test-server  ## lint and all tests; the server tier says so loudly when it has no server
+test: lint test-unit test-lake test-spark40 test-server  ## lint and all tests; the server tier says so loudly when it has no server
 test-unit: setup  ## the pure core: no Spark, no server
 	$(pytest) $(two_processes) tests/unit
 test-lake: setup  ## bronze, silver and gold on a local Spark with Delta, and every notebook
 	$(pytest) $(two_processes) tests/lake
+test-spark40: setup  ## a short form of it with the Spark and Delta of Databricks Runtime 17.3 LTS, in .cache/spark40
+	python=$$(scripts/spark40.sh) && JAVA_HOME="$(CURDIR)/.venv/java" PYTHONPATH=src \
+		$$python -m pytest $(two_processes) $(on_spark40)
 test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
 	$(pytest) $(two_processes) tests/server
 test-long: setup  ## the lake and server tiers in their long form: more kills, more histories, all of tests/cases

