@@ -40,7 +40,8 @@ NO_VIEWS = "none"
 ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
 PartialImages = Literal["refuse", "replica"]
-ColumnRule = Literal["drop"]
+DROP, HASH = "drop", "hash"
+ColumnRule = Literal["drop", "hash"]
 
 
 class Options(BaseModel):
@@ -59,7 +60,8 @@ class Options(BaseModel):
     table is refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE
     refuses its table, or columns that were not logged keep their values, as on a replica. generated_of,
     partial_images_of: by pattern. columns: what silver and gold have of a column, by pattern of
-    ``database.table.column``: ``drop``, nothing. password_secret: ``scope/key`` of a Databricks secret scope.
+    ``database.table.column``: ``drop``, nothing; ``hash``, a digest. password_secret, column_secret: ``scope/key`` of a
+    Databricks secret scope.
     lower_case_table_names: the server's, for files. tls, tls_ca, tls_cert, tls_key, server_public_key: see
     ``mysql.login.ServerLogin``; an empty text means none.
     """
@@ -81,6 +83,7 @@ class Options(BaseModel):
     invalid_values: InvalidValues = "null"
     invalid_values_of: dict[str, InvalidValues] = {}
     columns: dict[str, ColumnRule] = {}
+    column_secret: Annotated[str | None, Unset] = None
     ignore_ddl: IgnoredDdl = ()
     ignore_ddl_of: dict[str, IgnoredDdl] = {}
     generated: Generated = "refuse"
@@ -142,8 +145,13 @@ class Options(BaseModel):
         return columns
 
     def hidden(self, name_case: NameCase) -> ColumnPatterns:
-        """The columns that silver and gold leave out. name_case: how the source compares names."""
-        return ColumnPatterns(tuple(self.columns), name_case)
+        """The columns that silver and gold leave out or hash. name_case: how the source compares names."""
+        hidden, hashed = (tuple(p for p, rule in self.columns.items() if rule == wanted) for wanted in (DROP, HASH))
+        return ColumnPatterns(hidden, name_case, hashed)
+
+    @property
+    def hashes_columns(self) -> bool:
+        return HASH in self.columns.values()
 
     @property
     def patterns(self) -> TablePatterns:

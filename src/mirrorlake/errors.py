@@ -50,6 +50,8 @@ REFUSALS: dict[str, str] = {
     # --- the lake
     "lake-source": "Use this lake with its own source or another folder; after a failover, `--failover follow` continues by GTID.",
     "lake-names": "Use the lake with the setting that it began with, or start a new lake; of files, `mirrorlake replay --lower-case-table-names` makes one.",
+    "column-secret": "Set the environment variable MIRRORLAKE_COLUMN_SECRET, or `column_secret` in the file, to the secret of hashed columns: at least 16 characters.",
+    "lake-column-secret": "Give the secret of hashed columns that the lake began with, or start a new lake.",
     "lake-columns": "Undo the change of `columns` in the file, or `mirrorlake resync` these tables with it, then run again; `mirrorlake replay` makes a lake without the values.",
     "lake-writer": "Another process writes this lake; nothing was written. Stop one of the two and run again.",
     "apply-groups": "Start `mirrorlake apply --group` for every group, the first one too; run this one again.",

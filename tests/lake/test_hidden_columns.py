@@ -112,7 +112,7 @@ def test_other_patterns_are_refused_until_their_tables_have_a_snapshot(run, tmp_
             return str(error)
         return None
 
-    said = "lake-columns: the patterns of columns hide others than before of "
+    said = "lake-columns: the patterns of columns hide or hash others than before of "
     others = {"shop.*.fax": "drop", "*.*.password": "drop", "shop.clients.v": "drop"}
     assert assembled(COLUMNS | {"crm.*.email": "drop"}) is None
     assert assembled(others) == f"{said}shop.clients"

@@ -131,7 +131,7 @@ def test_patterns_compare_names_as_the_source_does(setting):
         ({"ignore_ddl_of": {"shop": []}}, "option ignore_ddl_of: 'shop' is no pattern of database.table, such as "),
         ({"columns": {"shop.phone": "drop"}}, "option columns: 'shop.phone' is no pattern of database.table.column, "),
         ({"columns": {"!a.b.c": "drop"}}, "option columns: '!a.b.c' is no pattern of database.table.column, such as "),
-        ({"columns": {"a.b.c": "hide"}}, "option columns.a.b.c: Input should be 'drop'"),
+        ({"columns": {"a.b.c": "hide"}}, "option columns.a.b.c: Input should be 'drop' or 'hash'"),
         ({"generated_of": {"!a.b": "refuse"}}, "option generated_of: '!a.b' excludes nothing here: the first pattern"),
     ],
 )

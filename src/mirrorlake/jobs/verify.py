@@ -61,8 +61,8 @@ PARTS_LOOKED_INTO = 8
 @dataclass(frozen=True, slots=True)
 class VerifiedTable:
     """state: one of the three above. rows: of the source, of the mirror; None: not counted. keys: (key, difference) of
-    the first keys that differ; none for a table without a key. reason: why the rows were not compared, or how the
-    definitions differ."""
+    the first keys that differ; none for a table without a key. reason: why the rows were not compared, how the
+    definitions differ, or what was left out."""
 
     database: str
     table: str
@@ -224,9 +224,12 @@ def _source(ask: Ask, name: TableName) -> _Side:
 
 
 def _spelled(schema: TableSchema, as_text: bool) -> tuple[Spelled, Spelled, list[Column]]:
-    """A row as a text, its key as one, and the columns of the key; without one the row is its own."""
-    of_key = [column for name in schema.primary_key for column in schema.columns if column.name == name]
-    text = row_text(schema.columns, as_text=as_text)
+    """A row as a text, its key as one, and the columns of the key; without one, or if a
+    column of it is hashed, the row is its own."""
+    compared = [column for column in schema.columns if not column.is_hashed]
+    of_key = [column for name in schema.primary_key for column in compared if column.name == name]
+    of_key = of_key if len(of_key) == len(schema.primary_key) else []
+    text = row_text(compared, as_text=as_text)
     return text, row_text(of_key, as_text=as_text) if of_key else text, of_key
 
 
@@ -245,12 +248,18 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
     rows, mirror_rows = (sum(n for n, _ in sums.values()) for sums in (theirs, ours))
     if not parts:
-        return VerifiedTable(*entry.name, EQUAL, rows, mirror_rows)
+        return VerifiedTable(*entry.name, EQUAL, rows, mirror_rows, reason=_left_out(schema))
     if not of_key:
         return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows)
     found = (side.rows(key, text, key_shown(of_key), parts[:PARTS_LOOKED_INTO]) for side in (source, mirror))
-    keys = _differing_keys(*found, names=[column.name for column in schema.columns])
+    keys = _differing_keys(*found, names=[column.name for column in schema.columns if not column.is_hashed])
     return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows, tuple(keys[:n_keys]))
+
+
+def _left_out(schema: TableSchema) -> str | None:
+    """What the comparison of rows leaves out: the server has no digests."""
+    hashed = [column.name for column in schema.columns if column.is_hashed]
+    return f"hashed columns are not compared: {', '.join(hashed)}" if hashed else None
 
 
 def _for_source(spelled: Spelled) -> Sql:

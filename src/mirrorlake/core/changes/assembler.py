@@ -112,7 +112,7 @@ class Assembler:
         changes that the events' own statements roll back; a rollback that it lacks is an error. hidden: see
         ``mapped_table.describe``; if it has patterns, texts that may hold a value are left out."""
         self._flavor, self._name_case, self._hidden = flavor, name_case, hidden
-        self._layouts = RowLayouts()
+        self._layouts = RowLayouts(hidden.key)
         self._slots = TableSlots(flavor, self._layouts, timeline or Timeline(), name_case, hidden)
         self._undone = undone or Undone()
         self._mask = UndoneMask(self._undone)
@@ -215,7 +215,7 @@ class Assembler:
     def _statements(self, events: BronzeEvents, notes: np.ndarray) -> pa.Array:
         """The logged text of each statement, at its first row."""
         is_noted = notes != decode.NO_NOTE
-        if self._hidden.patterns or not is_noted.any():
+        if self._hidden.are_any or not is_noted.any():
             return pa.nulls(len(notes), pa.string())
         found = events.texts(notes[notes >= 0])
         if (notes == decode.EARLIER_NOTE).any():

@@ -153,7 +153,7 @@ class DefinitionReader:
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield definitions of table maps that no DDL gave."""
-        layouts = RowLayouts()
+        layouts = RowLayouts(self._hidden.key)
         slots = TableSlots(self._flavor, layouts, self._timeline, self._name_case, self._hidden).resolve(
             events.buf, events.offset, events.length, events.trailer, events.event_type, events.lsn
         )

@@ -28,7 +28,7 @@ _WITHHELD = "the reason is not shown, because it may have a value of a hidden co
 
 def is_kept(statement: str, hidden: ColumnPatterns) -> bool:
     """May silver hold the text of this statement?"""
-    return not hidden.patterns or _DDL.match(statement) is not None and not _QUERY.search(_NO_WORD.sub(" ", statement))
+    return not hidden.are_any or _DDL.match(statement) is not None and not _QUERY.search(_NO_WORD.sub(" ", statement))
 
 
 def with_kept_reasons(

@@ -1,4 +1,4 @@
-"""Patterns of ``database.table.column`` that hide columns: ``shop.customers.phone``, ``*.*.password``.
+"""Patterns of ``database.table.column`` that hide columns or hash them: ``shop.customers.phone``, ``*.*.password``.
 
 ``*`` fits any characters, ``?`` one, ``[abc]`` one of these. Columns compare without regard to case, as on the servers.
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from mirrorlake.core.schema.hashing import DigestKey
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
 
 _WILD = "*?["
 _LIKE = 0.75
@@ -32,22 +33,33 @@ class ColumnName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPatterns:
-    """patterns: each has two dots or more. name_case: how the source compares names of databases and tables."""
+    """patterns: of hidden columns, each has two dots or more; hashed: of hashed ones. name_case: how the source
+    compares names of databases and tables. key: of the digests; None: this process makes none."""
 
     patterns: tuple[str, ...] = ()
     name_case: NameCase = AS_WRITTEN
+    hashed: tuple[str, ...] = ()
+    key: DigestKey | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def are_any(self) -> bool:
+        return bool(self.patterns or self.hashed)
 
     def hides(self, column: ColumnName) -> bool:
-        """Does a pattern fit the column? One of a shadow table is hidden with that of the other table."""
+        """Does a pattern hide the column? One of a shadow table is hidden with that of the other table."""
         return any(self._fits(pattern, column) for pattern in self.patterns)
 
     def marked(self, schema: TableSchema) -> TableSchema:
-        """The definition with the columns hidden that a pattern fits."""
-        return marked(schema, {c.name for c in schema.columns if self.hides(ColumnName(schema.name, c.name))})
+        """The definition with the columns hidden and hashed that a pattern fits."""
+        return marked(schema, self._fitting(self.patterns, schema), self._fitting(self.hashed, schema))
+
+    def _fitting(self, patterns: tuple[str, ...], schema: TableSchema) -> set[str]:
+        names = {column.name: ColumnName(schema.name, column.name) for column in schema.columns}
+        return {name for name, column in names.items() if any(self._fits(pattern, column) for pattern in patterns)}
 
     def unused(self, columns: Collection[ColumnName]) -> list[str]:
         """The patterns without a wildcard that fit none of these columns."""
-        exact = (pattern for pattern in self.patterns if not any(sign in pattern for sign in _WILD))
+        exact = (pattern for pattern in (*self.patterns, *self.hashed) if not any(sign in pattern for sign in _WILD))
         return [pattern for pattern in exact if not any(self._fits(pattern, column) for column in columns)]
 
     def _fits(self, pattern: str, column: ColumnName) -> bool:
@@ -62,10 +74,16 @@ class ColumnPatterns:
 NO_COLUMNS = ColumnPatterns()
 
 
-def marked(schema: TableSchema, names: Collection[str]) -> TableSchema:
-    """The definition with these columns hidden, besides those that are."""
-    columns = tuple(replace(c, is_hidden=True) if c.name in names else c for c in schema.columns)
-    return replace(schema, columns=columns)
+def marked(schema: TableSchema, hidden: Collection[str], hashed: Collection[str] = ()) -> TableSchema:
+    """The definition with these columns hidden and hashed, besides those that are. A hidden column is not hashed."""
+
+    def of(column: Column) -> Column:
+        is_hidden = column.is_hidden or column.name in hidden
+        return replace(
+            column, is_hidden=is_hidden, is_hashed=not is_hidden and (column.is_hashed or column.name in hashed)
+        )
+
+    return replace(schema, columns=tuple(map(of, schema.columns)))
 
 
 def column_fault_of(pattern: str) -> str | None:

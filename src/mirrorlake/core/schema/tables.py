@@ -42,7 +42,7 @@ class Column:
     CURRENT_TIMESTAMP. generated: SQL text of the expression. row_period: ``start`` or ``end``, MariaDB's system
     versioning. is_versioned False: WITHOUT SYSTEM VERSIONING. is_compressed: MariaDB's COMPRESSED. display: digits in
     parentheses after an integer, FLOAT or DOUBLE, which round or pad the result of a later conversion. comment: empty
-    if there is none. is_hidden: its values are in bronze alone.
+    if there is none. is_hidden: its values are in bronze alone. is_hashed: silver and gold have digests of them.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Column:
     has_charset_of_its_own: bool = field(default=False, compare=False)
     comment: str = field(default="", compare=False)
     is_hidden: bool = field(default=False, compare=False)
+    is_hashed: bool = field(default=False, compare=False)
 
     @property
     def never_null(self) -> bool:

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mirrorlake.core.kernels.compiling import call_at
 from mirrorlake.core.kernels.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values import kinds
 from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.clock_text import put_old_fine_time, put_old_time, put_time
 from mirrorlake.core.values.compressed import plain_value
 from mirrorlake.core.values.decimal_text import put_decimal_text
+from mirrorlake.core.values.digest import put_digest
 from mirrorlake.core.values.double_text import POWERS_128
 from mirrorlake.core.values.enum_set import put_enum, put_set
 from mirrorlake.core.values.json_text import put_json
@@ -270,6 +272,14 @@ def _uuid_inet(p, end, column, tables, o, room_until):
     return _read(p + n_bytes, put_uuid_or_inet(p, n_bytes, item_i64(column, _A), o, room_until))
 
 
+@kernel
+def _hashed(p, end, column, tables, o, room_until):
+    """_A: the address of the other kind's layout; _B: that of ``words_of``."""
+    plain = item_i64(column, _A)
+    p, behind = call_at(item_i64(plain, 0), p, end, plain, tables, o, room_until)
+    return p, put_digest(o, behind, item_i64(column, _B)) if p >= 0 else behind
+
+
 KERNELS = {
     kinds.INTEGER: _integer,
     kinds.UNSIGNED_LONG: _unsigned_long,
@@ -298,4 +308,5 @@ KERNELS = {
     kinds.COMPRESSED_BINARY: _compressed_binary,
     kinds.JSON: _json,
     kinds.UUID_INET: _uuid_inet,
+    kinds.HASHED: _hashed,
 }

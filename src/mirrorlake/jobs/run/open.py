@@ -9,10 +9,13 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
+from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.jobs.run.column_secret import column_key
 from mirrorlake.jobs.run.password import take_password
 from mirrorlake.lake.bronze import table as bronze
+from mirrorlake.lake.delta.column_check import check_secret
 from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import Progress, read_progress
@@ -34,7 +37,8 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     recorded = read_progress(spark, names.bronze_events)
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     name_case = _name_case(options, source, recorded)
-    lake = Lake(spark, names, began["source"], began["flavor"], name_case, hidden=options.hidden(name_case))
+    lake = Lake(spark, names, began["source"], began["flavor"], name_case, hidden=_hidden(options, name_case))
+    check_secret(lake)
     if isinstance(source, LiveSource):
         default = source.control.variable(DEFAULT_ENGINE)
         engine_of = partial(ask_engine, source.control.login)
@@ -76,7 +80,7 @@ def create_tables(lake: Lake) -> None:
 def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:
     """Open an existing lake; its bronze table says which source it has. brief: see ``open_session``.
 
-    Raises RefusedError ``lake-missing``.
+    Raises RefusedError ``lake-missing``, ``lake-column-secret``; UsageError ``column-secret``.
     """
     take_password()
     spark = prepare_session(spark) if spark else open_session(brief=brief)
@@ -86,5 +90,12 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
         raise RefusedError("lake-missing", f"there is no lake at {options.lake}")
     began = progress.payload
     name_case = NameCase(began.get(NAME_CASE))
-    hidden = options.hidden(name_case)
-    return Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE), hidden=hidden)
+    hidden = _hidden(options, name_case)
+    lake = Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE), hidden=hidden)
+    check_secret(lake)
+    return lake
+
+
+def _hidden(options: Options, name_case: NameCase) -> ColumnPatterns:
+    """The patterns of columns, with the key for those that are hashed."""
+    return replace(options.hidden(name_case), key=column_key(options))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.run.column_secret import take_column_secret
 from mirrorlake.jobs.run.secret import read_secret
 from mirrorlake.shown import say
 
@@ -21,12 +22,14 @@ _taken: str | None = None
 
 
 def take_password() -> None:
-    """Move the password from the environment, which every process that we start inherits, into this module.
+    """Move the password and the secret of hashed columns from the environment, which every process that we start
+    inherits, into this process.
 
     Call it before the first JVM or worker starts; later calls find nothing, or a newer password.
     """
     global _taken
     _taken = os.environ.pop(PASSWORD_VARIABLE, _taken)
+    take_column_secret()
 
 
 def password(options: Options) -> str:

@@ -1,4 +1,4 @@
-"""Read the password from a Databricks secret scope: a wheel task gets no secret as an environment variable."""
+"""Read a secret from a Databricks secret scope: a wheel task gets none as an environment variable."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def read_secret(secret: str, client: Any = None) -> str:
     """
     scope, slash, key = secret.partition("/")
     if not (scope and slash and key):
-        raise UsageError("usage", "a password secret is written scope/key")
+        raise UsageError("usage", "a secret is written scope/key")
     try:
         client = client or _workspace_client()
         return client.dbutils.secrets.get(scope, key)
     except ImportError:
-        raise UsageError("usage", "--password-secret needs the package databricks-sdk (extra 'databricks')") from None
+        raise UsageError("usage", "a secret scope needs the package databricks-sdk (extra 'databricks')") from None
     except (OSError, ValueError) as error:  # the SDK's errors are OSErrors; without a login it raises ValueError
         raise UsageError("usage", f"cannot read the secret {secret}: {type(error).__name__}") from None
 

@@ -56,6 +56,7 @@ _PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 25
 def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
     """The text of a row. as_text: the mirror holds dates as text."""
     cells = [_value_text(column.type, column.is_zerofill, as_text).of_column(column.name) for column in columns]
+    cells = cells or [Spelled("NULL", "NULL")]
     return Spelled(
         "CONCAT_WS(',', " + ", ".join(f"COALESCE({cell.source}, {NULL_TEXT})" for cell in cells) + ")",
         "concat_ws(',', " + ", ".join(f"coalesce({cell.mirror}, {NULL_TEXT})" for cell in cells) + ")",

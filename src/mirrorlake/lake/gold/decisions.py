@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.ddl.effect.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.schema.hashing import DIGEST
 from mirrorlake.core.schema.sequences import is_sequence
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
@@ -106,15 +107,16 @@ class Decisions:
 
     def _difference(self, mirrored: TableSchema, changes: TableChanges) -> str | None:
         """How the mirror differs from the changes' table maps."""
+        hashed = {column.name for column in mirrored.columns if column.is_hashed}
         for logged in self._seen(changes):
             seen = as_mirrored(logged, mirrored)
-            if _types(seen) != _types(mirrored):
+            if _types(seen, hashed) != _types(mirrored, hashed):
                 return "the row events have other columns than the mirror"
             if seen.primary_key != mirrored.primary_key:
                 return "the row events have another primary key than the mirror"
         return None
 
 
-def _types(schema: TableSchema) -> dict[str, str]:
-    """Column types, whether or not the mirror has them as text."""
-    return {column.name: spark_type(column.type) for column in schema.columns}
+def _types(schema: TableSchema, hashed: Collection[str]) -> dict[str, str]:
+    """Column types, whether or not the mirror has them as text. hashed: columns whose digests have one type."""
+    return {c.name: spark_type(DIGEST if c.name in hashed else c.type) for c in schema.columns}

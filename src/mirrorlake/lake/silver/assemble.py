@@ -35,6 +35,7 @@ from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze.table import end_lsn
+from mirrorlake.lake.delta.column_check import COLUMN_CHECK
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.recent import Recent, RecentCommit
@@ -50,8 +51,8 @@ from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
 HOP = "assemble"
 PREPARED = "prepared"
 """Key of a note: xid -> tx_lsn of each XA transaction that is prepared and neither committed nor rolled back."""
-HIDDEN = "columns"
-"""Key of a note: the patterns of hidden columns by which the commit was made."""
+HIDDEN, HASHED = "columns", "hashed_columns"
+"""Keys of a note: the patterns of hidden and of hashed columns by which the commit was made."""
 CHUNK_BITS = 24
 """An lsn counts bytes within a file: the log is handled in chunks of 16 MiB."""
 PART_BYTES = 128 << 20
@@ -102,18 +103,27 @@ class AssembleHop:
         self._check_hidden()
         self.recent = Recent(self.lsn, self._n_answers, keep_bytes=bronze.keep_bytes if bronze else 0)
 
+    @property
+    def _check_value(self) -> dict[str, str]:
+        """What notices another secret; it stays in the notes when no pattern hashes any more."""
+        key, noted = self._lake.hidden.key, self._recorded.payload if self._recorded else {}
+        check = key.check if key else noted.get(COLUMN_CHECK)
+        return {COLUMN_CHECK: check} if check else {}
+
     def _check_hidden(self) -> None:
-        """Raise RefusedError ``lake-columns`` for tables that were made by other patterns of hidden columns, unless a
+        """Raise RefusedError ``lake-columns`` for tables that were made by other patterns of columns, unless a
         snapshot that waits makes them again."""
-        made_by = self._recorded.payload.get(HIDDEN, ()) if self._recorded else self._lake.hidden.patterns
-        if tuple(made_by) == self._lake.hidden.patterns:
+        if not self._recorded:
+            return
+        present, noted = self._lake.hidden, self._recorded.payload
+        former = replace(present, patterns=tuple(noted.get(HIDDEN, ())), hashed=tuple(noted.get(HASHED, ())))
+        if former == present:
             return
         awaited = {answer.name for answer in self._answers[self._n_answers :] if answer.copy_id}
-        former = replace(self._lake.hidden, patterns=tuple(made_by))
-        tables = sorted(made_otherwise(self._definitions.definitions, former, self._lake.hidden) - awaited)
+        tables = sorted(made_otherwise(self._definitions.definitions, former, present) - awaited)
         if tables:
             names = ",".join(map(str, tables))
-            raise RefusedError("lake-columns", f"the patterns of columns hide others than before of {names}")
+            raise RefusedError("lake-columns", f"the patterns of columns hide or hash others than before of {names}")
 
     @property
     def lsn(self) -> int:
@@ -248,7 +258,9 @@ class AssembleHop:
     ) -> None:  # fmt: skip
         """batches: the rows, if they are few."""
         lake = self._lake
-        notes = {PREPARED: prepared, ANSWERS: self._n_answers, HIDDEN: lake.hidden.patterns}
+        hidden = lake.hidden
+        notes = {PREPARED: prepared, ANSWERS: self._n_answers, HIDDEN: hidden.patterns, HASHED: hidden.hashed}
+        notes |= self._check_value
         notes = {name: value for name, value in notes.items() if value}
         payload = lake.payload(HOP, **part.lsns.to_json(), rows=n_rows, **notes)
         self._recorded = append_from(

@@ -8,18 +8,17 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
+from mirrorlake.core.changes.assembler import CHANGE_SCHEMA
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.changes.kept_text import is_kept
-from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.variant import decode_metadata
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, Statement, Transaction, Update
 from tests.support.canonical import canonical_row
+from tests.support.hidden_columns import definitions_read, file_bytes, silver
 from tests.support.histories import History, random_history
-from tests.support.pure_hops import bronze, cut_anywhere
 from tests.support.silver_rows import all_schemas, expected_rows, silver_rows
 
 HISTORIES = 3
@@ -34,30 +33,12 @@ CREATE = Ddl("CREATE TABLE people (id INT PRIMARY KEY, phone VARCHAR(40) CHARSET
 PHONE = ColumnPatterns(("shop.people.phone",))
 
 
-def silver(folder, log: Log, hidden: ColumnPatterns, random: Random | None = None) -> pa.Table:
-    events = bronze(folder, log)
-    reader = DefinitionReader(log.flavor, hidden=hidden)
-    reader.read(events)
-    assembler = Assembler(log.flavor, reader.timeline(LsnRange(-1, 2**62)), hidden=hidden)
-    return pa.Table.from_batches(assembler.assemble(cut_anywhere(events, random) if random else events), CHANGE_SCHEMA)
-
-
 def definitions(folder, items: list, hidden: ColumnPatterns = PHONE, flavor: str = "mysql") -> DefinitionReader:
-    reader = DefinitionReader(flavor, hidden=hidden)
-    reader.read(bronze(folder, Log(flavor, items)))
-    return reader
+    return definitions_read(folder, items, hidden, flavor)
 
 
 def hidden_of(reader: DefinitionReader, table: str) -> list[str]:
     return [column.name for column in reader.definitions.get("shop", table).columns if column.is_hidden]
-
-
-def file_bytes(table: pa.Table) -> bytes:
-    """Every byte that would reach a file."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 @FLAVORS

@@ -15,11 +15,13 @@ from mirrorlake.core.binlog.rows.incomplete_layout import Partial, PartialLayout
 from mirrorlake.core.binlog.rows.mapped_table import MappedTable
 from mirrorlake.core.binlog.rows.table_map import COMPRESSED, length_bytes
 from mirrorlake.core.schema.charset_codes import code_table
+from mirrorlake.core.schema.hashing import DigestKey
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_kinds import STORED_BYTES, Tables
 from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout
+from mirrorlake.core.values.hmac_sha256 import words_of
 from mirrorlake.core.values.kinds import (
     BINARY,
     BIT,
@@ -32,6 +34,7 @@ from mirrorlake.core.values.kinds import (
     DOUBLE,
     ENUM,
     FLOAT,
+    HASHED,
     INTEGER,
     JSON,
     OLD_DATETIME,
@@ -53,6 +56,7 @@ from mirrorlake.core.values.numeric import decimal_bytes
 from mirrorlake.core.values.temporal import fraction_bytes
 from mirrorlake.core.values.text import ASCII_TABLE, FORMS, TABLE, UTF8
 from mirrorlake.core.values.uuid_inet import INET4, INET6, UUID
+from mirrorlake.errors import RefusedError
 
 _OLD_STORAGE = {7: (OLD_TIMESTAMP, 4), 11: (OLD_TIME, 3), 12: (OLD_DATETIME, 8)}  # wire type: (kind, bytes)
 _OLD_FINE_STORAGE = {
@@ -175,7 +179,10 @@ class LayoutArrays(NamedTuple):
 class RowLayouts:
     """The slots known so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: DigestKey | None = None) -> None:
+        """key: of hashed columns; a table that has some needs it."""
+        self._words = None if key is None else words_of(key)
+        self._hashed: list[np.ndarray] = []
         self.tables: list[MappedTable] = []
         self.metadata: list[bytes] = []
         self._labels = _Labels()
@@ -207,7 +214,8 @@ class RowLayouts:
             kind = _kind_of(column, wire_type, metadata, self._labels, self._code_points)
             if kind[0] == JSON:
                 kind = *kind[:2], int(schema.trigger_may_set(column.name)), 0, 0
-            self._columns.append(column_layout(*kind))
+            layout = column_layout(*kind)
+            self._columns.append(self._hashed_layout(layout) if column.is_hashed else layout)
         by_rank = variant.field_order(names)
         ranks = dict(zip(by_rank, range(len(names)), strict=True))
         self._rank += [ranks[i] for i in range(len(names))]
@@ -218,6 +226,13 @@ class RowLayouts:
             first, len(names), self._row_bound(columns), 0, header_start, len(header), int(table.flavor == "mariadb"),
             int(self._partial.key_has_default(table, schema)), 0, int(any(column.is_hidden for column in columns)),
         )  # fmt: skip
+
+    def _hashed_layout(self, plain: tuple[int, ...]) -> tuple[int, ...]:
+        """The layout of a column whose digests are written. plain: of its values."""
+        if self._words is None:
+            raise RefusedError("column-secret", "a table has hashed columns, and no secret is given")
+        self._hashed.append(np.array(plain, np.int64))
+        return column_layout(HASHED, plain[STORED_BYTES], self._hashed[-1].ctypes.data, self._words.ctypes.data, 0)
 
     def _row_bound(self, columns: tuple[Column, ...]) -> int:
         label_bytes = sum(len(label.encode()) + 1 for column in columns for label in column.type.labels)

@@ -62,7 +62,7 @@ def describe(
         return MappedTable(seen, flavor, None, ("definition-mismatch", reason), True)
     try:
         schema = _schema(seen, known, flavor)
-        if known is None and any(column.is_hidden for column in hidden.marked(schema).columns):
+        if known is None and any(column.is_hidden or column.is_hashed for column in hidden.marked(schema).columns):
             raise _Unknown("it has hidden columns, and no definition is known")
     except _Unknown as unknown:
         code = UNDEFINED if known is None else "row-metadata"

@@ -112,7 +112,8 @@ def _reference(
     if not len(theirs) == len(mine) == len(referenced) == len(key.columns):
         return None
     names, parent_names = (tuple(column.name for column in columns) for columns in (mine, theirs))
-    compared = tuple(map(_comparison, mine))
+    are_shown = not any(column.is_hashed for column in theirs)
+    compared = tuple(map(_comparison, mine)) if are_shown else (None,)
     doubt = _why_unclear(child, parent, key, mine, keys) or (_UNCOMPARED if None in compared else None)
     return Reference(
         child, parent, names, parent_names, key.on_delete, key.on_update, tuple(filter(None, compared)), doubt

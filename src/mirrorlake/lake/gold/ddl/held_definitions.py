@@ -1,16 +1,18 @@
-"""The definition of a source table -> the one of its mirror, which may hold fewer columns, or texts for dates."""
+"""The definition of a source table -> the one of its mirror: it may lack columns, or hold digests or texts of some."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from mirrorlake.core.ddl.effect.hidden_columns import hidden_names
+from mirrorlake.core.ddl.effect.hidden_columns import hashed_names, hidden_names
+from mirrorlake.core.schema.hashing import DIGEST, keeps_digests
 from mirrorlake.core.schema.history import DefinitionChange
-from mirrorlake.core.schema.row_steps import Add, Keep
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force, system_period
 from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.convert.by_type import replaces_nulls
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.merge.generated_columns import not_computed
 
@@ -35,6 +37,9 @@ def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> De
     lacked = {step.name for step in steps if isinstance(step, Keep) and step.old.name in old.left_out}
     lacked = lacked if steps else set(old.left_out)
     hidden = set(hidden_names(change.schema))
+    _require_digests(change)
+    if not steps and set(hashed_names(change.schema)) - set(old.left_out) != set(hashed_names(old)):
+        raise NotDerivable("the statement's definition hashes other columns than the mirror")
     plain = next((c.name for c in change.schema.columns if c.name in lacked - hidden and c.generated is None), None)
     if plain:
         raise NotDerivable(f"column {plain} was left out as a generated one, and is none now")
@@ -46,6 +51,9 @@ def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> De
 def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
     """Give a change the definition of a mirror that takes rows of another one. Raises NotDerivable if other columns of
     them are hidden."""
+    shown = {column.name for column in other.columns if not column.is_hashed}
+    if not shown.isdisjoint(hashed_names(change.schema)):
+        raise NotDerivable(f"rows came from {other.name}, which shows columns that are hashed here")
     if not set(hidden_names(change.schema)) <= set(other.left_out):
         raise NotDerivable(f"rows came from {other.name}, which shows columns that are hidden here")
     return _held(change, other.as_text, other.left_out)
@@ -62,11 +70,36 @@ def shows(new: TableSchema, old: TableSchema) -> bool:
 
 def _held(change: DefinitionChange, as_text: bool, lacked: Collection[str]) -> DefinitionChange:
     left_out = tuple(column.name for column in change.schema.columns if column.name in lacked)
-    held = tuple(column for column in change.schema.columns if column.name not in left_out)
+    held = tuple(_held_column(column) for column in change.schema.columns if column.name not in left_out)
     schema = of_rows_in_force(replace(change.schema, columns=held, as_text=as_text, left_out=left_out))
     hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
     steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
+    steps = (replace(step, old=_held_column(step.old)) if isinstance(step, Keep) else step for step in steps)
     return replace(change, schema=schema, steps=tuple(steps))
+
+
+def _held_column(column: Column) -> Column:
+    """The column as a mirror has it."""
+    if not column.is_hashed:
+        return column
+    return Column(column.name, DIGEST, column.nullable, comment=column.comment, is_hashed=True)
+
+
+def _require_digests(change: DefinitionChange) -> None:
+    """Raise NotDerivable if a statement may give rows that exist other digests."""
+    mode = next((step for step in change.steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
+    columns = {column.name: column for column in change.schema.columns if column.is_hashed}
+    for step in change.steps:
+        column = columns.get(step.name) if isinstance(step, Keep | Add) else None
+        if column is None:
+            continue
+        if isinstance(step, Add):
+            if step.needs_empty or step.value not in (None, Default("null")):
+                raise NotDerivable(f"rows that exist get a value in column {column.name}, which is hashed")
+        elif not step.old.is_hashed:
+            raise NotDerivable(f"column {column.name} is hashed now, and the mirror has its values")
+        elif not keeps_digests(step.old.type, column.type) or replaces_nulls(step.old, column, mode) or mode.pads_char:
+            raise NotDerivable(f"column {column.name} is hashed, and the statement may change its values")
 
 
 def _comments(schema: TableSchema) -> list[str]:

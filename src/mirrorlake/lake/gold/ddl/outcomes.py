@@ -254,6 +254,8 @@ def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
         raise NotDerivable(f"rows came from {other.name}, which holds invalid values in another way")
     if mine.schema.left_out != other.schema.left_out:
         raise NotDerivable(f"rows came from {other.name}, whose mirror lacks other columns")
+    if [column.is_hashed for column in mine.schema.columns] != [column.is_hashed for column in other.schema.columns]:
+        raise NotDerivable(f"rows came from {other.name}, in whose mirror other columns are hashed")
 
 
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:

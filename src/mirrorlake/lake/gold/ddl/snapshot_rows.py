@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import DATED, STRINGS
+from mirrorlake.core.schema.types import DATED, INTEGERS, STRINGS
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
@@ -29,11 +29,15 @@ def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refu
         if refuses_invalid and invalid:
             reason = "a row has a value that its mirror cannot hold"
             checks.append(Check(" OR ".join(invalid.values()), reason, INVALID_VALUE))
-    return TakeSnapshot(copy_id, columns, tuple(checks), () if refuses_invalid else tuple(invalid.values()))
+    hashed = tuple(column.name for _, column in cells if column.is_hashed)
+    return TakeSnapshot(copy_id, columns, tuple(checks), () if refuses_invalid else tuple(invalid.values()), hashed)
 
 
 def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
     kind = column.type
+    if column.is_hashed:  # a whole number without the zeros of ZEROFILL
+        text = f"CAST(CAST({cell} AS {spark_type(kind)}) AS string)" if kind.name in INTEGERS else cell
+        return f"CAST({text} AS binary)"
     if kind.name in DATED:
         return cell if as_text else meant(cell, kind)
     if kind.name in STRINGS:
@@ -45,7 +49,9 @@ def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
 
 
 def _invalid(cell: Sql, column: Column) -> Sql | None:
-    """The condition for an invalid value; None: the type has none."""
+    """The condition for an invalid value; None: the column has none."""
+    if column.is_hashed:
+        return None
     if column.type.name in DATED:
         return f"({cell} IS NOT NULL AND {meant(cell, column.type)} IS NULL)"
     return f"NOT is_valid_utf8({cell})" if column.type.name in STRINGS else None

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.lake.delta.column_check import check_secret
 from mirrorlake.lake.delta.creation import remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -30,6 +31,7 @@ from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
+from mirrorlake.lake.gold.ddl.digests import with_digests
 
 HOP = "apply/ddl"
 RENAME = "RENAME COLUMN"
@@ -107,12 +109,14 @@ class AppendRows:
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
     """columns: name -> expression over the snapshot's cells. checks: of the snapshot's rows. invalid: of each column,
-    true for a value that is NULL in the mirror because no mirror can hold it."""
+    true for a value that is NULL in the mirror because no mirror can hold it. hashed: the columns of whose values, in
+    bytes, the mirror gets digests."""
 
     copy_id: str
     columns: tuple[tuple[str, Sql], ...]
     checks: tuple[Check, ...] = ()
     invalid: tuple[Sql, ...] = ()
+    hashed: tuple[str, ...] = ()
 
 
 MirrorStep = Create | Alter | Delete | Overwrite | ExchangeRows | AppendRows | TakeSnapshot
@@ -333,6 +337,9 @@ def _take_snapshot(session, lake: Lake, lsn: int, mirror_id: str, step: TakeSnap
         n_invalid = session.sql(f"SELECT {counts} FROM {copy}").collect()[0][0]
     cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in step.columns)
     rows = session.sql(f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {copy}")
+    if step.hashed:
+        check_secret(lake)
+        rows = with_digests(rows, step.hashed, lake.hidden.key)
     noted = {**payload, "invalid": n_invalid}
     append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=noted)
     return n_invalid

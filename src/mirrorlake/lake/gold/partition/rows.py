@@ -241,6 +241,8 @@ def _column(name: str, schema: TableSchema) -> Column:
     at = schema.position(name)
     if at is None:
         raise NotDerivable(f"which rows are in a partition by column {name}")
+    if schema.columns[at].is_hashed:
+        raise NotDerivable(f"which rows are in a partition by column {name}, which is hashed")
     return schema.columns[at]
 
 
