@@ -40,6 +40,7 @@ printf '%s\n' pyspark==4.0.1 delta-spark==4.0.0 'pytest>=8.2,<9.2' 'pytest-timeo
   'chispa>=0.10,<1' 'hypothesis>=6.100,<7' 'xxhash>=3.4,<5' >"$scratch/spark40.in"
 lock spark40 setup.py "$scratch/spark40.in" # the Spark and Delta of Databricks Runtime 17.3: scripts/spark40.sh
 from_line ipykernel 'ipykernel>=6.30,<8'   # where the tests run a task as platforms do: scripts/ipykernel.sh
+from_line databricks 'databricks-sdk==0.156.0' # for tests with a stand-in workspace: scripts/databricks_sdk.sh
 lock packages setup.py --extra spark --extra connect --extra duckdb --extra dev
 has_wheels build
 has_wheels spark40

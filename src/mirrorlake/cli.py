@@ -28,6 +28,8 @@ exit_code_if_stopped: int | None = None
 SPARK_PACKAGES = {"pyspark": "PySpark", "py4j": "PySpark", "delta-spark": "delta-spark"}
 """What the extra ``spark`` brings, by the names that imports miss; a platform has its own."""
 
+SDK_PACKAGES = {"databricks", "requests"}
+
 
 class Format(str, Enum):
     table = "table"
@@ -77,8 +79,11 @@ def understood(error: Exception, verbose: bool) -> MirrorlakeError:
         return UsageError("usage", one_line(error.format_message()))
     if isinstance(error, MirrorlakeError):
         return error
-    if isinstance(error, ModuleNotFoundError) and (missing := (error.name or "").partition(".")[0]) in SPARK_PACKAGES:
+    missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if missing in SPARK_PACKAGES:
         return UsageError("spark-missing", f"{SPARK_PACKAGES[missing]} is not installed")
+    if missing in SDK_PACKAGES:
+        return UsageError("sdk-missing", "databricks-sdk is not installed")
     from mirrorlake.jobs.run.failures import as_ours
 
     return as_ours(error)
@@ -87,6 +92,10 @@ def understood(error: Exception, verbose: bool) -> MirrorlakeError:
 app = typer.Typer(cls=Guarded, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 ddl = typer.Typer(no_args_is_help=True, help="List the statements that refused their tables, and override them.")
 app.add_typer(ddl, name="ddl")
+workspace = typer.Typer(
+    no_args_is_help=True, help="Ask a workspace of Databricks about a lake, and make what it needs there."
+)
+app.add_typer(workspace, name="workspace")
 
 Source = Annotated[str | None, typer.Option("--source", metavar="SRC", help="mysql://user@host:port or files:DIR")]
 Lake = Annotated[
@@ -178,6 +187,9 @@ TlsKey = Annotated[
 PublicKey = Annotated[
     str | None,
     typer.Option("--server-public-key", metavar="FILE", help="RSA key that encrypts the password without TLS"),
+]
+Profile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="login to the workspace, as the Databricks CLI has it")
 ]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for programs")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="print errors with their traceback")]
@@ -614,6 +626,34 @@ def preflight(
     from mirrorlake.jobs.preflight import NO_LAKE, preflight, show_preflight
 
     return show_preflight(preflight(_given_options(ctx, lake=NO_LAKE)), as_json, sys.stdout)
+
+
+def _workspace_options(ctx: typer.Context):
+    """The options of a verb about a workspace, whose lake is in Unity Catalog. Such a verb needs no Spark."""
+    from mirrorlake.lake.delta.names import LakeNames
+
+    options = _given_options(ctx)
+    if not LakeNames(options.lake).is_unity:
+        raise UsageError(
+            "usage", f"a workspace has lakes in Unity Catalog: --lake uc:catalog.schema, not {options.lake}"
+        )
+    return options
+
+
+@workspace.command("runs")
+def workspace_runs(
+    ctx: typer.Context, lake: Lake = None,
+    last: Annotated[int, typer.Option("--last", metavar="N", min=1, max=1000, help="how many runs")] = 10,
+    profile: Profile = None, as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """List the last runs of the deployed jobs of a lake: state, start, duration, first line of the error."""
+    options = _workspace_options(ctx)
+    from mirrorlake.jobs.workspace.client import workspace as log_in
+    from mirrorlake.jobs.workspace.runs import last_runs, show_runs
+
+    with log_in(profile) as client:
+        found = last_runs(client, options.lake, last)
+    show_runs(found, as_json, sys.stdout)
 
 
 def main() -> None:

@@ -91,6 +91,10 @@ REFUSALS: dict[str, str] = {
     "view-name": "Choose another --schema-template (--views), or read the mirror with `mirrorlake sql` or by its path, see `mirrorlake tables`.",
     "view-taken": "Rename or drop what has this name, or choose another --views, then run again; what others have made is never replaced.",
     "view-failed": "Read the reason: a view needs USE and CREATE rights on its catalog and schema, and SELECT on the mirror; the next run tries again.",
+    # --- a workspace of Databricks
+    "workspace-login": "databricks auth login --host https://WORKSPACE, or name another --profile; jobs and notebooks log in by themselves.",
+    "workspace-refused": "Read the reason; `mirrorlake workspace check` lists what is missing, each with its fix.",
+    "workspace-unreachable": "Run again; if it comes back, check the host of the workspace and the network between here and there.",
     # --- what a verb found
     "tables-refused": "`mirrorlake status` shows why and what to do for each; all other tables are up to date.",
     "lag": "Run again, or look at `mirrorlake status --source`: it shows which hop is late, and by how much.",
@@ -100,7 +104,8 @@ REFUSALS: dict[str, str] = {
     # --- the command line
     "spark-start": "Install Java 17 or later (or set JAVA_HOME), and name a folder with room in SPARK_LOCAL_DIRS;"
     " MIRRORLAKE_SPARK_LOG=FILE keeps Spark's own log.",
-    "spark-missing": "pip install 'mirrorlake[spark]'; on Databricks use its runtime's own. Only preflight needs no Spark.",
+    "spark-missing": "pip install 'mirrorlake[spark]'; on Databricks use its runtime's own. Only preflight and workspace need no Spark.",
+    "sdk-missing": "pip install 'mirrorlake[databricks]'; on Databricks its runtime has the SDK.",
     "spark-ended": "Run again; if it comes back, Spark had too little memory: raise MIRRORLAKE_DRIVER_MEMORY (2g).",
     "ddl-answer": "`mirrorlake ddl list` shows the statements that can be overridden, and the overrides given.",
     "spark-session": "Set it where the platform makes its sessions, or use a session of mirrorlake's own.",

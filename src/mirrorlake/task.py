@@ -21,6 +21,7 @@ FINDINGS = {
     "verify": RefusedError("differs", "a mirror differs from its source"),
     "replay": RefusedError("differs", "the new lake differs from the old one"),
     "preflight": RefusedError("check-failed", "a check failed"),
+    "workspace": RefusedError("check-failed", "a check failed"),
     "snapshot": RefusedError("left-out", "a table has no snapshot"),
     "resync": RefusedError("left-out", "a table has no snapshot"),
     "views": RefusedError("left-out", "a table has no view"),

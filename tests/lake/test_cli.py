@@ -22,9 +22,9 @@ DATA = Path(mirrorlake.__file__).parent / "demo_data"
 DOCS = Path(__file__).resolve().parents[2] / "docs/command-line.md"
 VERBS = (
     "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "views", "trace", "syncpoint",
-    "syncpoints", "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl",
+    "syncpoints", "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl", "workspace",
 )  # fmt: skip
-PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace")
+PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace", "workspace runs")
 """Of the help."""
 
 

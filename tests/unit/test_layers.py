@@ -60,6 +60,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "jobs.run": RUN,
     "jobs.show": RUN,
     "jobs.inspect": (*RUN, "jobs.show"),
+    "jobs.workspace": (*RUN, "jobs.show"),
     "jobs.notebook": (*RUN, "jobs.show", "jobs.inspect"),
     "jobs.demo": (*RUN, "jobs.show", "jobs.inspect"),
     "cli": ("core", "mysql", "lake", "jobs"),

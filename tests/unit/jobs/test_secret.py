@@ -52,5 +52,5 @@ def test_a_secret_that_is_not_handed_out_is_a_usage_error_without_the_workspaces
 
 def test_a_machine_without_the_sdk_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "databricks.sdk", None)
-    with pytest.raises(UsageError, match="databricks-sdk"):
+    with pytest.raises(UsageError, match="^sdk-missing: a secret scope needs the package databricks-sdk$"):
         read_secret("scope/key")

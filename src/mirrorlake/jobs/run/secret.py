@@ -20,7 +20,7 @@ def read_secret(secret: str, client: Any = None) -> str:
         client = client or _workspace_client()
         return client.dbutils.secrets.get(scope, key)
     except ImportError:
-        raise UsageError("usage", "a secret scope needs the package databricks-sdk (extra 'databricks')") from None
+        raise UsageError("sdk-missing", "a secret scope needs the package databricks-sdk") from None
     except (OSError, ValueError) as error:  # the SDK's errors are OSErrors; without a login it raises ValueError
         raise UsageError("usage", f"cannot read the secret {secret}: {type(error).__name__}") from None
 

@@ -1,0 +1,1 @@
+"""Verbs about a workspace of Databricks: they ask it over HTTP, and need no Spark."""

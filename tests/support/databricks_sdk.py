@@ -1,0 +1,17 @@
+"""databricks-sdk for this process: set-up leaves it out, so a folder of its own comes last on the path."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def with_sdk() -> None:
+    if importlib.util.find_spec("databricks") is None:
+        script = [ROOT / "scripts/databricks_sdk.sh"]
+        sys.path.append(subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip())
+        importlib.invalidate_caches()
