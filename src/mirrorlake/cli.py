@@ -188,6 +188,9 @@ PublicKey = Annotated[
     str | None,
     typer.Option("--server-public-key", metavar="FILE", help="RSA key that encrypts the password without TLS"),
 ]
+Warehouse = Annotated[
+    str | None, typer.Option("--warehouse", metavar="NAME", help="SQL warehouse, by its name or its id")
+]
 Profile = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="login to the workspace, as the Databricks CLI has it")
 ]
@@ -630,14 +633,28 @@ def preflight(
 
 def _workspace_options(ctx: typer.Context):
     """The options of a verb about a workspace, whose lake is in Unity Catalog. Such a verb needs no Spark."""
-    from mirrorlake.lake.delta.names import LakeNames
+    from mirrorlake.jobs.workspace.parts import LakeParts
 
     options = _given_options(ctx)
-    if not LakeNames(options.lake).is_unity:
-        raise UsageError(
-            "usage", f"a workspace has lakes in Unity Catalog: --lake uc:catalog.schema, not {options.lake}"
-        )
+    LakeParts.of(options.lake)
     return options
+
+
+@workspace.command("check")
+def workspace_check(
+    ctx: typer.Context, lake: Lake = None, source: Source = None, password_secret: PasswordSecret = None,
+    warehouse: Warehouse = None, profile: Profile = None, as_json: Json = False, config: Config = None,
+    verbose: Verbose = False,
+) -> int:  # fmt: skip
+    """Check catalog, schema, volume, grants, secret, network, runtimes and warehouse; name the fix for each fault."""
+    options = _workspace_options(ctx)
+    from mirrorlake.jobs.workspace.checks import run_checks
+    from mirrorlake.jobs.workspace.client import workspace as log_in
+    from mirrorlake.jobs.workspace.findings import show_findings
+
+    with log_in(profile) as client:
+        found = run_checks(client, options, warehouse)
+    return show_findings(found, as_json, sys.stdout)
 
 
 @workspace.command("runs")

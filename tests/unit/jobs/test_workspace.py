@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import sys
 from datetime import datetime, timezone
 
@@ -106,6 +107,140 @@ def test_runs_are_a_table_for_a_person(with_jobs):
         "2026-01-02", "03:24:05", "replication", "failed", "12", "s", "TaskFailed:", "server-unreachable:", "db:3306",
         "refuses",
     ]  # fmt: skip
+
+
+# --- check
+
+
+@pytest.fixture
+def complete(with_jobs):
+    """A workspace with all that a lake needs, most of it by way of a group."""
+    ws = with_jobs
+    ws.groups = ["loaders", "users"]
+    ws.catalogs, ws.schemas = {"main": {"owner": "root"}}, {"main.mirrorlake": {"owner": "root"}}
+    ws.volumes = {"main.mirrorlake.staging": {"owner": "loaders"}}
+    others = {"eve": ["ALL_PRIVILEGES"], "a": ["SELECT"]}
+    ws.grants = {
+        "main": {**others, "account users": ["USE_CATALOG"]},
+        "main.mirrorlake": {
+            **others,
+            "ann@example.org": ["USE_SCHEMA", "SELECT"],
+            "loaders": ["CREATE_TABLE", "MODIFY"],
+        },
+    }
+    ws.scopes = {"mirrorlake": {"other": "x", "source-password": "s3cret"}}
+    ws.versions = ["18.0.x-scala2.13", "16.4.x-scala2.12", "17.3.x-scala2.13", "apache-spark-4.0.x"]
+    ws.jobs[2]["settings"]["job_clusters"] = [
+        {"job_cluster_key": "c", "new_cluster": {"spark_version": "17.3.x-scala2.13"}}
+    ]
+    ws.warehouses = [{"id": "w1", "name": "Starter", "state": "STOPPED"}]
+    return ws
+
+
+@pytest.fixture
+def database():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"mysql://ann@127.0.0.1:{server.getsockname()[1]}"
+
+
+def faults(ws, *arguments, **environment) -> dict[str, tuple[str, str, str]]:
+    """What is not ok: level, what was found, and the fix, by the name of the check."""
+    answer = ask(ws, "check", "--json", *arguments, **environment)
+    assert answer.stderr == ""
+    found = json.loads(answer.stdout)
+    return {one["name"]: (one["level"], one["found"], one["fix"]) for one in found if one["level"] != "ok"}
+
+
+def test_a_workspace_that_has_everything_passes_each_check_and_no_value_of_a_secret_is_asked_for(complete, database):
+    answer = ask(complete, "check", "--source", database)
+    here = f"from {socket.gethostname()}, no compute of Databricks"
+    assert answer.stdout.splitlines() == [
+        f"ok       workspace: {complete.host} as ann@example.org",
+        "ok       catalog main: owner root",
+        "ok       grants on catalog main: USE CATALOG",
+        "ok       schema main.mirrorlake: owner root",
+        "ok       grants on schema main.mirrorlake: USE SCHEMA, CREATE TABLE, SELECT, MODIFY",
+        "ok       volume main.mirrorlake.staging: owner loaders",
+        "ok       grants on volume main.mirrorlake.staging: ann@example.org owns it",
+        "ok       secret mirrorlake/source-password: there",
+        f"ok       network to {database.removeprefix('mysql://ann@')}: reached {here}",
+        "ok       runtimes that the workspace offers: 17.3, 18.0",
+        "ok       runtime of job by parameters: serverless",
+        "ok       runtime of job maintenance: 17.3.x-scala2.13",
+        "ok       runtime of job replication: serverless",
+        "ok       SQL warehouse Starter: stopped",
+    ]
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert not any("secrets/get" in line for line in complete.asked)
+
+
+def test_each_thing_that_is_missing_is_an_error_with_its_fix(complete):
+    complete.grants["main.mirrorlake"].pop("loaders")
+    complete.volumes, complete.scopes["mirrorlake"], complete.warehouses = {}, {}, []
+    clusters = complete.jobs[2]["settings"]["job_clusters"]
+    clusters[0]["new_cluster"]["spark_version"] = "16.4.x-scala2.12"
+    answer = ask(complete, "check")
+    assert answer.exit_code == 3
+    assert [line for line in answer.stdout.splitlines() if not line.startswith("ok ")] == [
+        "error    grants on schema main.mirrorlake: missing CREATE TABLE, MODIFY of ann@example.org",
+        "         GRANT CREATE TABLE, MODIFY ON SCHEMA `main`.`mirrorlake` TO `ann@example.org`",
+        "error    volume main.mirrorlake.staging: not there, or not to be seen",
+        "         `mirrorlake workspace setup` makes it, or `databricks bundle deploy`.",
+        "error    secret mirrorlake/source-password: the scope has no such key",
+        "         `mirrorlake workspace setup` makes it.",
+        "error    runtime of job maintenance: too old: 16.4.x-scala2.12",
+        "         Give the cluster Databricks Runtime 17.3 or later.",
+        "warning  SQL warehouse: --warehouse names one of the SQL warehouses: none",
+        "         Name one with --warehouse: `workspace status` needs it.",
+    ]
+
+
+def test_a_catalog_or_scope_that_is_not_there_or_is_closed(complete):
+    complete.schemas, complete.jobs = {}, []
+    found = faults(complete, "--password-secret", "closed/key")
+    assert found["grants on catalog main"][1:] == (
+        "missing CREATE SCHEMA of ann@example.org", "GRANT CREATE SCHEMA ON CATALOG `main` TO `ann@example.org`",
+    )  # fmt: skip
+    assert list(found)[1:] == ["schema main.mirrorlake", "secret closed/key", "jobs"]
+    complete.faults = [
+        Fault("GET /api/2.1/unity-catalog/catalogs/", 403, "PERMISSION_DENIED"),
+        Fault("GET /api/2.0/secrets/list", 403, "PERMISSION_DENIED"),
+    ]
+    found = faults(complete)
+    closed = "this user may not see it"
+    assert found["catalog main"] == ("error", closed, "Ask its owner for USE CATALOG or BROWSE on it.")
+    assert found["secret mirrorlake/source-password"] == (
+        "error", closed, "databricks secrets put-acl mirrorlake ann@example.org READ",
+    )  # fmt: skip
+
+
+def test_grants_of_groups_that_only_an_owner_sees_are_a_warning(complete):
+    path = "GET /api/2.1/unity-catalog/effective-permissions/schema/"
+    complete.faults = [Fault(path, 403, "PERMISSION_DENIED")]
+    assert faults(complete) == {
+        "grants on schema main.mirrorlake": (
+            "warning",
+            "missing CREATE TABLE, MODIFY of ann@example.org alone, whose groups cannot be seen",
+            "GRANT CREATE TABLE, MODIFY ON SCHEMA `main`.`mirrorlake` TO `ann@example.org`",
+        )
+    }
+
+
+def test_a_source_that_is_not_reached_is_an_error_on_databricks_and_a_warning_elsewhere(complete):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    name, source = f"network to 127.0.0.1:{port}", ("--source", f"mysql://ann@127.0.0.1:{port}")
+    level, found, fix = faults(complete, *source)[name]
+    assert level == "warning" and found.endswith(", no compute of Databricks: Connection refused")
+    level, found, fix = faults(complete, *source, DATABRICKS_RUNTIME_VERSION="17.3")[name]
+    assert level == "error" and found.endswith(", compute of Databricks: Connection refused")
+    assert fix.startswith("Open the way between the two")
+
+
+def test_a_folder_of_files_is_looked_up_and_needs_no_secret(complete):
+    complete.scopes, complete.folders = {}, {"/Volumes/main/raw/binlogs"}
+    assert faults(complete, "--source", "files:/Volumes/main/raw/binlogs") == {}
+    assert list(faults(complete, "--source", "files:/Volumes/main/raw/none")) == ["folder /Volumes/main/raw/none"]
 
 
 # --- errors
