@@ -657,6 +657,31 @@ def workspace_check(
     return show_findings(found, as_json, sys.stdout)
 
 
+@workspace.command("setup")
+def workspace_setup(
+    ctx: typer.Context, lake: Lake = None, source: Source = None, password_file: PasswordFile = None,
+    password_secret: PasswordSecret = None,
+    only_secret: Annotated[
+        bool, typer.Option("--only-secret", help="no schema and volume: the bundle makes them itself")
+    ] = False,
+    new_password: Annotated[
+        bool, typer.Option("--new-password", help="write the secret again if it is there")
+    ] = False,
+    profile: Profile = None, as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Make schema, volume, secret scope and secret where they are missing; the password comes as for other verbs."""
+    options = _workspace_options(ctx)
+    from mirrorlake.jobs.run.password import password_to_keep
+    from mirrorlake.jobs.workspace.client import workspace as log_in
+    from mirrorlake.jobs.workspace.make import set_up, show_parts
+
+    with log_in(profile) as client:
+        made = set_up(
+            client, options, lambda: password_to_keep(options), only_secret=only_secret, new_password=new_password
+        )
+    show_parts(made, as_json, sys.stdout)
+
+
 @workspace.command("runs")
 def workspace_runs(
     ctx: typer.Context, lake: Lake = None,

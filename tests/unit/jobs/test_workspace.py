@@ -7,15 +7,19 @@ import re
 import socket
 import sys
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pytest
 
 from mirrorlake import __version__
+from mirrorlake.config import Options
+from mirrorlake.jobs.run import password
 from tests.support.command_line import complaint, mirrorlake_cli
 from tests.support.databricks_sdk import with_sdk
 from tests.support.workspace import NOBODY, TOKEN, Fault, stand_in
 
 pytestmark = pytest.mark.xdist_group("workspace")  # one process installs the SDK
+SECRET = "secret mirrorlake/source-password"
 LAKE = "uc:main.mirrorlake"
 THEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
@@ -241,6 +245,70 @@ def test_a_folder_of_files_is_looked_up_and_needs_no_secret(complete):
     complete.scopes, complete.folders = {}, {"/Volumes/main/raw/binlogs"}
     assert faults(complete, "--source", "files:/Volumes/main/raw/binlogs") == {}
     assert list(faults(complete, "--source", "files:/Volumes/main/raw/none")) == ["folder /Volumes/main/raw/none"]
+
+
+# --- setup
+
+
+@pytest.fixture
+def empty(ws, tmp_path):
+    """A workspace with a catalog alone, and a file with the password."""
+    ws.catalogs = {"main": {"owner": "root"}}
+    (tmp_path / "password").write_text("s3cret-Ä\n", encoding="utf-8")
+    (tmp_path / "password").chmod(0o600)
+    return ws, ("--password-file", tmp_path / "password")
+
+
+def test_setup_makes_what_is_missing_once_and_never_shows_the_password(empty):
+    ws, file = empty
+    answers = [ask(ws, "setup", *file) for _ in range(2)]
+    parts = "schema main.mirrorlake", "volume main.mirrorlake.staging", "secret scope mirrorlake", SECRET
+    assert answers[0].stdout.splitlines() == [f"made       {part}" for part in parts]
+    assert answers[1].stdout.splitlines() == [f"was there  {part}" for part in parts]
+    assert [(answer.exit_code, answer.stderr) for answer in answers] == [(0, ""), (0, "")]
+    assert ws.scopes == {"mirrorlake": {"source-password": "s3cret-Ä"}}
+    assert ws.volumes["main.mirrorlake.staging"]["volume_type"] == "MANAGED"
+    assert len([line for line in ws.asked if line.startswith("POST ")]) == 4
+
+
+def test_a_new_password_is_written_only_when_it_is_asked_for_and_alone_for_a_bundle(empty):
+    ws, _ = empty
+    ws.scopes = {"mirrorlake": {"source-password": "old"}}
+    setup = ("setup", "--only-secret", "--json")
+    assert json.loads(ask(ws, *setup, MIRRORLAKE_PASSWORD="new").stdout)[1] == {"part": SECRET, "state": "was there"}
+    assert ws.scopes == {"mirrorlake": {"source-password": "old"}}
+    replaced = ask(ws, *setup, "--new-password", MIRRORLAKE_PASSWORD="new")
+    assert json.loads(replaced.stdout)[1] == {"part": SECRET, "state": "replaced"}
+    assert ws.scopes == {"mirrorlake": {"source-password": "new"}} and ws.schemas == ws.volumes == {}
+
+
+def test_without_a_password_nothing_is_made_and_a_terminal_is_asked(empty, monkeypatch):
+    ws, _ = empty
+    monkeypatch.setattr(password, "_taken", None)
+    assert complaint(ask(ws, "setup")) == (
+        2, "usage", "no password is given: set MIRRORLAKE_PASSWORD, or name a --password-file",
+    )  # fmt: skip
+    assert (ws.schemas, ws.volumes, ws.scopes) == ({}, {}, {})
+    assert [part["state"] for part in json.loads(ask(ws, "setup", "--json", "--source", "files:/x").stdout)] == [
+        "made", "made",
+    ]  # fmt: skip
+    monkeypatch.setattr(password, "getpass", lambda prompt: "typed")
+    monkeypatch.setattr(password.sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    assert password.password_to_keep(Options(lake=LAKE)) == "typed"
+
+
+def test_a_part_that_somebody_else_makes_at_the_same_time_was_there_and_a_refusal_is_named(empty):
+    ws, file = empty
+    ws.faults = [
+        Fault("POST /api/2.1/unity-catalog/schemas", 409, "SCHEMA_ALREADY_EXISTS"),
+        Fault("POST /api/2.1/unity-catalog/volumes", 409, "VOLUME_ALREADY_EXISTS"),
+    ]
+    found = json.loads(ask(ws, "setup", "--json", *file).stdout)
+    assert [part["state"] for part in found] == ["was there", "was there", "made", "made"]
+    denied = Fault("POST /api/2.1/unity-catalog/schemas", 403, "PERMISSION_DENIED", "ann lacks CREATE SCHEMA.")
+    ws.faults = [denied]
+    refused = complaint(ask(ws, "setup", *file))
+    assert refused == (3, "workspace-refused", "PermissionDenied: ann lacks CREATE SCHEMA.")
 
 
 # --- errors

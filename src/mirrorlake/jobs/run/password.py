@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from functools import cache
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,9 +38,26 @@ def password(options: Options) -> str:
     take_password()
     if options.password_secret is not None:
         return read_secret(options.password_secret)
-    if options.password_file is None:
-        return _taken or ""
-    return _of_file(options.password_file)
+    return _given(options) or ""
+
+
+def _given(options: Options) -> str | None:
+    """The password from the file, else the environment; None: there is none."""
+    return _taken if options.password_file is None else _of_file(options.password_file)
+
+
+def password_to_keep(options: Options) -> str:
+    """A password that shall be kept elsewhere: from the file, else the environment, else asked for at the terminal.
+
+    Raises UsageError if it is empty, or there is nobody to ask.
+    """
+    take_password()
+    text = _given(options)
+    if text is None and sys.stdin.isatty():
+        text = getpass("Password of the source's user (it is not shown): ")
+    if not text:
+        raise UsageError("usage", f"no password is given: set {PASSWORD_VARIABLE}, or name a --password-file")
+    return text
 
 
 @cache

@@ -1,0 +1,97 @@
+"""Make what a lake needs in a workspace: schema, volume, secret scope and secret. What is there stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, TextIO
+
+from databricks.sdk import WorkspaceClient
+from databricks.sdk.errors import NotFound, ResourceConflict
+from databricks.sdk.service.catalog import VolumeType
+
+from mirrorlake.config import Options
+from mirrorlake.jobs.workspace.parts import LakeParts, secret_parts
+from mirrorlake.shown import json_text, say
+
+MADE, WAS_THERE, REPLACED = "made", "was there", "replaced"
+COMMENT = "Mirror tables and the events and changes they come from"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """state: ``made``, ``was there`` or ``replaced``."""
+
+    part: str
+    state: str
+
+
+def set_up(
+    client: WorkspaceClient, options: Options, password: Callable[[], str], *, only_secret: bool, new_password: bool
+) -> list[Part]:
+    """Make what is missing; a second call makes nothing. password: is called only if a secret is to be written.
+
+    new_password: write the secret also if it is there. only_secret: for a bundle, which makes schema and volume itself.
+    """
+    keeps_files = bool(options.source and options.source.startswith("files:") and options.password_secret is None)
+    write_secret = (lambda: []) if keeps_files else _secret(client, options, password, new_password)
+    return [*([] if only_secret else _lake(client, LakeParts.of(options.lake))), *write_secret()]
+
+
+def _lake(client: WorkspaceClient, lake: LakeParts) -> list[Part]:
+    made_schema = _make(
+        lambda: client.schemas.get(lake.schema_name),
+        lambda: client.schemas.create(lake.schema, lake.catalog, comment=COMMENT),
+    )
+    made_volume = _make(
+        lambda: client.volumes.read(lake.volume_name),
+        lambda: client.volumes.create(lake.catalog, lake.schema, lake.volume, VolumeType.MANAGED),
+    )
+    return [Part(f"schema {lake.schema_name}", made_schema), Part(f"volume {lake.volume_name}", made_volume)]
+
+
+def _make(look: Callable[[], Any], make: Callable[[], Any]) -> str:
+    try:
+        look()
+        return WAS_THERE
+    except NotFound:
+        pass
+    try:
+        make()
+        return MADE
+    except ResourceConflict:  # somebody made it in the meantime
+        return WAS_THERE
+
+
+def _secret(
+    client: WorkspaceClient, options: Options, password: Callable[[], str], new_password: bool
+) -> Callable[[], list[Part]]:
+    """Look what is there and take the password, so that without one nothing is made; return what writes it."""
+    scope, key = secret_parts(options)
+    has_scope = scope in [one.name for one in client.secrets.list_scopes()]
+    has_key = has_scope and key in [one.key for one in client.secrets.list_secrets(scope)]
+    value = password() if new_password or not has_key else None
+
+    def write() -> list[Part]:
+        of_scope = WAS_THERE if has_scope else _make_scope(client, scope)
+        if value is not None:
+            client.secrets.put_secret(scope, key, string_value=value)
+        of_key = WAS_THERE if value is None else REPLACED if has_key else MADE
+        return [Part(f"secret scope {scope}", of_scope), Part(f"secret {scope}/{key}", of_key)]
+
+    return write
+
+
+def _make_scope(client: WorkspaceClient, scope: str) -> str:
+    try:
+        client.secrets.create_scope(scope)
+        return MADE
+    except ResourceConflict:
+        return WAS_THERE
+
+
+def show_parts(parts: list[Part], as_json: bool, stream: TextIO) -> None:
+    if as_json:
+        print(json_text([asdict(part) for part in parts]), file=stream)
+    for part in () if as_json else parts:
+        say(f"{part.state:9}  {part.part}", stream)
