@@ -33,7 +33,13 @@ setup(
     package_dir={"": "src"},
     packages=find_packages("src"),
     package_data={"mirrorlake": ["py.typed", "demo_data/**/*"]},
-    entry_points={"console_scripts": ["mirrorlake = mirrorlake.cli:main", "mirrorlake-task = mirrorlake.task:main"]},
+    entry_points={
+        "console_scripts": [
+            "mirrorlake = mirrorlake.cli:main",
+            "mirrorlake-task = mirrorlake.task:main",
+            "mirrorlake-operate = mirrorlake.operate:main",
+        ]
+    },
     install_requires=[
         "pandas>=2.2,<3",  # pyspark.testing cannot compare frames with pandas 3
         "pyarrow>=18,<27",

@@ -600,7 +600,7 @@ def maintain(
         int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; at least 30")
     ] = 30,
     bronze_days: Annotated[
-        int | None, typer.Option("--bronze-days", metavar="DAYS", help="delete log older than this; default: keep all")
+        str | None, typer.Option("--bronze-days", metavar="DAYS", help="delete log older than this; default: keep all")
     ] = None,
     drop_features: Annotated[
         bool, typer.Option("--drop-features", help="take features of Delta that mirrors no longer need away from them")

@@ -101,7 +101,7 @@ class Options(BaseModel):
     silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")
     epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")
     syncpoint_every: float | None = Field(None, gt=0, description="seconds between syncpoints; none without it")
-    bronze_days: int | None = Field(
+    bronze_days: Annotated[int | None, BeforeValidator(lambda days: None if days == "" else days)] = Field(
         None, ge=0, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
     )
     syncpoint_days: int = Field(7, ge=1, le=MOST_DAYS, description="how long maintenance keeps a syncpoint")

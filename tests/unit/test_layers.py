@@ -66,6 +66,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "cli": ("core", "mysql", "lake", "jobs"),
     "__main__": ("cli",),
     "task": ("cli",),
+    "operate": ("cli", "task"),
 }
 SPARK = {"pyspark", "delta"}
 INPUT_OUTPUT = {"pymysql", "socket", "ssl", "subprocess", "urllib", "http", "asyncio"}

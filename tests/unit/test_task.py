@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import mirrorlake
-from mirrorlake.errors import REFUSALS, RefusedError
+from mirrorlake.errors import REFUSALS, RefusedError, RetryableError
 from mirrorlake.task import FINDINGS, TaskFailed, main
 from tests.support.ipython_kernel import run_cells
 
@@ -78,3 +78,39 @@ def test_a_cancelled_task_is_no_failure(monkeypatch):
     monkeypatch.setattr("mirrorlake.config.load_options", interrupted)
     with pytest.raises(KeyboardInterrupt):
         main(["tables", "--lake", "x"])
+
+
+LOST = RetryableError("server-lost", "the server closed the connection")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "raised", "n_runs"),
+    [
+        (["run"], [LOST, LOST, None], 3),
+        (["maintain"], [LOST, LOST, LOST, None], 3),
+        (["apply"], [RefusedError("log-gap", "a file is missing"), None], 1),
+        (["ingest"], [RetryableError("spark-ended", "the Spark process ended"), None], 1),
+        (["run", "--follow"], [LOST, None], 1),
+        (["verify"], [LOST, None], 1),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) and all(isinstance(v, str) for v in value) else None,
+)
+def test_a_task_repeats_what_passes_by_itself_and_nothing_else(arguments, raised, n_runs, monkeypatch, capsys):
+    outcomes, pauses = iter(raised), []
+
+    def end(*_, **__):
+        if error := next(outcomes):
+            raise error
+        return 0
+
+    monkeypatch.setattr("mirrorlake.cli.Guarded.run", end)
+    monkeypatch.setattr("tenacity.nap.time.sleep", pauses.append)
+    last = raised[n_runs - 1]
+    if last:
+        with pytest.raises(TaskFailed, match=f"^{last.code}: "):
+            main(arguments)
+    else:
+        main(arguments)
+    assert pauses == [60] * (n_runs - 1)
+    line = f"{LOST}: again in 60 s\n"
+    assert capsys.readouterr() == ("", line * (n_runs - 1))
