@@ -75,6 +75,7 @@ setup(
             "xxhash>=3.4,<5",
             "deltalake>=1.6,<2",  # with polars: readers of mirrors, as docs/read-mirrors.md says
             "polars>=1.30,<3",  # 2.0 and later need Python 3.11
+            "databricks-bundles>=1.22,<2",  # models of the bundle's resources; it requires nothing
         ],
     },
 )
