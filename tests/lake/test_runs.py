@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pyspark.errors import AnalysisException
 
 import mirrorlake
 from mirrorlake.config import Options
 from mirrorlake.errors import RefusedError
-from mirrorlake.jobs.maintenance import RUN_DAYS
+from mirrorlake.jobs.maintenance import RUN_DAYS, maintain
 from mirrorlake.jobs.run import hops, run_log
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.lake.delta.maintenance import delete_older
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.gold.control.runs import RunRow, last_runs, record
 from tests.support.command_line import complaint, mirrorlake_cli
 
@@ -139,17 +140,38 @@ def test_the_alerts_of_the_bundle_find_what_is_late_refused_and_without_a_run(op
     hops.assemble(options, Watcher(), spark)
     assert alerted(options, spark) == {"late": 0, "refused": 1, "no_run": 0}
     lake, ago = open_lake(options, spark), datetime.now(timezone.utc) - timedelta(minutes=50, seconds=30)
+    spark.sql(f"DELETE FROM {lake.names.control_runs}")
     for verb, lag_s in (("apply", 600.0), ("assemble", 60.0), ("ingest", None)):
         record(lake, RunRow(verb, verb, BY, "0", ago, ago, lag_s=lag_s))
-    spark.sql(f"DELETE FROM {lake.names.control_runs} WHERE at > current_timestamp() - INTERVAL 5 MINUTES")
+    record(lake, RunRow("m", "maintain", BY, "0", THEN, datetime.now(timezone.utc)))
     assert alerted(options, spark) == {"late": 60, "refused": 1, "no_run": 50}
     record(lake, RunRow("r", "run", BY, "0", ago, ago, lag_s=0.0))
     assert alerted(options, spark) == {"late": 50, "refused": 1, "no_run": 50}
 
 
-def test_maintenance_forgets_old_runs(options, spark):
+def test_maintenance_leaves_rows_with_sizes_or_a_code_also_in_a_table_without_sizes_and_forgets_old_runs(
+    options, spark
+):
     hops.assemble(options, Watcher(), spark)
     lake = open_lake(options, spark)
-    record(lake, RunRow("old", "run", BY, "0", THEN, datetime.now(timezone.utc) - timedelta(days=RUN_DAYS + 1)))
-    delete_older(spark, lake.names.control_runs, RUN_DAYS)
-    assert [(row.verb, row.outcome) for row in rows(options, spark)] == [("assemble", None), ("assemble", "ok")]
+    older = spark.table(lake.names.control_runs).drop("sizes").limit(1).cache()
+    at = datetime.now(timezone.utc) - timedelta(days=RUN_DAYS + 1)
+    older.count()
+    older.writeTo(lake.names.control_runs).using("delta").replace()
+    assert last_runs(lake, 1)[0].sizes is None
+    record(lake, RunRow("old", "run", BY, "0", THEN, at))
+    maintain(options, spark)
+    runs = rows(options, spark)
+    assert [(row.verb, row.outcome, row.rows) for row in runs] == [
+        ("assemble", runs[0].outcome, 0), ("maintain", None, 0), ("maintain", "ok", 0),
+    ]  # fmt: skip
+    sizes = {size["table"]: (size["files"], size["bytes"]) for size in runs[-1].sizes}
+    files = [file.stat().st_size for file in Path(options.lake, "silver/changes").glob("*.parquet")]
+    assert sizes["silver_changes"][0] == 1 and sizes["silver_changes"][1] in files
+    (n_mirrors,) = spark.sql(f"SELECT count(DISTINCT mirror_id) FROM {lake.names.control_tables}").first()
+    assert len(sizes) == len(SYSTEM_TABLES) + n_mirrors
+    shutil.rmtree(Path(options.lake, "control/syncpoints"))
+    with pytest.raises(AnalysisException):
+        maintain(options, spark)
+    failed = [(row.verb, row.outcome, row.sizes) for row in rows(options, spark)][-2:]
+    assert failed == [("maintain", None, None), ("maintain", "lake-damaged", None)]

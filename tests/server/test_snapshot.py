@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from mirrorlake.cli import app
 from mirrorlake.config import Options
+from mirrorlake.errors import RefusedError
 from mirrorlake.jobs import snapshot
 from mirrorlake.jobs.inspect.trace import trace_row
 from mirrorlake.jobs.run import hops
@@ -19,6 +20,7 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.gold.control.register import TableRegister
+from mirrorlake.lake.gold.control.runs import last_runs
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.session import Session
@@ -36,6 +38,10 @@ def copied(options: Options, spark, **how) -> dict[str, int | str]:
     found: list[snapshot.TableSnapshot] = []
     snapshot.snapshot(options, found.append, spark=spark, **how)
     return {table.table: table.reason or table.rows for table in found}
+
+
+def refuse(_: snapshot.TableSnapshot) -> None:
+    raise RefusedError("log-gap", "for this test")
 
 
 def verified(options: Options, spark) -> list[VerifiedTable]:
@@ -59,10 +65,14 @@ def test_labels_that_mariadb_shows_as_question_marks_are_copied_with_their_chara
     ))  # fmt: skip
     options = Options(source=mariadb.url, lake=str(lake_dir), tables="odd.*")
     assert copied(options, spark) == {"t": 2}
+    with pytest.raises(RefusedError):
+        snapshot.snapshot(options, refuse, again=True, spark=spark)
     mariadb.play(("INSERT INTO odd.t VALUES (3, 'x😀', 'b\\\\?,😀'), (4, '?', ''), (5, DEFAULT, 'it''s?')",))
     hops.run(options, Watcher(), spark=spark)
     assert equal(options, spark) == {"t": 5}
     lake = open_lake(options, spark)
+    runs = [(run.verb, run.outcome, run.rows) for run in last_runs(lake, 10)]
+    assert runs[-2:] == [("resync", "log-gap", 2), ("snapshot", "ok", 2)]
     [entry] = TableRegister.read(lake)
     rows = spark.table(lake.names.mirror(entry.mirror_id)).orderBy("id").select("e", "s").collect()
     assert [tuple(row) for row in rows] == [

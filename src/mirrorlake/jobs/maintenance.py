@@ -7,10 +7,13 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import MOST_DAYS, Options
 from mirrorlake.core.position import show_lsn
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.old_log import first_kept
 from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.run.open import create_tables, open_lake
+from mirrorlake.jobs.run.run_log import recorded
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze import ingest, snapshots
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.delta.lake import Lake
@@ -24,6 +27,7 @@ from mirrorlake.lake.delta.maintenance import (
     remove_mirror,
     remove_snapshot,
     remove_staged,
+    size,
 )
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, table_exists
 from mirrorlake.lake.gold.control import retired
@@ -63,6 +67,18 @@ def maintain(
     if not REPLAY_DAYS <= retention_days <= MOST_DAYS:
         raise UsageError("usage", f"the retention is from {REPLAY_DAYS} to {MOST_DAYS:,} days")
     lake = open_lake(options, spark)
+    create_tables(lake)
+    with recorded(lake, "maintain", Watcher()) as log:
+        log.begins()
+        outcomes, tables = _maintained(lake, options, retention_days, drop_features)
+        log.counted([{"table": name, **size(lake.spark, table)} for name, table in tables.items()])
+    return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
+
+
+def _maintained(
+    lake: Lake, options: Options, retention_days: int, drop_features: bool
+) -> tuple[dict[str, str], dict[str, Sql]]:
+    """The outcomes, and the tables that the lake keeps, by name."""
     names = lake.names
     syncpoints.expire(lake, days=options.syncpoint_days)
     pinned = syncpoints.pinned_days(lake)
@@ -70,7 +86,6 @@ def maintain(
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
-    create_tables(lake)
     delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
@@ -85,7 +100,7 @@ def maintain(
     for hop in (ingest.HOP, assemble.HOP, snapshots.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
-    return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
+    return outcomes, tables
 
 
 def log_retention(retention_days: int, bronze_days: int | None) -> int:

@@ -27,7 +27,9 @@ from mirrorlake.jobs.followed import awaited, streaming
 from mirrorlake.jobs.run.chosen_tables import chosen_tables
 from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.preflight import check_source
+from mirrorlake.jobs.run.run_log import recorded
 from mirrorlake.jobs.run.source import open_source, server_login
+from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import defined, no_versions
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
@@ -68,18 +70,31 @@ def snapshot(
     Raises RefusedError ``lake-source``; what opening the source, its preflight, ``chosen_tables`` and
     ``ConsistentRead`` raise.
     """
-    login = server_login(options)
+    login, verb = server_login(options), "resync" if again else "snapshot"
     lake, tables = _opened(options, spark)
+    with recorded(lake, verb, Watcher()) as log:
+        log.begins()
+        for done, lsn in _snapshots(lake, login, tables, again):
+            if done.rows is None:
+                log.finds("left-out")
+            else:
+                log.committed(verb, lsn, done.rows)
+            report(done)
+
+
+def _snapshots(
+    lake: Lake, login: ServerLogin, tables: list[SourceTable], again: bool
+) -> Iterator[tuple[TableSnapshot, int]]:
+    """Each table, and the start of its snapshot; -1 without a snapshot."""
     note_charsets(lake, login)
     if not again:
         followed = streaming(lake) | awaited(lake)
         tables = [table for table in tables if table.name not in followed]
     for table in tables:
         if not table.has_versions:
-            report(TableSnapshot(*table.name, reason=no_versions(table)))
+            yield TableSnapshot(*table.name, reason=no_versions(table)), -1
     for group in _groups(parents_first([table for table in tables if table.has_versions])):
-        for done in _snapshot_group(lake, login, group):
-            report(done)
+        yield from _snapshot_group(lake, login, group)
 
 
 def _opened(options: Options, spark: SparkSession | None) -> tuple[Lake, list[SourceTable]]:
@@ -110,12 +125,12 @@ def _groups(tables: Iterator[SourceTable]) -> Iterator[list[SourceTable]]:
         yield group
 
 
-def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[TableSnapshot]:
+def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) -> Iterator[tuple[TableSnapshot, int]]:
     try:
         read = ConsistentRead(login, holding=[table.name for table in group])
     except TableChanged:  # one no longer exists: read each separately
         if len(group) == 1:
-            yield TableSnapshot(*group[0].name, reason="it was dropped meanwhile")
+            yield TableSnapshot(*group[0].name, reason="it was dropped meanwhile"), -1
             return
         for table in group:
             yield from _snapshot_group(lake, login, [table])
@@ -123,7 +138,7 @@ def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) ->
     try:
         lsn = IngestProgress.read(lake).lsn_before(read.identity, read.position)
         for table in group:
-            yield _copied(lake, read, table.name, lsn)
+            yield _copied(lake, read, table.name, lsn), lsn
     finally:
         read.close()
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 from mirrorlake import __version__
 from mirrorlake.jobs.run.failures import as_ours, what_failed
@@ -37,7 +38,7 @@ class RunLog(HandsOn):
         self._complete_at: datetime | None = None
         self._failure: str | None = None
         self._writer = ThreadPoolExecutor(1, "mirrorlake-runs")
-        self.has_begun = False
+        self.has_begun, self.outcome = False, OK
 
     @property
     def lag_s(self) -> float | None:
@@ -54,16 +55,24 @@ class RunLog(HandsOn):
         self._beat()
         super().complete(at)
 
+    def finds(self, code: str) -> None:
+        """What the run did is kept, and the row says this code all the same."""
+        self.outcome = code
+
+    def counted(self, sizes: list[dict[str, Any]]) -> None:
+        """See ``RunRow``."""
+        self._row = replace(self._row, sizes=sizes)
+
     def ingested(self, batch) -> None:
-        self._committed("ingest", batch.lsns.to, batch.n_events)
+        self.committed("ingest", batch.lsns.to, batch.n_events)
         super().ingested(batch)
 
     def assembled(self, batch) -> None:
-        self._committed("assemble", batch.lsns.to, batch.n_rows or 0)
+        self.committed("assemble", batch.lsns.to, batch.n_rows or 0)
         super().assembled(batch)
 
     def applied(self, done) -> None:
-        self._committed("apply", done.epoch.lsns.to, done.n_changes)
+        self.committed("apply", done.epoch.lsns.to, done.n_changes)
         super().applied(done)
 
     def ended(self, outcome: str) -> None:
@@ -75,7 +84,8 @@ class RunLog(HandsOn):
         self._writer.shutdown()
         self._warn_if_failed()
 
-    def _committed(self, hop: str, lsn: int, n_rows: int) -> None:
+    def committed(self, hop: str, lsn: int, n_rows: int) -> None:
+        """Count a commit, if it is of the hop or the verb that the row is about."""
         if hop == self._hop:
             self._row = replace(self._row, lsn=lsn, rows=self._row.rows + n_rows)
         self._beat()
@@ -112,7 +122,7 @@ def recorded(lake: Lake, verb: str, watcher: Watcher) -> Iterator[RunLog]:
     except BaseException as error:
         log.ended(as_ours(error).code if isinstance(error, Exception) else STOPPED)
         raise
-    log.ended(OK)
+    log.ended(log.outcome)
 
 
 def refused_tables(lake: Lake) -> list[TableEntry]:

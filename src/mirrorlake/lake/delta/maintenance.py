@@ -45,6 +45,14 @@ def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
         return PLATFORM
 
 
+def size(spark: SparkSession, table: Sql) -> dict[str, int]:
+    """Files and bytes of the newest version; 0 and 0 for a table that is not there."""
+    if not table_exists(spark, table):
+        return {"files": 0, "bytes": 0}
+    detail = spark.sql(f"DESCRIBE DETAIL {table}").toArrow().to_pylist()[0]
+    return {"files": detail["numFiles"], "bytes": detail["sizeInBytes"]}
+
+
 def compact_small_files(session: SparkSession, table: Sql, n_bytes: int) -> None:
     """Merge files smaller than n_bytes into files of at most twice that size; give up if another commit comes first, or
     if the catalog does this itself."""

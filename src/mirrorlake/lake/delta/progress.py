@@ -173,8 +173,12 @@ def append_once(
 
 
 def append_report(table: Sql, rows: DataFrame, payload: Mapping[str, Any]) -> None:
-    """Append rows that are no progress: there is no transaction id, so a repeated call appends them again."""
-    rows.writeTo(table).option("userMetadata", note_text(new_note(payload, None))).append()
+    """Append rows that are no progress: there is no transaction id, so a repeated call appends them again.
+
+    A column that the table lacks is added.
+    """
+    note = note_text(new_note(payload, None))
+    rows.writeTo(table).option("userMetadata", note).option("mergeSchema", "true").append()
 
 
 def replace_once(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,19 +16,21 @@ from mirrorlake.lake.gold.control.table import RUNS_COLUMNS
 HOP = "run"
 OK = "ok"
 _MOMENT = pa.timestamp("us", "UTC")
+_SIZE = pa.struct([("table", pa.string()), ("files", pa.int64()), ("bytes", pa.int64())])
 _ROW_SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("run", "verb", "by", "version")]
     + [(name, _MOMENT) for name in ("started", "at", "ended")]
     + [("outcome", pa.string()), ("lsn", pa.int64()), ("rows", pa.int64()), ("refused", pa.int64())]
-    + [("lag_s", pa.float64())]
+    + [("lag_s", pa.float64()), ("sizes", pa.list_(_SIZE))]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """One row about a run. by: user@host. ended, outcome: None while it runs, or if it was killed; else ``ok`` or a
-    code. lsn: of its newest commit; None: it made none. rows: events, silver rows or row changes. refused: tables.
-    lag_s: seconds since its newest look at what it reads after which nothing was left to do.
+    code. lsn: of its newest commit; None: it made none. rows: events, silver rows, row changes or rows of snapshots.
+    refused: tables. lag_s: seconds since its newest look at what it reads after which nothing was left to do.
+    sizes: of the tables that maintenance keeps, as ``{table, files, bytes}``.
     """
 
     run: str
@@ -42,6 +45,7 @@ class RunRow:
     rows: int = 0
     refused: int | None = None
     lag_s: float | None = None
+    sizes: list[dict[str, Any]] | None = None
 
 
 def record(lake: Lake, row: RunRow) -> None:

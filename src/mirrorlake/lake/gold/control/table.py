@@ -33,7 +33,8 @@ SYNCPOINTS_COLUMNS = f"""
 """
 RUNS_COLUMNS = """
     run STRING, verb STRING, by STRING, version STRING, started TIMESTAMP, at TIMESTAMP, ended TIMESTAMP,
-    outcome STRING, lsn BIGINT, rows BIGINT, refused BIGINT, lag_s DOUBLE
+    outcome STRING, lsn BIGINT, rows BIGINT, refused BIGINT, lag_s DOUBLE,
+    sizes ARRAY<STRUCT<table: STRING, files: BIGINT, bytes: BIGINT>>
 """
 
 MIRROR_PROPERTIES = {
