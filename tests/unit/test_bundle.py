@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from databricks.bundles.alerts import Alert
+from databricks.bundles.dashboards import Dashboard
 from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.secret_scopes import SecretScope
@@ -30,7 +31,7 @@ LIVE = bundle.target(bundle.read(targets=bundle.EXAMPLES), "shop")
 TARGETS = {"shop": SHOP, "shop_dev": DEV, "live": LIVE}
 JOBS = ["live", "maintenance", "operate", "scheduled", "snapshot"]
 MODELS: dict[str, Any] = {
-    "alerts": Alert, "jobs": Job, "schemas": Schema, "secret_scopes": SecretScope, "volumes": Volume,
+    "alerts": Alert, "dashboards": Dashboard, "jobs": Job, "schemas": Schema, "secret_scopes": SecretScope, "volumes": Volume,
 }  # fmt: skip
 PRINCIPAL = "00000000-0000-0000-0000-000000000000"
 WHEEL = "../dist/*.whl"
@@ -243,6 +244,15 @@ def test_an_alert_compares_a_column_of_its_query_and_mails_somebody():
         )
         assert evaluation["notification"]["subscriptions"] == [{"user_email": "ann@example.org"}]
         assert evaluation["empty_result_state"] == "ERROR" and alert["schedule"]["timezone_id"] == "UTC"
+
+
+def test_the_dashboard_finds_its_file_and_the_tables_of_the_lake():
+    (dashboard,) = SHOP["resources"]["dashboards"].values()
+    assert (ROOT / "resources" / dashboard["file_path"]).is_file()
+    volume = SHOP["resources"]["volumes"]["staging"]
+    assert dashboard["dataset_catalog"] == volume["catalog_name"]
+    assert dashboard["dataset_schema"] == volume["schema_name"]
+    assert dashboard["warehouse_id"] == SHOP["resources"]["alerts"]["refused"]["warehouse_id"]
 
 
 def test_the_wheel_brings_no_spark():
