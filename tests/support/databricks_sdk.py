@@ -11,7 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def with_sdk() -> None:
-    if importlib.util.find_spec("databricks") is None:
+    try:
+        is_there = importlib.util.find_spec("databricks.sdk") is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
         script = [ROOT / "scripts/databricks_sdk.sh"]
         sys.path.append(subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip())
         importlib.invalidate_caches()
+        sys.modules.pop(
+            "databricks", None
+        )  # databricks-bundles has the same package, which looks once where its parts are

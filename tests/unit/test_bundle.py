@@ -31,7 +31,8 @@ LIVE = bundle.target(bundle.read(targets=bundle.EXAMPLES), "shop")
 TARGETS = {"shop": SHOP, "shop_dev": DEV, "live": LIVE}
 JOBS = ["live", "maintenance", "operate", "scheduled", "snapshot"]
 MODELS: dict[str, Any] = {
-    "alerts": Alert, "dashboards": Dashboard, "jobs": Job, "schemas": Schema, "secret_scopes": SecretScope, "volumes": Volume,
+    "alerts": Alert, "dashboards": Dashboard, "jobs": Job, "schemas": Schema, "secret_scopes": SecretScope,
+    "volumes": Volume,
 }  # fmt: skip
 PRINCIPAL = "00000000-0000-0000-0000-000000000000"
 WHEEL = "../dist/*.whl"

@@ -162,7 +162,7 @@ def _runtimes(client: WorkspaceClient, settings: JobSettings) -> set[str]:
 
 def _number(version: str) -> tuple[int, int]:
     """Of ``17.3.x-scala2.13``; versions without a number come first."""
-    found = re.match(r"(\d+)\.(\d+)", version or "")
+    found = re.match(r"([0-9]+)\.([0-9]+)", version or "")
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
