@@ -111,6 +111,7 @@ REFUSALS: dict[str, str] = {
     "spark-session": "Set it where the platform makes its sessions, or use a session of mirrorlake's own.",
     "verify-wait": "Start a run on this lake (`mirrorlake run --follow`) or repeat with --run, which makes one itself.",
     "syncpoint": "`mirrorlake syncpoints` lists those that there are.",
+    "question-time": "Ask about fewer rows or a shorter time, give more seconds, or use larger compute.",
     "sql": "Correct the statement; `mirrorlake tables` lists what can be queried.",
     "usage": "See mirrorlake --help.",
     "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",

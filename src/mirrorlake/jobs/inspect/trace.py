@@ -19,7 +19,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.register import DROPPED, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.table import LSN_COLUMN
 
-_ROW_CHANGES = "op IN ('INSERT', 'UPDATE', 'DELETE')"
+ROW_CHANGES = "op IN ('INSERT', 'UPDATE', 'DELETE')"
 _SHOWN = ["ordinal", "lsn", "op", "database", "table", "before", "after", "statement"]
 
 
@@ -59,7 +59,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class _KeyPart:
+class KeyPart:
     """A column of a mirror's key, and the value to find: a text, and its Spark expression."""
 
     name: str
@@ -89,8 +89,8 @@ def trace_row(lake: Lake, table: str, key: Sequence[str]) -> Trace:
     Raises UsageError ``usage`` for a table without a mirror or a key, another number of texts, and a row that neither
     the mirror nor the log has.
     """
-    entry, schema = _mirrored(lake, table)
-    parts = _key_parts(table, schema, key)
+    entry, schema = mirrored(lake, table)
+    parts = key_parts(table, schema, key)
     mirror, same_key = lake.names.mirror(entry.mirror_id), " AND ".join(part.in_mirror for part in parts)
     rows = lake.spark.sql(f"SELECT * FROM {mirror} WHERE {same_key}").toArrow().to_pylist()
     if rows:
@@ -111,30 +111,32 @@ def trace_gtid(lake: Lake, gtid: str) -> Trace:
 
 def written_by(lake: Lake, lsn: int) -> Transaction | None:
     """The transaction whose row changes have this lsn; None for the position of a snapshot."""
-    return _transaction_where(lake, f"lsn = {lsn} AND {_ROW_CHANGES}")
+    return _transaction_where(lake, f"lsn = {lsn} AND {ROW_CHANGES}")
 
 
 def _transaction_where(lake: Lake, condition: Sql) -> Transaction | None:
     silver = lake.names.silver_changes
     newest = lake.spark.sql(f"SELECT max(tx_lsn) AS tx_lsn FROM {silver} WHERE {condition}").collect()
-    return None if newest[0].tx_lsn is None else _transaction(lake, newest[0].tx_lsn)
+    return None if newest[0].tx_lsn is None else transaction(lake, newest[0].tx_lsn)
 
 
-def _transaction(lake: Lake, tx_lsn: int) -> Transaction:
+def transaction(lake: Lake, tx_lsn: int, most: int | None = None) -> Transaction:
+    """The transaction at this lsn. most: maximum number of changes and of events; None: all."""
+    limit = "" if most is None else f" LIMIT {most}"
     changes = lake.spark.sql(
         "SELECT ordinal, lsn, op, gtid, commit_ts, database, table, to_json(before) AS before,"
         " to_json(after) AS after, statement, changes"
-        f" FROM {lake.names.silver_changes} WHERE tx_lsn = {tx_lsn} ORDER BY ordinal, lsn"
+        f" FROM {lake.names.silver_changes} WHERE tx_lsn = {tx_lsn} ORDER BY ordinal, lsn{limit}"
     )
     events = lake.spark.sql(
         "SELECT lsn, log_file, log_pos, end_log_pos, event_type, event_ts, gtid, octet_length(raw) AS bytes, crc_ok,"
         " hex(substring(raw, 1, 12)) AS begins_with"
-        f" FROM {lake.names.bronze_events} WHERE tx_lsn = {tx_lsn} ORDER BY lsn"
+        f" FROM {lake.names.bronze_events} WHERE tx_lsn = {tx_lsn} ORDER BY lsn{limit}"
     )
     return Transaction(tx_lsn, changes.toArrow(), events.toArrow())
 
 
-def _mirrored(lake: Lake, table: str) -> tuple[TableEntry, TableSchema]:
+def mirrored(lake: Lake, table: str) -> tuple[TableEntry, TableSchema]:
     name = lake.name_case.fold(table)
     for entry in TableRegister.read(lake):
         if name == str(entry.name) and entry.state != DROPPED and entry.mirror_id and entry.schema:
@@ -142,21 +144,26 @@ def _mirrored(lake: Lake, table: str) -> tuple[TableEntry, TableSchema]:
     raise UsageError("usage", "there is no mirror of this table; `mirrorlake tables` lists them", table=table)
 
 
-def _key_parts(table: str, schema: TableSchema, key: Sequence[str]) -> list[_KeyPart]:
+def key_parts(table: str, schema: TableSchema, key: Sequence[str]) -> list[KeyPart]:
     names = schema.primary_key
     if not names:
         raise UsageError("usage", "this table has no key; ask silver_changes with `mirrorlake sql`", table=table)
     if len(names) != len(key):
         raise UsageError("usage", f"the key of this table has {len(names)} columns: {', '.join(names)}", table=table)
     types = {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
-    return [_KeyPart(name, types[name], text) for name, text in zip(names, key, strict=True)]
+    return [KeyPart(name, types[name], text) for name, text in zip(names, key, strict=True)]
 
 
-def _last_change(lake: Lake, entry: TableEntry, parts: list[_KeyPart]) -> Transaction | None:
+def _last_change(lake: Lake, entry: TableEntry, parts: list[KeyPart]) -> Transaction | None:
     """The last transaction with a change of a row with this key."""
+    return _transaction_where(lake, f"{named(entry.name)} AND {ROW_CHANGES} AND {in_images(parts)}")
+
+
+def in_images(parts: list[KeyPart]) -> Sql:
+    """The condition for changes of a row with this key, and for those that gave it the key or took it away."""
     fields = (f"try_cast({side} AS MAP<STRING, VARIANT>)" for side in ("before", "after"))
     before, after = (" AND ".join(part.in_image(image) for part in parts) for image in fields)
-    return _transaction_where(lake, f"{named(entry.name)} AND {_ROW_CHANGES} AND ({before} OR {after})")
+    return f"({before} OR {after})"
 
 
 def show_trace(found: Trace, stream: TextIO) -> None:

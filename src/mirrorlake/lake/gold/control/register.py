@@ -147,6 +147,10 @@ class TableRegister:
         others = (entry for entry in self if entry.state == STREAMING and entry.name != name)
         return [entry for entry in others if name in self._names.get(entry.mirror_id or "", ())]
 
+    def names_of(self, entry: TableEntry) -> set[TableName]:
+        """The name of a table, and all names that its mirror has had."""
+        return {entry.name} | self._names.get(entry.mirror_id or "", set())
+
     def put(self, entries: Iterable[TableEntry]) -> None:
         for entry in entries:
             if entry.mirror_id:
