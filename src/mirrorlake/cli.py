@@ -139,6 +139,7 @@ GeneratedColumns = Annotated[
         "--generated", metavar="POLICY", help="generated columns that MariaDB does not log: refuse or leave-out"
     ),
 ]
+ChangeFeed = Annotated[bool | None, typer.Option("--change-feed", help="give mirrors Delta's change data feed")]
 PartialImages = Annotated[
     str | None,
     typer.Option(
@@ -242,6 +243,7 @@ def move(
     ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None,
     partial_images: PartialImages = None,
+    change_feed: ChangeFeed = None,
     syncpoint_every: Every = None,
     group: Group = None,
     views: Views = None,
@@ -504,7 +506,7 @@ def replay(
     ctx: typer.Context,
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that does not exist yet")],
     lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
-    generated: GeneratedColumns = None, partial_images: PartialImages = None,
+    generated: GeneratedColumns = None, partial_images: PartialImages = None, change_feed: ChangeFeed = None,
     lower_case_table_names: NameCase = None, config: Config = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""

@@ -85,7 +85,7 @@ class RowEpochs:
     def __init__(self, lake: Lake, decisions: Decisions, sizes: Sizes | None = None, group: ApplyGroup = WHOLE):
         self._lake, self._group = lake, group
         self._sizes, self._sessions = sizes or Sizes(), threading.local()
-        self._work = EpochWork(lake, decisions, self._sizes)
+        self._work, self._rules = EpochWork(lake, decisions, self._sizes), decisions.rules
 
     def session(self) -> SparkSession:
         """The calling thread's own session."""
@@ -160,7 +160,7 @@ class RowEpochs:
         payload = lake.payload("apply", epoch=epoch.number, **epoch.lsns.to_json(), invalid=invalid)
         mirror = lake.names.mirror(entry.mirror_id)
         is_empty = planned is not None and planned.version == 0
-        is_small = is_empty or prepare_files(session, mirror)
+        is_small = is_empty or prepare_files(session, mirror, self._rules.features_of(schema))
         if not key:
             lsns = lsns.since(held_lsn(session, mirror))
             counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)

@@ -6,6 +6,7 @@ What needs which:
     COLUMN_MAPPING     RENAME or DROP COLUMN; a name that Parquet cannot hold
     TYPE_WIDENING      a wider type for the values that there are
     DELETION_VECTORS   a large mirror, whose files are too much to be written again for a few rows
+    CHANGE_DATA_FEED   nothing: an option gives it to all mirrors
 
 A reader that does not know one of a table's features cannot read the table at all; docs/read-mirrors.md shows which
 reader knows which. Giving a feature changes no row and may be repeated, so a crash after it needs no repair.
@@ -47,6 +48,9 @@ TIMESTAMP_NTZ = Feature("timestampNtz", "delta.feature.timestampNtz", "supported
 COLUMN_MAPPING = Feature("columnMapping", "delta.columnMapping.mode", "name")
 TYPE_WIDENING = Feature("typeWidening", "delta.enableTypeWidening", "true")
 DELETION_VECTORS = Feature("deletionVectors", "delta.enableDeletionVectors", "true")
+CHANGE_DATA_FEED = Feature("changeDataFeed", "delta.enableChangeDataFeed", "true")
+FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
+"""Names that Delta reserves in a table with a feed."""
 FEATURES = (TIMESTAMP_NTZ, COLUMN_MAPPING, TYPE_WIDENING, DELETION_VECTORS)
 OTHER_NAMES = frozenset({COLUMN_MAPPING, TIMESTAMP_NTZ})
 """For columns with other names in the files. COLUMN_MAPPING alone gives a table reader version 2, which delta-rs 1.6
@@ -70,7 +74,7 @@ def needed_by(columns: Mapping[str, Sql]) -> frozenset[Feature]:
 
 def properties_of(features: Collection[Feature]) -> dict[str, str]:
     """Table properties that turn features on."""
-    return {feature.setting: feature.value for feature in FEATURES if feature in features}
+    return {feature.setting: feature.value for feature in (*FEATURES, CHANGE_DATA_FEED) if feature in features}
 
 
 def provide(session: SparkSession, table: Sql, features: Collection[Feature]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mirrorlake.core.schema.name_case import folded_by_spark
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.sql_text import has_variable
+from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, FEED_COLUMNS, Feature
 
 NULL, TEXT, REFUSE = "null", "text", "refuse"
 """Policies for invalid values: NULL in the mirror, a text, or the table is refused."""
@@ -24,6 +26,7 @@ class TableRules:
     names of databases and tables is known.
     replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and no setting changes that.
     generated(database, table): ``LEAVE_OUT`` or ``REFUSE``. partial_images(database, table): ``REPLICA`` or ``REFUSE``.
+    change_feed: mirrors get Delta's change data feed.
 
     A mirror's creation decides whether it holds texts: one made with ``TEXT`` keeps it, and for another one ``TEXT``
     means ``NULL``.
@@ -36,6 +39,7 @@ class TableRules:
     generated: Callable[[str, str], str] = lambda *_: REFUSE
     partial_images: Callable[[str, str], str] = lambda *_: REFUSE
     knows_names: bool = True
+    change_feed: bool = False
 
     def why_not_mirrored(self, schema: TableSchema) -> tuple[str, str] | None:
         """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None."""
@@ -43,6 +47,11 @@ class TableRules:
         if variable:
             return "column-name", f"column {variable} has a name in which this Spark replaces variables"
         return why_not_mirrored(schema)
+
+    def features_of(self, schema: TableSchema) -> frozenset[Feature]:
+        """The features that the options give the mirror; Delta has no feed of columns with the feed's own names."""
+        names = {folded_by_spark(column.name) for column in schema.columns}
+        return frozenset({CHANGE_DATA_FEED}) if self.change_feed and names.isdisjoint(FEED_COLUMNS) else frozenset()
 
     def creates_as_text(self, database: str, table: str) -> bool:
         return self.invalid_values(database, table) == TEXT

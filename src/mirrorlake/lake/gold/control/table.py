@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -16,7 +18,7 @@ from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.creation import comment_clause, create_table, create_table_statement, small_commits
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
-from mirrorlake.lake.gold.control.features import needed_by, properties_of
+from mirrorlake.lake.gold.control.features import Feature, needed_by, properties_of
 from mirrorlake.lake.gold.control.source_properties import source_properties
 
 TABLES_COLUMNS = """
@@ -80,13 +82,13 @@ def comments(schema: TableSchema) -> dict[str, str]:
     return {**{column.name: column_comment(column) for column in schema.columns}, LSN_COLUMN: LSN_COMMENT}
 
 
-def create_mirror_statement(mirror: Sql, schema: TableSchema) -> Sql:
-    """CREATE TABLE of a mirror, with the features of Delta that its columns need and no others."""
+def create_mirror_statement(mirror: Sql, schema: TableSchema, more: Collection[Feature] = ()) -> Sql:
+    """CREATE TABLE of a mirror, with the features of Delta that its columns need, and more."""
     types = mirror_types(schema)
     described = comments(schema)
     columns = [
         f"{quote(name)} {kind}{comment_clause(described[name])}"
         for name, kind in {**types, LSN_COLUMN: "BIGINT"}.items()
     ]
-    properties = {**properties_of(needed_by(types)), **MIRROR_PROPERTIES, **source_properties(schema)}
+    properties = {**properties_of({*needed_by(types), *more}), **MIRROR_PROPERTIES, **source_properties(schema)}
     return create_table_statement(mirror, ", ".join(columns), properties, schema.comment)

@@ -128,7 +128,10 @@ class _Statement:
             return create(change)
         change = created(change, self.rules)
         identity = mirror_id(change.schema, self.lsn)
-        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema),)))
+        return Outcome(self._streaming(change, identity), Work(identity, (self._created(change.schema),)))
+
+    def _created(self, schema: TableSchema) -> Create:
+        return Create(schema, self.rules.features_of(schema))
 
     def _create_of_snapshot(self, change: DefinitionChange) -> Outcome:
         """Make a separate mirror: a table may have two snapshots at one position."""
@@ -138,7 +141,7 @@ class _Statement:
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, change.schema)
         take = take_snapshot(copied.copy_id, change.schema, shown, refuses_invalid=refuses_invalid)
         identity = copied.copy_id + form_of(change.schema)
-        return Outcome(self._streaming(change, identity), Work(identity, (Create(change.schema), take)))
+        return Outcome(self._streaming(change, identity), Work(identity, (self._created(change.schema), take)))
 
     def _create_of_rows(self, change: DefinitionChange) -> Outcome:
         """CONVERT PARTITION: the table begins with rows of another one, and represents invalid values in the same
@@ -153,7 +156,7 @@ class _Statement:
         columns, identity = _side_by_side(change.schema, other.schema), mirror_id(change.schema, self.lsn)
         append = AppendRows(other.mirror_id, columns, rows.where, rows.unclear)
         entry = self._streaming(change, identity, other.code, other.reason)
-        return Outcome(entry, Work(identity, (Create(change.schema), append)))
+        return Outcome(entry, Work(identity, (self._created(change.schema), append)))
 
     def _other_side(self, database: str, table: str) -> TableEntry:
         """The entry of the other of two tables between which rows move. Raises NotDerivable."""

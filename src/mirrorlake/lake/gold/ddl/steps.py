@@ -50,7 +50,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Create:
+    """more: features that the mirror gets besides those that its columns need."""
+
     schema: TableSchema
+    more: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +308,9 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     note_id = f"{app_id}/ddl/{payload['step']}"
     match step:
-        case Create(schema):
+        case Create(schema, more):
             remove_unborn(mirror)
-            statement = create_mirror_statement(mirror, schema)
+            statement = create_mirror_statement(mirror, schema, more)
             repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
             require_born(session, mirror)
         case Alter(clause, may_repeat=True):

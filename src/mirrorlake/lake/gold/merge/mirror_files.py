@@ -7,28 +7,38 @@ one more small file, which all later MERGEs must read.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.maintenance import compact_small_files
 from mirrorlake.lake.delta.session import is_own
-from mirrorlake.lake.gold.control.features import DELETION_VECTORS, is_large, read_state, turn_on
+from mirrorlake.lake.gold.control.features import (
+    CHANGE_DATA_FEED,
+    DELETION_VECTORS,
+    Feature,
+    is_large,
+    read_state,
+    turn_on,
+)
 
 SMALL_FILE_BYTES = 64 << 20
 MAX_SMALL_FILES = 50
 
 
-def prepare_files(session: SparkSession, mirror: Sql) -> bool:
-    """Compact before an epoch's commit if needed, and give a large mirror deletion vectors; return whether it is small.
+def prepare_files(session: SparkSession, mirror: Sql, features: Collection[Feature] = ()) -> bool:
+    """Compact before an epoch's commit if needed, and give a large mirror deletion vectors, and each mirror the
+    features; return whether all rows may be written again. In a change data feed that would change each row.
 
     Outside of our own sessions the platform compacts.
 
     This computes the table's state, which Delta keeps and the commit needs anyway, so it costs almost no time.
     """
     state = read_state(session, mirror)
-    if is_large(state) and not DELETION_VECTORS.is_on(state):
-        turn_on(session, mirror, [DELETION_VECTORS])
+    wanted = {*features, DELETION_VECTORS} if is_large(state) else set(features)
+    turn_on(session, mirror, [feature for feature in wanted if not feature.is_on(state)])
     n_small = state.numFiles - state.sizeInBytes // SMALL_FILE_BYTES  # at least
     if is_own(session) and n_small > MAX_SMALL_FILES:
         compact_small_files(session, mirror, SMALL_FILE_BYTES)
-    return not is_large(state)
+    return not (is_large(state) or CHANGE_DATA_FEED in wanted or CHANGE_DATA_FEED.is_on(state))

@@ -1,0 +1,84 @@
+"""``--change-feed``: Delta's change data feed of a mirror has the changed rows of each epoch, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.binlog_spec import Delete, Log, Rotate, Transaction, Update
+from tests.support.binlog_writer import encode_logs
+from tests.support.ddl_log import ddl, insert, table
+from tests.support.lake_runs import LakeRun
+
+OLD, NEW, WIDE = table("older", "id", "v"), table("newer", "id", "v"), table("newer", "id", "v", "w")
+BEFORE = (
+    ddl("create database shop"), ddl("create table older (id int primary key, v int)"),
+    insert(OLD, (1, 1), (2, 2), (3, 3)),
+)  # fmt: skip
+AFTER = (
+    ddl("create table newer (id int primary key, v int)"),
+    ddl("create table reserved (id int primary key, _change_type int)"),
+    insert(NEW, (1, 1), (2, 2), (3, 3)),
+    Transaction([Update(OLD, [({"id": 1, "v": 1}, {"id": 1, "v": 10})]), Delete(OLD, [{"id": 2, "v": 2}])]),
+    ddl("alter table newer add w int"),
+    Transaction([
+        Update(WIDE, [({"id": 1, "v": 1, "w": None}, {"id": 1, "v": 1, "w": 5}),
+                      ({"id": 3, "v": 3, "w": None}, {"id": 4, "v": 3, "w": None})]),
+    ]),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(spark, tmp_path_factory) -> LakeRun:
+    """A lake whose first file was applied without the option."""
+    folder = tmp_path_factory.mktemp("feed")
+    (folder / "logs").mkdir()
+    logs = encode_logs(Log("mysql", [*BEFORE, Rotate(), *AFTER]))
+    for log in logs:
+        (folder / "logs" / log.name).write_bytes(log.data)
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.ingest(until=f"{logs[0].name}:{len(logs[0].data)}")
+    run.assemble()
+    run.apply()
+    run.ingest()
+    run.assemble()
+    run.apply(change_feed=True)
+    return run
+
+
+def feed(run: LakeRun, name: str, columns: str) -> list[list[tuple]]:
+    """The changes of each version that has some, in order."""
+    mirror = run.lake.names.mirror(run.register.get(("shop", name)).mirror_id)
+    has_feed = run.spark.sql(f"DESCRIBE DETAIL {mirror}").first().properties.get("delta.enableChangeDataFeed")
+    assert has_feed == "true"
+    history = run.spark.sql(f"DESCRIBE HISTORY {mirror}").collect()
+    on = [row.version for row in history if "enableChangeDataFeed" in str(row.operationParameters)]
+    path = run.lake.names.mirror_path(run.register.get(("shop", name)).mirror_id)
+    rows = run.spark.sql(f"SELECT * FROM table_changes_by_path('{path}', {min(on)})")
+    found: dict[int, list[tuple]] = {}
+    for version, *row in rows.selectExpr("_commit_version", "_change_type", *columns.split(", ")).collect():
+        found.setdefault(version, []).append(tuple(row))
+    return [sorted(found[version], key=str) for version in sorted(found)]
+
+
+def test_a_mirror_that_was_there_has_a_feed_from_its_next_epoch_on(run):
+    assert feed(run, "older", "id, v") == [
+        [("delete", 2, 2), ("update_postimage", 1, 10), ("update_preimage", 1, 1)],
+    ]
+
+
+def test_a_new_mirror_has_a_feed_from_its_first_row_on_through_ddl(run):
+    assert feed(run, "newer", "id, v, w") == [
+        [("insert", 1, 1, None), ("insert", 2, 2, None), ("insert", 3, 3, None)],
+        [
+            ("delete", 3, 3, None),
+            ("insert", 4, 3, None),
+            ("update_postimage", 1, 1, 5),
+            ("update_preimage", 1, 1, None),
+        ],
+    ]  # fmt: skip
+
+
+def test_a_mirror_with_a_reserved_name_has_none(run):
+    entry = run.register.get(("shop", "reserved"))
+    properties = run.spark.sql(f"DESCRIBE DETAIL {run.lake.names.mirror(entry.mirror_id)}").first().properties
+    assert (entry.state, properties.get("delta.enableChangeDataFeed")) == ("streaming", None)
