@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from typer.main import get_command
+
+from mirrorlake.cli import app
+from mirrorlake.config import Options, load_options
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = {"tasks": "task_key", "job_clusters": "job_cluster_key", "environments": "environment_key", "parameters": "name"}
@@ -94,3 +98,17 @@ def job_words(job: dict[str, Any], given: dict[str, str] | None = None) -> list[
         re.sub(r"\{\{job\.parameters\.(\w+)\}\}", lambda found: values[found[1]], word)
         for word in task["python_wheel_task"]["parameters"]
     ]
+
+
+def options_of(words: list[str]) -> tuple[str, Options]:
+    """The verb of a command line, and its options as the verb reads them. Raises what the command line raises."""
+    command: Any = get_command(app)
+    parents, words = [], list(words)
+    while hasattr(command, "commands"):
+        parents.append(words.pop(0))
+        command = command.commands[parents[-1]]
+    given = command.make_context(parents[-1], words).params
+    if given.get("patterns"):
+        given["tables"] = given["patterns"]
+    known = {name: value for name, value in given.items() if name in Options.model_fields and value is not False}
+    return " ".join(parents), load_options(None, known)

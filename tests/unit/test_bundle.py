@@ -14,10 +14,7 @@ from databricks.bundles.jobs import Job
 from databricks.bundles.schemas import Schema
 from databricks.bundles.secret_scopes import SecretScope
 from databricks.bundles.volumes import Volume
-from typer.main import get_command
 
-from mirrorlake.cli import app
-from mirrorlake.config import Options, load_options
 from mirrorlake.lake.delta.names import STAGING_VOLUME
 from mirrorlake.operate import VERBS, command_of
 from tests.support import bundle
@@ -36,20 +33,6 @@ MODELS: dict[str, Any] = {
 }  # fmt: skip
 PRINCIPAL = "00000000-0000-0000-0000-000000000000"
 WHEEL = "../dist/*.whl"
-
-
-def options_of(words: list[str]) -> tuple[str, Options]:
-    """The verb of a command line, and its options as the verb reads them. Raises what the command line raises."""
-    command: Any = get_command(app)
-    parents, words = [], list(words)
-    while hasattr(command, "commands"):
-        parents.append(words.pop(0))
-        command = command.commands[parents[-1]]
-    given = command.make_context(parents[-1], words).params
-    if given.get("patterns"):
-        given["tables"] = given["patterns"]
-    known = {name: value for name, value in given.items() if name in Options.model_fields and value is not False}
-    return " ".join(parents), load_options(None, known)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -191,7 +174,7 @@ def test_a_task_calls_the_wheels_entry_point_from_compute_that_has_the_wheel(nam
 
 def test_the_parameters_of_each_job_are_a_command_line():
     jobs = SHOP["resources"]["jobs"]
-    found = {name: options_of(bundle.job_words(jobs[name])) for name in JOBS if name != "operate"}
+    found = {name: bundle.options_of(bundle.job_words(jobs[name])) for name in JOBS if name != "operate"}
     assert {name: verb for name, (verb, _) in found.items()} == {
         "live": "run", "maintenance": "maintain", "scheduled": "run", "snapshot": "snapshot",
     }  # fmt: skip
@@ -209,7 +192,7 @@ def test_the_parameters_of_each_job_are_a_command_line():
 
 def test_a_run_of_scheduled_takes_another_end_tables_and_policy_for_a_failover():
     given = {"until": "binlog.000007:4", "tables": "shop.orders", "failover": "follow"}
-    _, options = options_of(bundle.job_words(SHOP["resources"]["jobs"]["scheduled"], given))
+    _, options = bundle.options_of(bundle.job_words(SHOP["resources"]["jobs"]["scheduled"], given))
     assert (options.until, options.tables, options.failover) == ("binlog.000007:4", ("shop.orders",), "follow")
 
 
@@ -222,7 +205,7 @@ ARGUMENTS = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_run_of_operate_is_a_command_line(verb):
     words = bundle.job_words(SHOP["resources"]["jobs"]["operate"], {"verb": verb, "arguments": ARGUMENTS[verb]})
-    shown, options = options_of(command_of(words))
+    shown, options = bundle.options_of(command_of(words))
     assert shown == ("ddl list" if verb == "ddl" else verb) and options.lake == "uc:main.mirrorlake_shop"
     needs_source = verb in ("preflight", "status", "tables", "verify", "resync")
     assert (options.source is not None, options.password_secret is not None) == (needs_source, needs_source)
