@@ -30,7 +30,7 @@ test-spark40: setup  ## a short form of it with the Spark and Delta of Databrick
 test-server: setup  ## live MariaDB and MySQL (installs or unpacks them where it can)
 	$(pytest) $(two_processes) tests/server
 test-long: setup  ## the lake and server tiers in their long form: more kills, more histories, all of tests/cases
-	$(pytest) tests/lake tests/server --long
+	$(pytest) tests/lake tests/server tests/unit/test_dbx.py --long
 ddl-histories: setup  ## random DDL on real servers, each mirror compared with SELECT (HISTORIES=N, CRASH=1)
 	$(run)python -m tests.ddl_histories --histories $(or $(HISTORIES),100) $(if $(CRASH),--crash)
 torture: setup  ## a mixed workload with DDL: 500 crashes at any call on each server (CRASHES=N), then 120 SIGKILLs

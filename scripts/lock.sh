@@ -41,6 +41,7 @@ printf '%s\n' pyspark==4.0.1 delta-spark==4.0.0 'pytest>=8.2,<9.2' 'pytest-timeo
 lock spark40 setup.py "$scratch/spark40.in" # the Spark and Delta of Databricks Runtime 17.3: scripts/spark40.sh
 from_line ipykernel 'ipykernel>=6.30,<8'   # where the tests run a task as platforms do: scripts/ipykernel.sh
 from_line databricks 'databricks-sdk==0.156.0' # for tests with a stand-in workspace: scripts/databricks_sdk.sh
+from_line dbx $'dbx==0.8.19\nclick<8.2\nsetuptools<82' # which is retired: scripts/dbx.sh
 lock packages setup.py --extra spark --extra connect --extra duckdb --extra dev
 has_wheels build
 has_wheels spark40

@@ -17,7 +17,8 @@ LINES = [line for text in BLOCKS for line in text.splitlines()] + INLINE
 COMMANDS = [line for line in LINES if re.match(r"(databricks|dbx) (?!0\.)", line)]
 WHOLE = bundle.read(targets=bundle.EXAMPLES)
 SHOP = bundle.target(WHOLE, "shop")["resources"]
-OPTIONS = {"--host", "-t", "--params", "--output-dir", "--verb", "--arguments", "--"}
+FLAGS = ("--", "--restart")
+OPTIONS = {"--host", "-t", "--params", "--output-dir", "--verb", "--arguments", *FLAGS}
 VERBS = {
     "auth login", "bundle init", "bundle validate", "bundle deploy", "bundle destroy", "bundle run",
     "secrets put-secret", "bundle deployment bind",
@@ -33,7 +34,7 @@ def parts(command: str) -> tuple[str, list[str], dict[str, str]]:
         word = rest.pop(0)
         if word.startswith("-"):
             assert word in OPTIONS
-            options[word] = "" if word == "--" else rest.pop(0)
+            options[word] = "" if word in FLAGS else rest.pop(0)
         else:
             arguments.append(word)
     return verb, arguments, options

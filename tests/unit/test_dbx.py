@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +16,7 @@ import yaml
 from databricks.bundles.jobs import Job
 
 from tests.support import bundle
+from tests.support.dbx_workspace import TOKEN, DbxWorkspace
 
 ENVIRONMENT = {
     "MIRRORLAKE_NAME": "shop", "MIRRORLAKE_SOURCE": "mysql://replica@shop.example.org:3306",
@@ -74,3 +80,31 @@ def test_there_are_no_other_jobs_and_artifacts_go_to_a_volume():
     assert project["inplace_jinja_support"] is True
     (environment,) = project["environments"].values()
     assert environment["properties"]["artifact_location"].startswith("dbfs:/Volumes/")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="dbx 0.8 needs Python 3.11 or earlier")
+def test_dbx_deploys_launches_and_destroys_a_job(tmp_path: Path):
+    dbx = subprocess.run([bundle.ROOT / "scripts/dbx.sh"], check=True, capture_output=True, text=True).stdout.strip()
+    for name in ("conf", ".dbx"):
+        shutil.copytree(bundle.ROOT / name, tmp_path / name)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist/mirrorlake-0.1.0-py3-none-any.whl").write_bytes(b"wheel")
+    job = "mirrorlake-scheduled-shop"
+    with DbxWorkspace() as workspace:
+        environment = ENVIRONMENT | {
+            "DATABRICKS_HOST": workspace.url, "DATABRICKS_TOKEN": TOKEN, "DBX_CLI_PROFILE": "DEFAULT",
+            "DATABRICKS_JOBS_API_VERSION": "2.1", "HOME": str(tmp_path),
+            "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8",
+        }  # fmt: skip
+        for words in (["deploy", job, "--no-rebuild"], ["launch", job], ["destroy", job, "--confirm"]):
+            done = subprocess.run([dbx, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+    (created,) = workspace.created
+    uploaded = "dbfs:/Volumes/main/mirrorlake/dbx/1/r1/artifacts/dist/mirrorlake-0.1.0-py3-none-any.whl"
+    assert created["tasks"][0].pop("libraries") == [{"whl": uploaded}]
+    created["tasks"][0]["python_wheel_task"].pop("named_parameters", None)
+    deployed = {key: value for key, value in created.items() if key in DBX[job]}
+    assert deployed == DBX[job]
+    assert workspace.files[uploaded.removeprefix("dbfs:")] == b"wheel"
+    assert (workspace.launched, workspace.deleted) == ([{"job_id": 1}], [{"job_id": 1}])
