@@ -700,6 +700,25 @@ def workspace_runs(
     show_runs(found, as_json, sys.stdout)
 
 
+@workspace.command("status")
+def workspace_status(
+    ctx: typer.Context, lake: Lake = None, warehouse: Warehouse = None, profile: Profile = None,
+    as_json: Json = False, config: Config = None, verbose: Verbose = False,
+) -> None:  # fmt: skip
+    """Show lag, refused tables and last runs of a lake, read through a SQL warehouse."""
+    options = _workspace_options(ctx)
+    from mirrorlake.jobs.workspace.client import workspace as log_in
+    from mirrorlake.jobs.workspace.statements import Warehouse as SqlWarehouse
+    from mirrorlake.jobs.workspace.status import read_health, show_health
+    from mirrorlake.jobs.workspace.warehouses import find_warehouse
+    from mirrorlake.lake.delta.names import LakeNames
+
+    with log_in(profile) as client:
+        asked = SqlWarehouse(client, find_warehouse(client, warehouse).id)
+        found = read_health(asked.query, LakeNames(options.lake))
+    show_health(found, as_json, sys.stdout)
+
+
 def main() -> None:
     """Run in a thread of its own: a signal that interrupts a call to the JVM would garble the connection."""
     codes: list[int | str | None] = []

@@ -24,7 +24,16 @@ VERBS = (
     "demo", "run", "ingest", "assemble", "apply", "status", "tables", "sql", "views", "trace", "syncpoint",
     "syncpoints", "replay", "snapshot", "resync", "verify", "maintain", "preflight", "ddl", "workspace",
 )  # fmt: skip
-PAGES = (*VERBS, "ddl list", "ddl skip", "ddl replace", "workspace check", "workspace setup", "workspace runs")
+PAGES = (
+    *VERBS,
+    "ddl list",
+    "ddl skip",
+    "ddl replace",
+    "workspace check",
+    "workspace setup",
+    "workspace runs",
+    "workspace status",
+)
 """Of the help."""
 
 

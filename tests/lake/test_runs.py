@@ -21,7 +21,8 @@ from mirrorlake.jobs.maintenance import RUN_DAYS, maintain
 from mirrorlake.jobs.run import hops, run_log
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.jobs.workspace.status import read_health
+from mirrorlake.lake.delta.names import SYSTEM_TABLES, LakeNames
 from mirrorlake.lake.gold.control.runs import RunRow, last_runs, record
 from tests.support.command_line import complaint, mirrorlake_cli
 
@@ -43,6 +44,12 @@ def rows(options: Options, spark) -> list[RunRow]:
     """All rows, in the order in which they were written."""
     table = open_lake(options, spark).names.control_runs
     return [RunRow(**row) for row in spark.table(table).orderBy("at").toArrow().to_pylist()]
+
+
+def as_texts(rows) -> list[dict[str, str | None]]:
+    """Rows as a SQL warehouse gives them."""
+    found = rows.toArrow().to_pylist()
+    return [{name: None if value is None else str(value) for name, value in row.items()} for row in found]
 
 
 def test_a_run_leaves_a_row_when_it_begins_and_one_when_it_ends(options, spark):
@@ -109,6 +116,9 @@ def test_a_run_ends_with_an_error_if_tables_are_refused_or_the_lag_is_too_large_
     assert [(run["outcome"], run["refused"]) for run in found["runs"]] == [
         ("ok", 1), ("lag", 1), ("tables-refused", 1), ("ok", 1),
     ]  # fmt: skip
+    in_warehouse = read_health(lambda sql: as_texts(spark.sql(sql)), LakeNames(options.lake)).to_json()
+    assert found["lag_s"] < in_warehouse.pop("lag_s") < found["lag_s"] + 600
+    assert in_warehouse == {name: found[name] for name in ("tables", "refused", "runs")}
     assert mirrorlake_cli(*status, "--max-lag", "0.001").exit_code == 4
     assert json.loads(mirrorlake_cli(*status, "--source", options.source, "--json").stdout)["lag_s"] == 0.0
 

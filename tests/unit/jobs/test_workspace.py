@@ -6,13 +6,14 @@ import json
 import re
 import socket
 import sys
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
 from mirrorlake import __version__
 from mirrorlake.config import Options
+from mirrorlake.errors import REFUSALS
 from mirrorlake.jobs.run import password
 from tests.support.command_line import complaint, mirrorlake_cli
 from tests.support.databricks_sdk import with_sdk
@@ -309,6 +310,128 @@ def test_a_part_that_somebody_else_makes_at_the_same_time_was_there_and_a_refusa
     ws.faults = [denied]
     refused = complaint(ask(ws, "setup", *file))
     assert refused == (3, "workspace-refused", "PermissionDenied: ann lacks CREATE SCHEMA.")
+
+
+# --- status
+
+
+@pytest.fixture
+def lake(complete):
+    """A lake in the warehouse, with runs and tables in every state, and rows that newer ones replaced."""
+    ws = complete
+    ws.warehouses += [{"id": f"w{n}", "name": f"Other {n}", "state": "RUNNING"} for n in (2, 3)]
+    for statement in (
+        "ATTACH ':memory:' AS lakes",
+        "CREATE SCHEMA lakes.shop",
+        "CREATE MACRO unix_micros(moment) AS epoch_us(moment)",
+        'CREATE TABLE lakes.shop.control_runs (run TEXT, verb TEXT, "by" TEXT, version TEXT, started TIMESTAMP,'
+        ' "at" TIMESTAMP, ended TIMESTAMP, outcome TEXT, lsn BIGINT, rows BIGINT, refused BIGINT, lag_s DOUBLE)',
+        'CREATE TABLE lakes.shop.control_tables (lsn BIGINT, database TEXT, "table" TEXT, mirror_id TEXT, state TEXT,'
+        " definition TEXT, code TEXT, reason TEXT, epoch BIGINT)",
+    ):
+        ws.tables.execute(statement)
+    at = [f"2026-01-02 03:0{n}:00.000001" for n in range(5)]
+    by = ("ann@host", "0.1")
+    ws.tables.executemany(
+        "INSERT INTO lakes.shop.control_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            ("a", "run", *by, at[0], at[0], None, None, None, 0, None, None),
+            ("a", "run", *by, at[0], at[1], at[1], "ok", 2**62 + 1, 10, 1, 0.25),
+            ("b", "apply", *by, at[2], at[3], at[3], "lag", 7, 1, None, 9.5),
+            ("c", "run", *by, at[4], at[4], None, None, None, 0, 0, None),
+        ],
+    )
+    ws.tables.executemany(
+        "INSERT INTO lakes.shop.control_tables VALUES (?, ?, ?, NULL, ?, NULL, ?, ?, ?)",
+        [
+            (1, "shop", "visits", "streaming", None, None, 1),
+            (5, "shop", "visits", "refused", "ddl-unsupported", "not yet", 3),
+            (5, "shop", "visits", "refused", "needs-resync", "a column's values", 4),
+            (2, "shop", "orders", "streaming", None, None, 1),
+            (3, "shop", "_orders_gho", "streaming", None, None, 1),
+            (4, "crm", "`odd` name", "refused", "row-image", "no\nvalue", 1),
+            (6, "crm", "_old_gho", "dropped", None, None, 5),
+        ],
+    )
+    return ws
+
+
+def status_of(ws, *arguments, **environment):
+    return ask(ws, "status", "--warehouse", "Starter", *arguments, lake="uc:lakes.shop", **environment)
+
+
+def test_status_is_what_the_newest_rows_of_the_control_tables_say(lake):
+    answer = status_of(lake, "--json")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    found = json.loads(answer.stdout)
+    moment = "2026-01-02T03:0{}:00.000001+00:00".format
+    lag_s = (datetime.now(timezone.utc) - datetime.fromisoformat(moment(1)) + timedelta(seconds=0.25)).total_seconds()
+    assert 0 <= lag_s - found.pop("lag_s") < 10
+    common = {"by": "ann@host", "version": "0.1"}
+    idle = {"ended": None, "outcome": None, "lsn": None, "rows": 0, "refused": 0, "lag_s": None}
+    assert found == {
+        "tables": {"shadow": 1, "streaming": 1, "refused": 2, "dropped": 1},
+        "refused": [
+            {"database": "crm", "table": "`odd` name", "code": "row-image", "reason": "no\nvalue"},
+            {"database": "shop", "table": "visits", "code": "needs-resync", "reason": "a column's values"},
+        ],
+        "runs": [
+            {"run": "c", "verb": "run", **common, "started": moment(4), "at": moment(4), **idle},
+            {
+                "run": "b", "verb": "apply", **common, "started": moment(2), "at": moment(3), "ended": moment(3),
+                "outcome": "lag", "lsn": 7, "rows": 1, "refused": None, "lag_s": 9.5,
+            },
+            {
+                "run": "a", "verb": "run", **common, "started": moment(0), "at": moment(1), "ended": moment(1),
+                "outcome": "ok", "lsn": 2**62 + 1, "rows": 10, "refused": 1, "lag_s": 0.25,
+            },
+        ],
+    }  # fmt: skip
+    assert [line for line in lake.asked if "/result/chunks/" in line] == [
+        "GET /api/2.0/sql/statements/statement-0/result/chunks/1",
+        "GET /api/2.0/sql/statements/statement-0/result/chunks/2",
+        "GET /api/2.0/sql/statements/statement-1/result/chunks/1",
+    ]
+
+
+def test_status_waits_for_a_statement_and_shows_a_person_what_to_do(lake):
+    lake.polls = 2
+    lines = status_of(lake).stdout.splitlines()
+    assert len([line for line in lake.asked if re.fullmatch("GET .*/statements/statement-.", line)]) == 4
+    assert re.fullmatch(r"lag: [0-9,]+ s   tables: 1 dropped, 2 refused, 1 shadow, 1 streaming", lines[0])
+    assert lines[1:5] == [
+        "refused crm.`odd` name: row-image: no\\x0avalue", f"        {REFUSALS['row-image']}",
+        "refused shop.visits: needs-resync: a column's values", f"        {REFUSALS['needs-resync']}",
+    ]  # fmt: skip
+    assert [line.split()[2] for line in lines[8:11]] == ["run", "apply", "run"]
+
+
+def test_a_statement_that_does_not_end_is_cancelled(lake, monkeypatch):
+    lake.polls = 1000
+    monkeypatch.setattr("mirrorlake.jobs.workspace.statements.MOST_S", 0)
+    assert complaint(status_of(lake)) == (4, "workspace-unreachable", "a statement ran for more than 0 s")
+    assert lake.statements["statement-0"]["state"] == "CANCELED"
+
+
+def test_a_lake_that_is_not_there_or_from_before_the_runs_and_a_statement_that_fails(lake):
+    lake.tables.execute("DROP TABLE lakes.shop.control_runs")
+    found = json.loads(status_of(lake, "--json").stdout)
+    assert (found["lag_s"], found["runs"], len(found["refused"])) == (None, [], 2)
+    lake.tables.execute("ALTER TABLE lakes.shop.control_tables DROP COLUMN state")
+    assert complaint(status_of(lake))[:2] == (3, "workspace-refused")
+    lake.tables.execute("DROP TABLE lakes.shop.control_tables")
+    code, reason = complaint(status_of(lake))[1:]
+    assert code == "lake-missing" and reason.startswith("[TABLE_OR_VIEW_NOT_FOUND]")
+
+
+def test_the_warehouse_is_named_by_id_or_name_or_in_the_environment(lake):
+    status = ("status", "--json")
+    for named in (("--warehouse", "w1"), ("--warehouse", "Other 3")):
+        assert ask(lake, *status, *named, lake="uc:lakes.shop").exit_code == 0
+    assert ask(lake, *status, lake="uc:lakes.shop", DATABRICKS_WAREHOUSE_ID="w2").exit_code == 0
+    there = "--warehouse names one of the SQL warehouses: Other 2 (w2), Other 3 (w3), Starter (w1)"
+    assert complaint(ask(lake, *status, lake="uc:lakes.shop")) == (2, "usage", there)
+    assert complaint(ask(lake, *status, "--warehouse", "w9", lake="uc:lakes.shop")) == (2, "usage", there)
 
 
 # --- errors

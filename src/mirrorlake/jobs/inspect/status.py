@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Any
 
 from mirrorlake.config import Options
@@ -19,14 +18,14 @@ from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.control.register import REFUSED, TableEntry, TableRegister
-from mirrorlake.lake.gold.control.runs import RunRow, last_runs
+from mirrorlake.lake.gold.control.health import N_RUNS, RefusedTable, RunRow, age, count_states, since_complete
+from mirrorlake.lake.gold.control.register import REFUSED, TableRegister
+from mirrorlake.lake.gold.control.runs import last_runs
 from mirrorlake.lake.gold.merge.changes import ROW_OPS
 from mirrorlake.lake.gold.row_epoch import tables_to_do
 
 LOOK_BACK_BYTES = 1 << 28
 """Bytes of log before a hop's lsn in which the time of its last event is looked for."""
-N_RUNS = 10
 NO_TIME = "event_ts > TIMESTAMP'1970-01-02'"  # some events of a file's head carry none
 
 
@@ -79,12 +78,11 @@ class Status:
     open_epoch: Epoch | None
     to_do: tuple[str, ...]
     tables: dict[str, int]
-    refused: tuple[TableEntry, ...]
+    refused: tuple[RefusedTable, ...]
     runs: tuple[RunRow, ...]
     lag_s: float | None
 
     def to_json(self) -> dict[str, Any]:
-        refused = [{"database": e.database, "table": e.table, "code": e.code, "reason": e.reason} for e in self.refused]
         return {
             "source": self.source,
             "server": self.server,
@@ -93,8 +91,8 @@ class Status:
             "silver": self.silver.to_json(),
             "gold": self.gold.to_json() | {"epoch": self.epoch, "open_epoch": self._open_epoch_to_json()},
             "tables": self.tables,
-            "refused": refused,
-            "runs": [_run_to_json(run) for run in self.runs],
+            "refused": [table.to_json() for table in self.refused],
+            "runs": [run.to_json() for run in self.runs],
             "lag_s": self.lag_s,
         }
 
@@ -117,7 +115,7 @@ def read_status(lake: Lake, options: Options) -> Status:
     assert bronze is not None, "a lake is opened by what its bronze table recorded"
     silver = read_progress(lake.spark, lake.names.silver_changes)
     epochs, register = EpochLog(lake), TableRegister.read(lake)
-    states = Counter("shadow" if register.is_shadow(entry) else entry.state for entry in register)
+    states = count_states((entry.name, entry.state) for entry in register)
     reached = {"bronze": bronze.lsn, "silver": silver.lsn if silver else -1, "gold": epochs.applied_lsn}
     seen, now = _look(lake, reached), datetime.now(timezone.utc)
     hops = {hop: _hop(seen, hop, lsn, now) for hop, lsn in reached.items()}
@@ -127,13 +125,13 @@ def read_status(lake: Lake, options: Options) -> Status:
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
     hops["bronze"] = _bronze(hops["bronze"], bronze, options, now)
     gold, runs = read_progress(lake.spark, lake.names.control_epochs), tuple(last_runs(lake, N_RUNS))
-    lag_s = _latest(hops.values()) if options.source else _since_complete(runs, now)
+    lag_s = _latest(hops.values()) if options.source else since_complete(runs, now)
     return Status(
         lake.source, server_of(bronze), lake.flavor,
         hops["bronze"], hops["silver"], hops["gold"],
         str(parse_gtid_state(lake.flavor, bronze.payload["gtids"])), lake.spark.table(lake.names.bronze_events).count(),
-        gold.payload["epoch"] if gold else None, epochs.open, _to_do(lake, epochs.open), dict(states),
-        tuple(e for e in register if e.state == REFUSED), runs, lag_s,
+        gold.payload["epoch"] if gold else None, epochs.open, _to_do(lake, epochs.open), states,
+        tuple(RefusedTable(*e.name, e.code, e.reason) for e in register if e.state == REFUSED), runs, lag_s,
     )  # fmt: skip
 
 
@@ -168,7 +166,7 @@ def _hop(seen: dict[str, Any], hop: str, lsn: int, now: datetime) -> HopStatus:
         lsn if lsn >= 0 else None,
         seen[f"{hop}_position"],
         at,
-        _age(at or seen["first_at"], now) if waiting else 0.0,
+        age(at or seen["first_at"], now) if waiting else 0.0,
         waiting,
     )
 
@@ -185,7 +183,7 @@ def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime)
         waiting = LogExtent.of_source(source, options.source, resume, end, 0).total if end > resume else 0
     finally:
         source.close()
-    return replace(hop, lag_s=_age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)
+    return replace(hop, lag_s=age(hop.last_event_at, now) if waiting else 0.0, lag_bytes=waiting)
 
 
 def _latest(hops: Iterable[HopStatus]) -> float | None:
@@ -193,21 +191,8 @@ def _latest(hops: Iterable[HopStatus]) -> float | None:
     return None if None in lags else max(lags)
 
 
-def _since_complete(runs: Iterable[RunRow], now: datetime) -> float | None:
-    seen = [run.at - timedelta(seconds=run.lag_s) for run in runs if run.verb == "run" and run.lag_s is not None]
-    return _age(max(seen, default=None), now)
-
-
-def _run_to_json(run: RunRow) -> dict[str, Any]:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(run).items()}
-
-
 def _to_do(lake: Lake, epoch: Epoch | None) -> tuple[str, ...]:
     return _names(tables_to_do(lake, epoch)) if epoch and epoch.kind == ROWS else ()
-
-
-def _age(at: datetime | None, now: datetime) -> float | None:
-    return round(max(0.0, (now - at).total_seconds()), 3) if at else None
 
 
 def _names(tables: Iterable[EpochTable]) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.schema.name_case import folded
-from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
+from mirrorlake.lake.gold.control.health import DROPPED, REFUSED, STREAMING, is_shadow
 from mirrorlake.lake.gold.control.table import TABLES_COLUMNS
 
 HOP = "apply/tables"
@@ -24,7 +24,6 @@ SPARK_REFUSED, MIRROR_DIVERGED = "spark-refused", "mirror-diverged"
 INVALID_VALUE, INVALID_KEY = "invalid-value", "invalid-key"
 DDL_IGNORED = "ddl-ignored"
 """Code of a mirror that continues, but may have rows that its source does not have."""
-STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 
 _ROW_SCHEMA = pa.schema(
     [("lsn", pa.int64())]
@@ -113,10 +112,11 @@ class TableRegister:
 
     def is_shadow(self, entry: TableEntry) -> bool:
         """Is this a shadow table, mirrored together with the table that the tool changes?"""
-        if entry.state == DROPPED:
-            return False
-        beside = (self.get(TableName(entry.database, name)) for name in shadowed(entry.table))
-        return any(other and other.state != DROPPED for other in beside)
+        return entry.state != DROPPED and is_shadow(entry.name, self._is_there)
+
+    def _is_there(self, name: TableName) -> bool:
+        entry = self.get(name)
+        return entry is not None and entry.state != DROPPED
 
     def commit(self, lake: Lake, entries: list[TableEntry], epoch: int, *, of: str | None = None) -> None:
         """Record entries in one commit; once for each epoch. The last of a name's entries is valid. Entries recorded
