@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
@@ -15,7 +16,7 @@ from mirrorlake import __version__
 from mirrorlake.config import Options
 from mirrorlake.errors import REFUSALS
 from mirrorlake.jobs.run import password
-from tests.support.command_line import complaint, mirrorlake_cli
+from tests.support.command_line import complaint, mirrorlake_cli, without_spark
 from tests.support.databricks_sdk import with_sdk
 from tests.support.workspace import NOBODY, TOKEN, Fault, stand_in
 
@@ -404,6 +405,12 @@ def test_status_waits_for_a_statement_and_shows_a_person_what_to_do(lake):
         "refused shop.visits: needs-resync: a column's values", f"        {REFUSALS['needs-resync']}",
     ]  # fmt: skip
     assert [line.split()[2] for line in lines[8:11]] == ["run", "apply", "run"]
+
+
+def test_status_needs_no_spark(lake):
+    status = ("workspace", "status", "--json", "--lake", "uc:lakes.shop", "--warehouse", "w1")
+    answer = without_spark(*status, **lake.environment, PYTHONPATH=os.pathsep.join(sys.path))
+    assert (answer.returncode, answer.stderr) == (0, "") and len(json.loads(answer.stdout)["runs"]) == 3
 
 
 def test_a_statement_that_does_not_end_is_cancelled(lake, monkeypatch):
