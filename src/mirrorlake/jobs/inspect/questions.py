@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from mirrorlake.config import Options
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import REFUSALS, UsageError
@@ -29,7 +30,7 @@ def find_transaction(lake: Lake, asked: str, most: int) -> Transaction:
     """The transaction with this GTID, or this lsn of it or of one of its changes; empty: the newest. At most ``most``
     changes and events. Raises UsageError ``usage`` if silver has none."""
     text, where = asked.strip().lower(), "op = 'COMMIT'"
-    if text.isascii() and text.isdecimal():
+    if is_number(text):
         where = f"(tx_lsn = {int(text)} OR lsn = {int(text)})"
     elif text:
         where = f"gtid = {literal(text)}"
