@@ -40,7 +40,8 @@ class RunRow:
     sizes: list[dict[str, Any]] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        values = asdict(self)
+        """All but the sizes, of which there may be thousands."""
+        values = {name: one for name, one in asdict(self).items() if name != "sizes"}
         return {name: one.isoformat() if isinstance(one, datetime) else one for name, one in values.items()}
 
 
