@@ -33,6 +33,23 @@ CHANGES = (
     "RENAME TABLE shop.visits TO shop.visits_of_2024",
 )
 
+QUESTIONS = """
+import json, sys
+from mirrorlake.config import Options
+from mirrorlake.jobs.notebook.investigate import Investigation
+from mirrorlake.lake.delta.session import open_session
+
+spark = open_session()
+asked = {"options": Options(lake=sys.argv[1]), "spark": spark, "table": "shop.orders", "key": "1"}
+look, hurried = Investigation(**asked), Investigation(**asked, seconds=0.01)
+print(json.dumps({
+    "mirrors": dict(zip(look.mirrors().table_name, map(int, look.mirrors().rows))),
+    "history": list(look.row_history().op),
+    "ddl": list(look.ddl().action),
+    "hurried": list(hurried.row_history().code),
+}))
+"""
+
 
 @pytest.mark.timeout(1200)
 def test_every_verb_that_writes_works_without_settings(mysql, tmp_path):
@@ -41,22 +58,30 @@ def test_every_verb_that_writes_works_without_settings(mysql, tmp_path):
         mysql.execute(statement)
     with connect_server(tmp_path / "connect.log") as remote:
 
-        def command(*words: str) -> str:
-            done = subprocess.run(
-                [sys.executable, "-m", "tests.support.no_settings", *words, "--lake", str(tmp_path / "lake")],
-                env={**os.environ, "SPARK_REMOTE": remote, "MIRRORLAKE_PASSWORD": ""}, capture_output=True, text=True,
-            )  # fmt: skip
+        def python(*words: str) -> str:
+            environment = {**os.environ, "SPARK_REMOTE": remote, "MIRRORLAKE_PASSWORD": ""}
+            done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr[-3000:]
             return done.stdout
+
+        def command(*words: str) -> str:
+            return python("-m", "tests.support.no_settings", *words, "--lake", str(tmp_path / "lake"))
 
         command("snapshot", "--source", mysql.url)
         for statement in CHANGES:
             mysql.execute(statement)
         printed = command("verify", "--run", "--source", mysql.url, "--json")
         command("maintain")
+        answers = json.loads(python("-c", QUESTIONS, str(tmp_path / "lake")).splitlines()[-1])
     found, _ = json.JSONDecoder().raw_decode(printed[printed.index("[") :])  # after the lines of the run
     assert {row["table"]: (row["state"], row["rows"]) for row in found} == {
         "orders": (EQUAL, 2),
         "visits_of_2024": (EQUAL, 2),
         "days": (EQUAL, 1),
+    }
+    assert answers == {
+        "mirrors": {"shop.days": 1, "shop.orders": 2, "shop.visits_of_2024": 2},
+        "history": ["UPDATE", "UPDATE", "SNAPSHOT"],
+        "ddl": ["alter", "alter", "create"],
+        "hurried": ["question-time"],
     }

@@ -61,15 +61,16 @@ def row_history(lake: Lake, table: str, key: Sequence[str] | None, most: int) ->
             raise UsageError("usage", "this table has no definition; `mirrorlake tables` shows why", table=table)
         keyed = in_images(key_parts(table, entry.schema, key))
     names = one_of(sorted(register.names_of(entry)))
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT commit_ts AS committed, op, gtid, to_json(before) AS before, to_json(after) AS after, statement,
                    lsn, tx_lsn
             FROM {lake.names.silver_changes} WHERE {names} AND {ROW_CHANGES} AND {keyed}
             UNION ALL
             SELECT at, '{SNAPSHOT}', NULL, NULL, NULL, NULL, lsn, NULL FROM {lake.names.control_answers}
             WHERE {names} AND copy_id IS NOT NULL
-            ORDER BY lsn DESC LIMIT {most}"""
-    ).toPandas()
+            ORDER BY lsn DESC LIMIT {most}""",
+    )
 
 
 def ddl_history(
@@ -84,7 +85,8 @@ def ddl_history(
     if table:
         register, entry = known(lake, table)
         names = one_of(sorted(register.names_of(entry)))
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT c.commit_ts AS committed, concat_ws('.', s.database, nullif(s.table, '')) AS table_name, s.action,
                    c.statement, coalesce(b.kind, 'none') AS effect, s.refusal AS code, s.reason, s.lsn
             FROM (SELECT * FROM {lake.names.silver_table_schemas} WHERE {names} AND action <> 'table_map'
@@ -92,8 +94,8 @@ def ddl_history(
             LEFT JOIN (SELECT * FROM {lake.names.silver_changes} WHERE op = 'DDL') c ON c.lsn = s.lsn
             LEFT JOIN (SELECT lsn, max(kind) AS kind FROM {lake.names.control_barriers} WHERE phase = 'executed'
                        GROUP BY lsn) b ON b.lsn = s.lsn
-            WHERE {during("c.commit_ts", since, until)} ORDER BY s.lsn DESC, table_name LIMIT {most}"""
-    ).toPandas()
+            WHERE {during("c.commit_ts", since, until)} ORDER BY s.lsn DESC, table_name LIMIT {most}""",
+    )
 
 
 def known(lake: Lake, table: str) -> tuple[TableRegister, TableEntry]:
@@ -111,3 +113,8 @@ def during(column: Sql, since: datetime | None, until: datetime | None) -> Sql:
     return " AND ".join(
         ["true", *(f"{column} {sign} TIMESTAMP{literal(bound.isoformat())}" for sign, bound in bounds if bound)]
     )
+
+
+def frame(lake: Lake, query: Sql) -> pd.DataFrame:
+    """The rows of a query. Not by ``toPandas``: that repeats a query which fails, and warns with all its trace."""
+    return lake.spark.sql(query).toArrow().to_pandas()
