@@ -6,6 +6,7 @@ import pandas as pd
 
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import REFUSALS
+from mirrorlake.jobs.inspect.history import frame
 from mirrorlake.jobs.inspect.status import Status
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -52,7 +53,7 @@ def first_statements(lake: Lake) -> dict[str, Sql]:
 def first_rows(lake: Lake) -> pd.DataFrame:
     """What the first of these statements gives."""
     statement, *_ = first_statements(lake).values()
-    return lake.spark.sql(statement).toPandas()
+    return frame(lake, statement)
 
 
 def next_steps(status: Status) -> list[str]:

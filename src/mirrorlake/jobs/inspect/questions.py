@@ -13,7 +13,7 @@ from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import REFUSALS, UsageError
 from mirrorlake.jobs.inspect.ddl import list_refused
-from mirrorlake.jobs.inspect.history import during, known
+from mirrorlake.jobs.inspect.history import during, frame, known
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.inspect.trace import ROW_CHANGES, Transaction, transaction
 from mirrorlake.lake.delta.lake import Lake
@@ -43,14 +43,15 @@ def find_transaction(lake: Lake, asked: str, most: int) -> Transaction:
 
 def changes_between(lake: Lake, since: datetime | None, until: datetime | None, most: int) -> pd.DataFrame:
     """How many changes each table had in this time of the source, and in how many transactions; None: no bound."""
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT concat(database, '.', table) AS table_name, op, count(*) AS changes,
                    count(DISTINCT tx_lsn) AS transactions, min(commit_ts) AS first_at, max(commit_ts) AS last_at,
                    min(lsn) AS first_lsn, max(lsn) AS last_lsn
             FROM {lake.names.silver_changes}
             WHERE {during("commit_ts", since, until)} AND ({ROW_CHANGES} OR op = 'REFUSED')
-            GROUP BY ALL ORDER BY changes DESC, table_name, op LIMIT {most}"""
-    ).toPandas()
+            GROUP BY ALL ORDER BY changes DESC, table_name, op LIMIT {most}""",
+    )
 
 
 def changes_between_syncpoints(lake: Lake, one: Syncpoint, two: Syncpoint, most: int) -> pd.DataFrame:
@@ -61,13 +62,10 @@ def changes_between_syncpoints(lake: Lake, one: Syncpoint, two: Syncpoint, most:
         for table in point.tables
     ]
     between = LsnRange(*sorted((one.lsn or 0, two.lsn or 0))).condition
-    counted = (
-        lake.spark.sql(
-            f"""SELECT concat(database, '.', table) AS table_name, op, count(*) AS changes
-            FROM {lake.names.silver_changes} WHERE {between} AND {ROW_CHANGES} GROUP BY ALL"""
-        )
-        .toArrow()
-        .to_pandas()
+    counted = frame(
+        lake,
+        f"""SELECT concat(database, '.', table) AS table_name, op, count(*) AS changes
+            FROM {lake.names.silver_changes} WHERE {between} AND {ROW_CHANGES} GROUP BY ALL""",
     )
     found = pd.DataFrame({"table_name": sorted({name for name, _, _ in versions} | set(counted.table_name))})
     for column in ("version_one", "version_two"):
@@ -87,10 +85,11 @@ def rows_between_syncpoints(lake: Lake, table: str, one: Syncpoint, two: Syncpoi
     columns = [set(lake.spark.sql(f"{side} LIMIT 0").columns) for side in sides.values()]
     listed = ", ".join(quote(column) for column in sorted(columns[0] & columns[-1]))
     first, second = (f"SELECT {listed} FROM ({side})" for side in (_at(lake, name, one), _at(lake, name, two)))
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT {literal(one.name)} AS only_at, * FROM ({first} EXCEPT ALL {second})
-            UNION ALL SELECT {literal(two.name)}, * FROM ({second} EXCEPT ALL {first}) LIMIT {most}"""
-    ).toPandas()
+            UNION ALL SELECT {literal(two.name)}, * FROM ({second} EXCEPT ALL {first}) LIMIT {most}""",
+    )
 
 
 def refusals(lake: Lake) -> pd.DataFrame:
@@ -118,14 +117,15 @@ def lags(lake: Lake, options: Options) -> pd.DataFrame:
 
 def epoch_lags(lake: Lake, most: int) -> pd.DataFrame:
     """Of the newest epochs: seconds from the commit on the source of their last transaction to their own end."""
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT e.epoch, e.at AS applied_at, max(c.commit_ts) AS source_time,
                    CAST(e.at AS DOUBLE) - CAST(max(c.commit_ts) AS DOUBLE) AS lag_s
             FROM (SELECT * FROM {lake.names.control_epochs} WHERE phase = 'done' AND kind <> '{ANSWER}'
                   ORDER BY epoch DESC LIMIT {most}) e
             JOIN {lake.names.silver_changes} c ON c.op IN ('COMMIT', 'DDL') AND c.lsn > e.lsn_from AND c.lsn <= e.lsn_to
-            GROUP BY ALL ORDER BY e.epoch"""
-    ).toPandas()
+            GROUP BY ALL ORDER BY e.epoch""",
+    )
 
 
 def activity(lake: Lake, since: datetime | None, until: datetime | None) -> pd.DataFrame:
@@ -142,12 +142,13 @@ def activity(lake: Lake, since: datetime | None, until: datetime | None) -> pd.D
     begins = ends["first"] if is_bounded else max(ends["first"], ends["last"] - timedelta(days=1))
     span_s = (ends["last"] - begins).total_seconds()
     seconds = next((bucket for bucket in BUCKETS if span_s < bucket * MOST_BUCKETS), BUCKETS[-1])
-    return lake.spark.sql(
+    return frame(
+        lake,
         f"""SELECT timestamp_seconds({seconds} * floor(unix_seconds(commit_ts) / {seconds})) AS at,
                    concat(database, '.', table) AS table_name, count(*) AS changes, {seconds} AS seconds
             FROM {silver} WHERE {ROW_CHANGES} AND {during("commit_ts", begins, until)}
-            GROUP BY ALL ORDER BY at, table_name"""
-    ).toPandas()
+            GROUP BY ALL ORDER BY at, table_name""",
+    )
 
 
 def _at(lake: Lake, name: str, point: Syncpoint) -> Sql:
