@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 
-from mirrorlake import errors
 from mirrorlake.core.sql_text import Sql, literal
-from mirrorlake.errors import REFUSALS, MirrorlakeError, RefusedError
+from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
 
 RAISED = "USER_RAISED_EXCEPTION"
 """Spark's condition for ``raise_error``."""
 _JAVAS_OWN = "java.lang.UnsupportedOperationException"
+_KINDS = {kind.__name__: kind for kind in (RetryableError, RefusedError, UsageError, InternalError)}
+_NOT_TAKEN = "AnalysisException"
+"""PySpark's class; without PySpark there are no errors of it."""
 _CROSSED = re.compile(
-    rf"(?:^|\[{RAISED}\] )mirrorlake\.errors\.(\w+): ([a-z-]+): (.+?)(?: SQLSTATE: \w{{5}})?$", re.MULTILINE
+    rf"(?:^|\[{RAISED}\] )mirrorlake\.errors\.({'|'.join(_KINDS)}): ([a-z-]+): (.+?)(?: SQLSTATE: \w{{5}})?$",
+    re.MULTILINE,
 )
 
 
@@ -26,11 +29,16 @@ def refusing(code: str, reason: str) -> Sql:
 
 
 def crossed(error: BaseException) -> MirrorlakeError | None:
-    """The error itself if it is ours, or the one of ours in the text of Spark's; None if there is none."""
+    """The error itself if it is ours, or the one of ours in the text of Spark's; None if there is none.
+
+    A statement that Spark does not even take has raised nothing of ours, but its error repeats names of the source.
+    """
     if isinstance(error, MirrorlakeError):
         return error
-    found = _CROSSED.search(str(error)) if is_spark(error) else None
-    return getattr(errors, found[1])(found[2], found[3]) if found and found[2] in REFUSALS else None
+    if not is_spark(error) or any(kind.__name__ == _NOT_TAKEN for kind in type(error).__mro__):
+        return None
+    found = _CROSSED.search(str(error))
+    return _KINDS[found[1]](found[2], found[3]) if found and found[2] in REFUSALS else None
 
 
 def is_unsupported(error: BaseException) -> bool:

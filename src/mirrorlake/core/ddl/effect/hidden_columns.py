@@ -1,8 +1,8 @@
 """Mark the hidden and the hashed columns of a definition, or refuse the table that cannot be mirrored so.
 
 A column is hidden if a pattern fits it, if it was hidden under another name before the statement, or if it is
-generated from a hidden or hashed one. A column is hashed if a pattern fits it, or if it was hashed before. So no RENAME
-shows a value, whatever the patterns say of the new name.
+generated from a hidden or hashed one, or has such a one in its DEFAULT. A column is hashed if a pattern fits it, or if
+it was hashed before. So no RENAME shows a value, whatever the patterns say of the new name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
 
 HIDDEN_COLUMN = "hidden-column"
 Known = TableSchema | Refused | Absent | None
@@ -77,13 +77,19 @@ def _inherited(change: DefinitionChange, before: Known) -> tuple[Collection[str]
 
 
 def _with_generated(schema: TableSchema) -> TableSchema:
-    """Hide what is generated from hidden or hashed columns, also by way of another generated one."""
+    """Hide what is made from hidden or hashed columns, also by way of another such column."""
     while hidden := {folded(name) for names in _marks(schema) for name in names}:
-        more = {c.name for c in schema.columns if not c.is_hidden and c.generated and names_any(c.generated, hidden)}
+        more = {c.name for c in schema.columns if not c.is_hidden and names_any(_made_from(c), hidden)}
         if not more:
             break
         schema = marked(schema, more)
     return schema
+
+
+def _made_from(column: Column) -> str:
+    """The expression of a generated column, or of a DEFAULT: a row that names no value has it."""
+    of_default = column.default.text if column.default and column.default.kind == "expression" else ""
+    return column.generated or of_default
 
 
 def _why_needed(schema: TableSchema) -> str | None:
