@@ -18,11 +18,25 @@ DISK_FULL = """: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lak
 Caused by: java.io.IOException: No space left on device"""
 
 
+class NotTaken(AnalysisException):
+    """As Spark raises it: with condition and state of its own."""
+
+    def getCondition(self) -> str:
+        return "UNRESOLVED_COLUMN"
+
+    def getSqlState(self) -> str:
+        return "42703"
+
+
+ODD_NAME = "[UNRESOLVED_COLUMN] No column `[AB] SQLSTATE: 42501`. SQLSTATE: 42703; Project [`[AB] SQLSTATE: 42501`]"
+
+
 @pytest.mark.parametrize(
     ("error", "condition"),
     [
         (AnalysisException("[DELTA_CONFLICT_SET_COLUMN] A conflict. SQLSTATE: 42701"), "DELTA_CONFLICT_SET_COLUMN"),
         (AnalysisException("[AMBIGUOUS_REFERENCE] It is. SQLSTATE: 42704; line 1"), "AMBIGUOUS_REFERENCE"),
+        (NotTaken(ODD_NAME), "UNRESOLVED_COLUMN"),
         (SparkRuntimeException(TASK_FAILED), "CAST_OVERFLOW"),
         (SparkRuntimeException("java.lang.StackOverflowError\n\tat org.antlr"), "STACK_OVERFLOW"),
         (SparkRuntimeException(DISK_FULL), None),

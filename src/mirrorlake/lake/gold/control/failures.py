@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from mirrorlake.lake.delta.refusals import is_spark
 
@@ -26,10 +26,12 @@ def condition_of_table(error: BaseException) -> str | None:
     """The condition by which Spark or Delta refuses one table's work; None: it is not about the table.
 
     For an error with causes the innermost one decides, which is last: a failed task names the value's own error.
+    A statement that Spark does not take has no cause, but names of the source in its text: its own state decides.
     """
     if not is_spark(error):
         return None
-    found = _STATE.findall(str(error)) or _own_state(error)
+    own = _own_state(error)
+    found = own if own and isinstance(error, AnalysisException) else _STATE.findall(str(error)) or own
     if not found:
         return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else None
     if any(state.startswith(_OF_A_FILE) for _, state in found):
