@@ -422,7 +422,7 @@ def syncpoint(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="default: lsn-NUMBER")] = None,
     lake: Lake = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="PLACE", help="request one at a GTID set or FILE:POS")
+        str | None, typer.Option("--at", metavar="POSITION", help="request one at a GTID set or FILE:POS")
     ] = None,
     config: Config = None, verbose: Verbose = False,
 ) -> None:  # fmt: skip

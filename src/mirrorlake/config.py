@@ -19,6 +19,7 @@ InvalidValues = Annotated[
     Literal["null", "text", "refuse"],
     BeforeValidator(lambda policy: "null" if policy is None else policy),  # YAML's null, without quotes
 ]
+MOST_CONFIG_BYTES = 1_000_000
 MOST_DAYS = 36_500
 """Limit of each retention: a date before the year 1 has no form."""
 TlsMode = Literal["off", "required", "verify"]
@@ -216,7 +217,13 @@ def _split(value: Any) -> Any:
 
 def _read_yaml(config: Path) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(config.read_text(encoding="utf-8"))
+        with config.open("rb") as file:
+            content = file.read(MOST_CONFIG_BYTES + 1)
+        if len(content) > MOST_CONFIG_BYTES:
+            raise UsageError("usage", f"{config} has more than {MOST_CONFIG_BYTES:,} bytes")
+        values = yaml.safe_load(content.decode("utf-8"))
+    except UsageError:
+        raise
     except OSError as error:
         raise UsageError("usage", f"cannot read {config}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -61,5 +61,7 @@ def test_a_replay_names_what_was_wrong(spark, tmp_path):
     assert found == [ReplayedTable(name, wrong.get(name, "")) for name in ("shop.a", "shop.p", "shop.right_one")]
     with pytest.raises(UsageError, match="cannot be made: Not a directory"):
         replay(run.options(source=None), str(run.logs / "binlog.000001/into"), QUIET, run.spark)
+    with pytest.raises(UsageError, match="is in the lake"):
+        replay(run.options(source=None), str(run.folder / "into"), QUIET, run.spark)
     with pytest.raises(UsageError, match="is there already"):
         replay(run.options(source=None), str(tmp_path / "into"), QUIET, run.spark)

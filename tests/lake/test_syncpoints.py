@@ -212,6 +212,7 @@ def test_a_syncpoint_is_found_by_name_lsn_and_time(run):
         lambda: make_syncpoint(run.lake, "first", None),
         lambda: make_syncpoint(run.lake, "first", first.gtids),
         lambda: make_syncpoint(run.lake, "1st", None),
+        lambda: make_syncpoint(run.lake, "lsn-5", None),
     ):
         with pytest.raises(UsageError) as refused:
             work()

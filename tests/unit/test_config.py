@@ -86,6 +86,7 @@ def test_what_may_take_a_wanted_tables_place_is_wanted(table, is_wanted):
         (b"1: x", "is not a mapping of option names to values"),
         (b"true: x", "is not a mapping"),
         (b"- lake", "is not a mapping"),
+        (b"#" * 1_000_001, "more than 1,000,000 bytes"),
         (b"0", "is not a mapping"),
         (b"''", "is not a mapping"),
     ],

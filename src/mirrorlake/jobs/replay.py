@@ -51,6 +51,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     """
     if any(path.startswith(UNITY) or "://" in path for path in (options.lake, into)):
         raise UsageError("usage", "replay is for lakes in local folders")
+    if Path(options.lake).resolve() in Path(into).resolve().parents:
+        raise UsageError("usage", f"{into} is in the lake; name a folder outside it")
     if Path(into).exists():
         raise UsageError("usage", f"{into} is there already; name a folder that is not")
     old = open_lake(options, spark)

@@ -37,6 +37,7 @@ NEWEST = "newest"
 THREADS = 4
 LOOK_BACK_BYTES = 1 << 28
 """Bytes of log before a syncpoint in which the time of its last transaction is looked for first."""
+_OF_AN_LSN = re.compile("lsn-[0-9]+")
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}")
 _ROW_SCHEMA = pa.schema(
     [
@@ -167,6 +168,8 @@ def _record(lake: Lake, point: Syncpoint, is_new: bool = False) -> Syncpoint:
     """Append the row of a phase, once for each name, and return the recorded row, of whichever process."""
     if not _NAME.fullmatch(point.name):
         raise UsageError("syncpoint", "a name begins with a letter and has letters, digits and . _ - only")
+    if is_new and _OF_AN_LSN.fullmatch(point.name):
+        raise UsageError("syncpoint", f"{point.name} is what a syncpoint without a name is called; choose another name")
     while True:
         expected = _progress(lake)
         known = _points(lake.spark.table(lake.names.control_syncpoints).where(f"name = {literal(point.name)}"))
