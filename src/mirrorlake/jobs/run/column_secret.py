@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mirrorlake.core.values.hmac_sha256 import digest_key
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.run.secret import read_secret
 
@@ -38,4 +37,6 @@ def column_key(options: Options) -> DigestKey | None:
         raise UsageError("column-secret", "`columns` hashes columns, and there is no secret")
     if len(secret) < SHORTEST:
         raise UsageError("column-secret", f"the secret of hashed columns has fewer than {SHORTEST} characters")
+    from mirrorlake.core.values.hmac_sha256 import digest_key
+
     return digest_key(secret.encode())
