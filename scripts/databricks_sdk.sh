@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # A folder with databricks-sdk for this Python, for tests with a stand-in workspace; prints the folder.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. "$(dirname "${BASH_SOURCE[0]}")/own_folder.sh"
 folder=.cache/databricks
 
-[ -e $folder/complete ] || {
-  rm -rf $folder
-  .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/databricks.txt --target $folder >&2
-  touch $folder/complete
-}
+make_folder() { hashed .venv/bin/python databricks --target $folder; }
+
+made_once $folder make_folder
 echo "$PWD/$folder"
