@@ -13,9 +13,7 @@ def read_secret(secret: str, client: Any = None) -> str:
     client: a databricks-sdk WorkspaceClient; None: one that logs in by itself, as it does in jobs and notebooks.
     Raises UsageError when the name is not of this form, or the workspace does not hand the secret out.
     """
-    scope, slash, key = secret.partition("/")
-    if not (scope and slash and key):
-        raise UsageError("usage", "a secret is written scope/key")
+    scope, key = scope_and_key(secret)
     try:
         client = client or _workspace_client()
         return client.dbutils.secrets.get(scope, key)
@@ -23,6 +21,14 @@ def read_secret(secret: str, client: Any = None) -> str:
         raise UsageError("sdk-missing", "a secret scope needs the package databricks-sdk") from None
     except (OSError, ValueError) as error:  # the SDK's errors are OSErrors; without a login it raises ValueError
         raise UsageError("usage", f"cannot read the secret {secret}: {type(error).__name__}") from None
+
+
+def scope_and_key(secret: str) -> tuple[str, str]:
+    """Raises UsageError when the name is not of the form ``scope/key``."""
+    scope, slash, key = secret.partition("/")
+    if not (scope and slash and key):
+        raise UsageError("usage", "a secret is written scope/key")
+    return scope, key
 
 
 def _workspace_client() -> Any:

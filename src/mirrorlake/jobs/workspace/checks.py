@@ -16,7 +16,7 @@ from mirrorlake.errors import UsageError
 from mirrorlake.jobs.workspace.findings import ERROR, WARNING, Finding, looked_up, ok
 from mirrorlake.jobs.workspace.grants import User, check_grants
 from mirrorlake.jobs.workspace.jobs import deployed_jobs
-from mirrorlake.jobs.workspace.parts import LakeParts, secret_parts
+from mirrorlake.jobs.workspace.parts import LakeParts, needs_password, secret_parts
 from mirrorlake.jobs.workspace.warehouses import find_warehouse
 from mirrorlake.mysql.login import ServerLogin
 
@@ -82,7 +82,7 @@ def _thing(kind: str, name: tuple[str, ...], get, missing: str) -> tuple[Finding
 
 def _secret(client: WorkspaceClient, options: Options, user: User) -> Iterator[Finding]:
     """The scope and the key of the password. Only names are asked for, never the value."""
-    if options.source and options.source.startswith("files:") and options.password_secret is None:
+    if not needs_password(options):
         return
     scope, key = secret_parts(options)
 

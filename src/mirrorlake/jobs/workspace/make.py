@@ -11,7 +11,7 @@ from databricks.sdk.errors import NotFound, ResourceConflict
 from databricks.sdk.service.catalog import VolumeType
 
 from mirrorlake.config import Options
-from mirrorlake.jobs.workspace.parts import LakeParts, secret_parts
+from mirrorlake.jobs.workspace.parts import LakeParts, needs_password, secret_parts
 from mirrorlake.shown import json_text, say
 
 MADE, WAS_THERE, REPLACED = "made", "was there", "replaced"
@@ -33,8 +33,7 @@ def set_up(
 
     new_password: write the secret also if it is there. only_secret: for a bundle, which makes schema and volume itself.
     """
-    keeps_files = bool(options.source and options.source.startswith("files:") and options.password_secret is None)
-    write_secret = (lambda: []) if keeps_files else _secret(client, options, password, new_password)
+    write_secret = _secret(client, options, password, new_password) if needs_password(options) else list
     return [*([] if only_secret else _lake(client, LakeParts.of(options.lake))), *write_secret()]
 
 
@@ -55,7 +54,10 @@ def _make(look: Callable[[], Any], make: Callable[[], Any]) -> str:
         look()
         return WAS_THERE
     except NotFound:
-        pass
+        return _made(make)
+
+
+def _made(make: Callable[[], Any]) -> str:
     try:
         make()
         return MADE
@@ -73,21 +75,13 @@ def _secret(
     value = password() if new_password or not has_key else None
 
     def write() -> list[Part]:
-        of_scope = WAS_THERE if has_scope else _make_scope(client, scope)
+        of_scope = WAS_THERE if has_scope else _made(lambda: client.secrets.create_scope(scope))
         if value is not None:
             client.secrets.put_secret(scope, key, string_value=value)
         of_key = WAS_THERE if value is None else REPLACED if has_key else MADE
         return [Part(f"secret scope {scope}", of_scope), Part(f"secret {scope}/{key}", of_key)]
 
     return write
-
-
-def _make_scope(client: WorkspaceClient, scope: str) -> str:
-    try:
-        client.secrets.create_scope(scope)
-        return MADE
-    except ResourceConflict:
-        return WAS_THERE
 
 
 def show_parts(parts: list[Part], as_json: bool, stream: TextIO) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.run.secret import scope_and_key
 from mirrorlake.lake.delta.names import STAGING_VOLUME, LakeNames
 
 DEFAULT_SECRET = "mirrorlake/source-password"
@@ -37,7 +38,9 @@ class LakeParts:
 
 def secret_parts(options: Options) -> tuple[str, str]:
     """Scope and key of the password: of ``--password-secret``, else those of the bundle."""
-    scope, slash, key = (options.password_secret or DEFAULT_SECRET).partition("/")
-    if not (scope and slash and key):
-        raise UsageError("usage", "a password secret is written scope/key")
-    return scope, key
+    return scope_and_key(options.password_secret or DEFAULT_SECRET)
+
+
+def needs_password(options: Options) -> bool:
+    """A folder of binlog files needs none, unless a secret is named all the same."""
+    return options.password_secret is not None or not (options.source or "").startswith("files:")
