@@ -7,6 +7,7 @@ constants of SHA-256, and room to work in: one thread uses it at a time.
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ CHECKED = b"mirrorlake: the same secret of hashed columns"
 """The text whose digest a lake keeps, to notice another secret."""
 
 
+@cache
 def _prime_roots(root: int, n: int) -> list[int]:
     """The first 32 bits of the fractions of the roots of the first n primes."""
     primes = [p for p in range(2, 400) if all(p % q for q in range(2, p))][:n]
