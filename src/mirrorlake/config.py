@@ -216,16 +216,9 @@ def _split(value: Any) -> Any:
 
 
 def _read_yaml(config: Path) -> dict[str, Any]:
+    content = _content(config)
     try:
-        with config.open("rb") as file:
-            content = file.read(MOST_CONFIG_BYTES + 1)
-        if len(content) > MOST_CONFIG_BYTES:
-            raise UsageError("usage", f"{config} has more than {MOST_CONFIG_BYTES:,} bytes")
         values = yaml.safe_load(content.decode("utf-8"))
-    except UsageError:
-        raise
-    except OSError as error:
-        raise UsageError("usage", f"cannot read {config}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError("usage", f"cannot read {config}: not UTF-8") from None
     except Exception:  # besides YAMLError, whatever its constructors raise: ValueError, RecursionError, ...
@@ -235,6 +228,18 @@ def _read_yaml(config: Path) -> dict[str, Any]:
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise UsageError("usage", f"{config} is not a mapping of option names to values")
     return values
+
+
+def _content(config: Path) -> bytes:
+    """Bounded, since a pipe or a device has no size to look at."""
+    try:
+        with config.open("rb") as file:
+            content = file.read(MOST_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise UsageError("usage", f"cannot read {config}: {error.strerror}") from None
+    if len(content) > MOST_CONFIG_BYTES:
+        raise UsageError("usage", f"{config} has more than {MOST_CONFIG_BYTES:,} bytes")
+    return content
 
 
 def load_options(config: Path | None, given: dict[str, Any], **defaults: Any) -> Options:

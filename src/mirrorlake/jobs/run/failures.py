@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mirrorlake import errors
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
-from mirrorlake.lake.delta.refusals import crossed, is_spark
+from mirrorlake.lake.delta.refusals import crossed, is_analysis, is_spark
 
 SPARK_ENDED = (
     "Answer from Java side is empty",
@@ -103,8 +103,7 @@ def first_line(error: BaseException) -> str:
     """Spark's own message, without plan, stack and position in the statement; without values if rows were involved."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     text = re.sub(r"( SQLSTATE: \w+)?(\s*\(line [0-9]+, pos [0-9]+\))?(; line [0-9]+ pos [0-9]+)?;?\s*$", "", text)
-    is_analysis = any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)
-    return text if is_analysis else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
+    return text if is_analysis(error) else re.sub(r"'[^']*'|\b[0-9][0-9.,]*\b", "...", text)
 
 
 def what_failed(error: BaseException) -> str:

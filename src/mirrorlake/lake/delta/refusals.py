@@ -15,8 +15,6 @@ RAISED = "USER_RAISED_EXCEPTION"
 """Spark's condition for ``raise_error``."""
 _JAVAS_OWN = "java.lang.UnsupportedOperationException"
 _KINDS = {kind.__name__: kind for kind in (RetryableError, RefusedError, UsageError, InternalError)}
-_NOT_TAKEN = "AnalysisException"
-"""PySpark's class; without PySpark there are no errors of it."""
 _CROSSED = re.compile(
     rf"(?:^|\[{RAISED}\] )mirrorlake\.errors\.({'|'.join(_KINDS)}): ([a-z-]+): (.+?)(?: SQLSTATE: \w{{5}})?$",
     re.MULTILINE,
@@ -35,7 +33,7 @@ def crossed(error: BaseException) -> MirrorlakeError | None:
     """
     if isinstance(error, MirrorlakeError):
         return error
-    if not is_spark(error) or any(kind.__name__ == _NOT_TAKEN for kind in type(error).__mro__):
+    if not is_spark(error) or is_analysis(error):
         return None
     found = _CROSSED.search(str(error))
     return _KINDS[found[1]](found[2], found[3]) if found and found[2] in REFUSALS else None
@@ -55,3 +53,8 @@ def is_unsupported(error: BaseException) -> bool:
 def is_spark(error: BaseException) -> bool:
     """Whether PySpark or its gateway raised it."""
     return any(kind.__module__.split(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
+
+
+def is_analysis(error: BaseException) -> bool:
+    """Whether it is about a statement that Spark does not take, which has read no row. This file needs no PySpark."""
+    return any(kind.__name__ == "AnalysisException" for kind in type(error).__mro__)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 
-from mirrorlake.lake.delta.refusals import is_spark
+from mirrorlake.lake.delta.refusals import is_analysis, is_spark
 
 _OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
 """Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
@@ -31,7 +31,7 @@ def condition_of_table(error: BaseException) -> str | None:
     if not is_spark(error):
         return None
     own = _own_state(error)
-    found = own if own and isinstance(error, AnalysisException) else _STATE.findall(str(error)) or own
+    found = own if own and is_analysis(error) else _STATE.findall(str(error)) or own
     if not found:
         return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else None
     if any(state.startswith(_OF_A_FILE) for _, state in found):
