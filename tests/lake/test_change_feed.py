@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.support.binlog_spec import Delete, Log, Rotate, Transaction, Update
-from tests.support.binlog_writer import encode_logs
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
 
@@ -31,12 +30,7 @@ AFTER = (
 def run(spark, tmp_path_factory) -> LakeRun:
     """A lake whose first file was applied without the option."""
     folder = tmp_path_factory.mktemp("feed")
-    (folder / "logs").mkdir()
-    logs = encode_logs(Log("mysql", [*BEFORE, Rotate(), *AFTER]))
-    for log in logs:
-        (folder / "logs" / log.name).write_bytes(log.data)
-    run = LakeRun(spark, folder / "logs", folder / "lake")
-    run.ingest(until=f"{logs[0].name}:{len(logs[0].data)}")
+    run = LakeRun.of_first_file(spark, Log("mysql", [*BEFORE, Rotate(), *AFTER]), folder)
     run.assemble()
     run.apply()
     run.ingest()

@@ -10,7 +10,6 @@ from mirrorlake.config import Options
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.binlog_spec import Log, Rotate, Transaction, Update
-from tests.support.binlog_writer import encode_logs
 from tests.support.canonical import canonical_row
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
@@ -50,12 +49,7 @@ def run(spark, tmp_path_factory):
     later = [Transaction([Update(table("renamed", "id", "u"), [({"id": 1, "u": 2}, {"id": 1, "u": 3})])])]
     later += [ddl("alter table renamed rename column u to w"), insert(table("dropped", "id"), (2,))]
     folder = tmp_path_factory.mktemp("features")
-    (folder / "logs").mkdir()
-    logs = encode_logs(Log("mysql", [*items, *rows, *altered, Rotate(), *later]))
-    for log in logs:
-        (folder / "logs" / log.name).write_bytes(log.data)
-    run = LakeRun(spark, folder / "logs", folder / "lake")
-    run.ingest(until=f"{logs[0].name}:{len(logs[0].data)}")
+    run = LakeRun.of_first_file(spark, Log("mysql", [*items, *rows, *altered, Rotate(), *later]), folder)
     run.assemble()
     run.apply()
     return run

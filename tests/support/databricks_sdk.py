@@ -19,6 +19,5 @@ def with_sdk() -> None:
         script = [ROOT / "scripts/databricks_sdk.sh"]
         sys.path.append(subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip())
         importlib.invalidate_caches()
-        sys.modules.pop(
-            "databricks", None
-        )  # databricks-bundles has the same package, which looks once where its parts are
+        # databricks-bundles has the same package, which looks once where its parts are
+        sys.modules.pop("databricks", None)

@@ -69,6 +69,14 @@ class LakeRun:
         run.assemble()
         return run
 
+    @classmethod
+    def of_first_file(cls, spark: SparkSession, log: Log, folder: Path) -> LakeRun:
+        """A new lake below ``folder`` with the first file of the log in bronze, and the others still to be read."""
+        first, *_ = write_logs(folder / "logs", log)
+        run = cls(spark, folder / "logs", folder / "lake")
+        run.ingest(until=f"{first.name}:{first.stat().st_size}")
+        return run
+
     def copied(self, folder: Path) -> LakeRun:
         """The same log and lake, as they are now, in another folder."""
         shutil.copytree(self.folder.parent, folder)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
+from mirrorlake.core.ddl.effect.hidden_columns import hashed_names
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote, server_literal
@@ -258,7 +259,7 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
 
 def _left_out(schema: TableSchema) -> str | None:
     """What the comparison of rows leaves out: the server has no digests."""
-    hashed = [column.name for column in schema.columns if column.is_hashed]
+    hashed = hashed_names(schema)
     return f"hashed columns are not compared: {', '.join(hashed)}" if hashed else None
 
 

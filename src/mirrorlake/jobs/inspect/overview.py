@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mirrorlake.core.sql_text import Sql, literal
+from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import REFUSALS
 from mirrorlake.jobs.inspect.history import frame
 from mirrorlake.jobs.inspect.status import Status
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.names import table_exists
+from mirrorlake.lake.delta.names import named, table_exists
 from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING, TableRegister
 
 MIRROR_COLUMNS = ["table_name", "state", "rows", "key", "mirror", "code"]
@@ -38,10 +38,9 @@ def first_statements(lake: Lake) -> dict[str, Sql]:
     silver, newest = names.silver_changes, "ORDER BY lsn DESC LIMIT 10"
     found: dict[str, Sql] = {}
     for entry in streaming[:1]:
-        of = f"database = {literal(entry.database)} AND table = {literal(entry.table)}"
         found[f"rows of {entry.name} as they are now"] = f"SELECT * FROM {names.mirror(entry.mirror_id)} LIMIT 10"
-        changes = f"SELECT commit_ts, op, to_json(before) AS before, to_json(after) AS after FROM {silver} WHERE {of}"
-        found[f"the newest changes of {entry.name}"] = f"{changes} {newest}"
+        changes = f"SELECT commit_ts, op, to_json(before) AS before, to_json(after) AS after FROM {silver}"
+        found[f"the newest changes of {entry.name}"] = f"{changes} WHERE {named(entry.name)} {newest}"
     transactions = f"SELECT commit_ts, gtid, changes FROM {silver} WHERE op = 'COMMIT'"
     runs = f"SELECT verb, started, ended, outcome, rows, lag_s FROM {names.control_runs}"
     return found | {
