@@ -42,9 +42,10 @@ spark.sql("INSERT INTO t VALUES (1)")
 """
 
 
-def run_python(code, folder, **environment):
+def run_python(code, folder, *arguments, **environment):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def test_a_session_prints_nothing_and_leaves_nothing_in_the_current_folder(tmp_path):
@@ -64,14 +65,19 @@ def test_a_scratch_folder_that_is_not_there_gets_the_same(tmp_path):
 
 
 KILLED = """
-import os, signal
+import os, signal, sys, threading
 from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.lake.delta.session import open_session
 spark = open_session(brief=True, driver_memory="1g")
 rows = spark.range(3).mapInArrow(lambda batches: batches, "id BIGINT")
 rows.collect()
-os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-spark.sparkContext._gateway.proc.wait()
+java = spark.sparkContext._gateway.proc
+if sys.argv[1] == "with a call unread":
+    java.send_signal(signal.SIGSTOP)
+    threading.Timer(1, java.kill).start()
+else:
+    java.kill()
+    java.wait()
 for again in range(3):
     try:
         rows.collect()
@@ -81,8 +87,9 @@ os._exit(0)
 """
 
 
-def test_a_java_that_was_killed_is_spark_ended_at_each_further_call_and_nothing_is_printed(tmp_path):
-    done = run_python(KILLED, tmp_path)
+@pytest.mark.parametrize("when", ["between calls", "with a call unread"])
+def test_a_java_that_was_killed_is_spark_ended_at_each_further_call_and_nothing_is_printed(tmp_path, when):
+    done = run_python(KILLED, tmp_path, when)
     assert (done.stdout.split(), done.stderr) == (["spark-ended"] * 3, "")
 
 

@@ -49,6 +49,7 @@ CONFLICTS = (
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 _JAVA_CAUSE = re.compile(r"^(?:Caused by)?:? ?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: \[([A-Z_.]+)\])?", re.MULTILINE)
+_CALL_ALONE = re.compile(r"An error occurred while calling [\w.$:]+")
 _PACKAGE = Path(errors.__file__).parent
 
 
@@ -87,10 +88,15 @@ def _translated(error: BaseException) -> MirrorlakeError:
 
 
 def _lost_java(error: BaseException | None) -> bool:
-    """Is it, or did it follow, an error of the connection to Java?"""
-    while error is not None and not isinstance(error, (Py4JNetworkError, ConnectionError)):
+    """Is it, or did it follow, an error of the connection to Java, or a call that Java gave no answer to?"""
+    while error is not None and not (isinstance(error, (Py4JNetworkError, ConnectionError)) or _unanswered(error)):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def _unanswered(error: BaseException) -> bool:
+    """py4j names the call alone where the answer is empty; each answer of Java's brings an exception or a trace."""
+    return type(error) is Py4JError and _CALL_ALONE.fullmatch(str(error)) is not None
 
 
 def _comes_from_java(error: BaseException) -> bool:

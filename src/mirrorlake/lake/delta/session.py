@@ -8,6 +8,7 @@ settings that our statements need.
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import sys
 import weakref
@@ -269,7 +270,13 @@ def _start(conf: SparkConf, log_file: Path) -> SparkContext:
             raise UsageError("spark-start", _reason(log_file, error)) from error
     if server := getattr(context, "_accumulatorServer", None):
         server.handle_error = lambda *_: None  # it would print a traceback when the JVM ends
+    logging.getLogger().addFilter(_not_of_py4j)
     return context
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs each call that the JVM's end cut short by the root logger, with a traceback, and raises it as well."""
+    return record.module != "java_gateway"
 
 
 def _reason(log_file: Path, error: Exception) -> str:
