@@ -14,8 +14,8 @@ ROUNDS = 20
 
 
 def test_a_kill_behind_every_commit_changes_nothing(spark, tmp_path, monkeypatch, is_long):
-    """In the short form after every third one."""
-    every = 1 if is_long else 3
+    """In the short form after every fifth one."""
+    every = 1 if is_long else 5
     run = LakeRun.up_to_silver(spark, Log("mariadb", EVERY_CLASS.items), tmp_path)
     assert apply_with_kills(run, monkeypatch, every) > EVERY_CLASS.n_steps // every
     EVERY_CLASS.check_every_ddl_once(run)

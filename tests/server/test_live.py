@@ -13,7 +13,7 @@ from tests.support.live import Running, check_lake_is_source, is_alive_for, work
 from tests.support.workload import Workload
 
 KILLS, KILLS_LONG = 2, 50
-RATE, RATE_LONG = 10, 50
+RATE, RATE_LONG = 5, 50
 """Transactions per second: the slower the machine, the more of them."""
 DDL_EVERY_S, DDL_EVERY_S_LONG = 100, 40
 DATABASES = 2

@@ -28,7 +28,7 @@ from tests.support.live import Running, workload
 from tests.support.random_sql import create_sql, random_rows_sql, random_table_of
 from tests.support.workload import Workload
 
-TABLES, TABLES_LONG = 8, 200
+TABLES, TABLES_LONG = 6, 200
 ABSENT = "the lake does not have it"
 _SESSION = ("SET time_zone = '+00:00'", "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")
 
