@@ -592,7 +592,11 @@ def verify(
     rows = [(f"{table.database}.{table.table}", table.state, table.rows, table.difference) for table in found]
     described = [asdict(table) for table in found]
     show_list(described, ("table", "state", "rows", "difference"), rows, as_json, sys.stdout)
-    return RefusedError.exit_code if any(table.state == job.DIFFERENT for table in found) else 0
+    if not any(table.state == job.DIFFERENT for table in found):
+        return 0
+    for transaction in job.damaged_silver(options, point):
+        say(f"{transaction.name}: {transaction.difference}", sys.stderr)
+    return RefusedError.exit_code
 
 
 @app.command()

@@ -23,13 +23,20 @@ from mirrorlake.jobs.verify import (
     NOT_ON_SERVER,
     ROWS_CHANGED,
     VerifiedTable,
+    damaged_silver,
     verify,
 )
+from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead
 
 
 def verified(options: Options, spark, **how) -> list[VerifiedTable]:
-    return verify(options, Watcher(), spark=spark, **{"moves": True, "wait_s": 60, "n_keys": 10} | how)[1]
+    return _verified(options, spark, **how)[1]
+
+
+def _verified(options: Options, spark, **how) -> tuple[Syncpoint, list[VerifiedTable]]:
+    return verify(options, Watcher(), spark=spark, **{"moves": True, "wait_s": 60, "n_keys": 10} | how)
 
 
 def test_what_differs_is_named(server, spark, lake_dir):
@@ -72,8 +79,13 @@ def test_what_differs_is_named(server, spark, lake_dir):
         ),
         "visits": VerifiedTable("shop", "visits", DIFFERENT, 4, 4),
     }  # fmt: skip
-    (shown,) = (table.keys for table in verified(options, spark, n_keys=1) if table.table == "orders")
+    point, tables = _verified(options, spark, n_keys=1)
+    (shown,) = (table.keys for table in tables if table.table == "orders")
     assert shown == found["orders"].keys[:1]
+    assert damaged_silver(options, point, spark) == []
+    spark.sql(f"DELETE FROM {LakeNames(str(lake_dir)).silver_changes} WHERE table = 'orders' AND ordinal = 3")
+    damaged = [(transaction.changes, transaction.found) for transaction in damaged_silver(options, point, spark)]
+    assert damaged == [(4, 3)]
 
 
 def test_nobody_at_work_is_told(server, spark, lake_dir):

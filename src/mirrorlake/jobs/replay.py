@@ -3,7 +3,8 @@
 1. bronze's folder and the operator's answers  cloned with their history: the new lake continues independently
 2. a syncpoint of the old lake                 while its runs may continue
 3. assemble and apply, up to the syncpoint     from nothing, with the present code
-4. the mirrors of both, table by table
+4. the old lake's transactions                 does silver have them as they were written?
+5. the mirrors of both, table by table
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mirrorlake.jobs.run.replicate import apply_hop, run_assemble
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import keep_name_case
 from mirrorlake.lake.bronze.newest import first_lsn
+from mirrorlake.lake.compare.silver_damage import damaged_transactions
 from mirrorlake.lake.compare.table_digest import digest
 from mirrorlake.lake.delta.clone import copy_table
 from mirrorlake.lake.delta.lake import Lake
@@ -37,15 +39,15 @@ from mirrorlake.lake.silver.overrides import read_answers
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTable:
-    """difference: empty if both lakes have the same rows."""
+    """Or a damaged transaction of the old lake's silver. difference: empty if both lakes have the same rows."""
 
     name: str
     difference: str
 
 
 def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | None = None) -> list[ReplayedTable]:
-    """Replay, and return every table of either lake by name, at one syncpoint. into: the folder of the new lake, which
-    must not exist.
+    """Replay, and return every damaged transaction, then every table of either lake by name, at one syncpoint. into:
+    the folder of the new lake, which must not exist.
 
     Raises UsageError; RefusedError ``lake-missing``; what the hops raise.
     """
@@ -65,7 +67,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
         raise UsageError("usage", f"{into} cannot be made: {error.strerror}") from None
     for table in (("bronze", "events"), ("control", "answers")):
         copy_table(old.names.folder(*table), names.folder(*table))
-    for answer in read_answers(old):
+    answers = read_answers(old)
+    for answer in answers:
         if answer.copy_id and table_exists(old.spark, old.names.snapshot(answer.copy_id)):
             copy_table(old.names.snapshot_path(answer.copy_id), names.snapshot_path(answer.copy_id))
     into_lake = options.model_copy(update={"lake": into})
@@ -78,7 +81,8 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     for done in hop.apply(up_to=point.lsn):
         watcher.applied(done)
     hop.flush()
-    return list(_compared(old, point, new, syncpoints.take(new, hop.lsn)))
+    wrong = [ReplayedTable(each.name, each.difference) for each in damaged_transactions(old, point.lsn, answers)]
+    return [*wrong, *_compared(old, point, new, syncpoints.take(new, hop.lsn))]
 
 
 def _check_whole(lake: Lake) -> None:

@@ -38,10 +38,12 @@ from mirrorlake.lake.compare.row_text import (
     register_functions,
     row_text,
 )
+from mirrorlake.lake.compare.silver_damage import DamagedTransaction, damaged_transactions
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, DROPPED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
+from mirrorlake.lake.silver.overrides import read_answers
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
@@ -112,6 +114,12 @@ def verify(
         finally:
             read.close()
     return point, found
+
+
+def damaged_silver(options: Options, point: Syncpoint, spark: SparkSession | None = None) -> list[DamagedTransaction]:
+    """Return the transactions up to the syncpoint that silver has no longer as they were written."""
+    lake = open_lake(options, spark)
+    return damaged_transactions(lake, point.lsn, read_answers(lake))
 
 
 def _check_patterns(login: ServerLogin, lake: Lake, options: Options) -> None:
