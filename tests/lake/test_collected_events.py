@@ -10,7 +10,7 @@ from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
-from mirrorlake.lake.silver.events import NO_XA, collect, placed_events
+from mirrorlake.lake.silver.events import NO_XA, collect, events_at_commits
 from tests.support.binlog_spec import Ddl, Insert, Log, Transaction
 from tests.support.binlog_writer import write_logs
 from tests.support.lake_runs import LakeRun
@@ -39,7 +39,7 @@ def run(spark, tmp_path_factory):
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 def test_events_come_in_log_order(run, arrangement):
-    events = placed_events(run.lake, LsnRange(-1, 1 << 62), NO_XA)
+    events = events_at_commits(run.lake, LsnRange(-1, 1 << 62), NO_XA)
     arranged = ARRANGEMENTS[arrangement](events)
     expected = events.toPandas().sort_values("lsn")
     found = pa.Table.from_batches(collect(arranged))
@@ -49,4 +49,4 @@ def test_events_come_in_log_order(run, arrangement):
 
 
 def test_no_events_are_no_batches(run):
-    assert collect(placed_events(run.lake, LsnRange(1 << 61, 1 << 62), NO_XA)) == []
+    assert collect(events_at_commits(run.lake, LsnRange(1 << 61, 1 << 62), NO_XA)) == []

@@ -29,10 +29,10 @@ def _index_row(address, at, end, n_columns, row, max_rows, starts, lengths):
     for column in range(n_columns):
         if at >= end:
             return False
-        length, place = np.int64(peek_u8(address + at)), column * max_rows + row
+        length, cell = np.int64(peek_u8(address + at)), column * max_rows + row
         at += 1
         if length == 0xFB:
-            lengths[place] = -1
+            lengths[cell] = -1
             continue
         if length == 0xFC:
             length = np.int64(peek_u16(address + at))
@@ -45,8 +45,8 @@ def _index_row(address, at, end, n_columns, row, max_rows, starts, lengths):
             at += 8
         if length < 0 or length > end - at:
             return False
-        starts[place] = at
-        lengths[place] = length
+        starts[cell] = at
+        lengths[cell] = length
         at += length
     return at == end
 

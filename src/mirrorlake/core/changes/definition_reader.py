@@ -20,7 +20,7 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
-from mirrorlake.core.ddl.effect.override import Answer, placed, put_in_place
+from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
@@ -97,15 +97,15 @@ class DefinitionReader:
     def _in_order(self, batches: list[BronzeEvents], end: int) -> Iterator[tuple[int, DefinitionChange]]:
         for batch in batches:
             yield from self._replayed(batch)
-        yield from self._placed(end)
+        yield from self._between_transactions(end)
         for batch in batches:
             yield from self._seen(batch)
 
-    def _placed(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
+    def _between_transactions(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield the changes of the answers between transactions up to ``end``."""
         while self._between and self._between[0].lsn <= end:
             answer = self._between.pop(0)
-            found = placed(answer, self._flavor, self.definitions, self._name_case)
+            found = definition_changes(answer, self._flavor, self.definitions, self._name_case)
             yield from ((answer.lsn, change) for change in found)
 
     def timeline(self, lsns: LsnRange) -> Timeline:
@@ -128,7 +128,7 @@ class DefinitionReader:
             query = parse_query(events.body(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
-            yield from self._placed(int(events.lsn[i]))
+            yield from self._between_transactions(int(events.lsn[i]))
             version = self._version(int(events.lsn[i]))
             charset_id = query.charset[2] if query.charset else None
             read = partial(

@@ -43,7 +43,7 @@ MARKS = {LSN: pa.int64(), REMOVED: pa.bool_()}
 CHANGE_COLUMNS = ("lsn", "tx_lsn", "ordinal", "op", "before", "after")
 """Columns that are read of ``silver_changes``."""
 
-_ROW, _PLACE = mark("row"), mark("place")
+_ROW, _RANK = mark("row"), mark("rank")
 _ORDER = (mark("tx_lsn"), mark("ordinal"), REMOVED)
 
 
@@ -90,21 +90,21 @@ def logged_name(index: int) -> Sql:
     return f"logged{index}"
 
 
-def placed_schema(columns: dict[str, Asked], *, with_logged: bool) -> pa.Schema:
+def ordered_schema(columns: dict[str, Asked], *, with_logged: bool) -> pa.Schema:
     found = {alias(i): kind for i, kind in enumerate(arrow_types(columns).values())}
     marks = {logged_name(i): pa.bool_() for i in range(len(columns))} if with_logged else {}
     return pa.schema({**found, **marks, "tx_lsn": pa.int64(), "ordinal": pa.int32(), REMOVED: pa.bool_()})
 
 
-def placed_images(
+def ordered_images(
     batches: Iterable[pa.RecordBatch], columns: dict[str, Asked], key: Sequence[str], *, with_logged: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Every image of each key, not only the last, and its ``place``. batches: as in ``net_effect``.
+    """Every image of each key, not only the last, and its order. batches: as in ``net_effect``.
 
     columns: those wanted, the key's first; for a removed key all others are NULL. with_logged: also return which
     are logged.
     """
-    schema = placed_schema(columns, with_logged=with_logged)
+    schema = ordered_schema(columns, with_logged=with_logged)
     for batch in batches:
         keyed = _keyed_images(batch, {name: columns[name] for name in key})
         n_puts, n = int(pc.sum(pc.invert(keyed[REMOVED])).as_py() or 0), len(keyed)
@@ -159,11 +159,11 @@ def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
     """Indexes of the images that are the last of their key, ascending."""
     tx_lsn, ordinal, removed = (images[name].to_numpy() for name in _ORDER)
     order = np.lexsort((~removed, ordinal, tx_lsn))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    keyed = images.select(list(key)).append_column(_PLACE, pa.array(place))
-    newest = keyed.group_by(list(key)).aggregate([(_PLACE, "max")])
-    return np.sort(order[newest[f"{_PLACE}_max"].to_numpy()])
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    keyed = images.select(list(key)).append_column(_RANK, pa.array(rank))
+    newest = keyed.group_by(list(key)).aggregate([(_RANK, "max")])
+    return np.sort(order[newest[f"{_RANK}_max"].to_numpy()])
 
 
 def _decoded(

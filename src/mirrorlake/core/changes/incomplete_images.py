@@ -67,8 +67,8 @@ def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Ask
     removed_by = np.full(len(last), -1)
     impossible = _follow(op, before_id, after_id, previous, base, last, removed_by)
     if impossible >= 0:
-        place = f"tx_lsn {batch.column('tx_lsn')[impossible]} ordinal {batch.column('ordinal')[impossible]}"
-        raise InternalError("internal", f"the change at {place} is of a row that is gone")
+        change = f"tx_lsn {batch.column('tx_lsn')[impossible]} ordinal {batch.column('ordinal')[impossible]}"
+        raise InternalError("internal", f"the change at {change} is of a row that is gone")
     kept, gone = last[last >= 0], removed_by[last == _GONE]
     put = _put_rows(batch, columns, puts, kept, previous, base, old_keys, removes)
     keys = {name: array.take(pa.array(_indexes(removes, gone))) for name, array in zip(key, old_keys, strict=True)}

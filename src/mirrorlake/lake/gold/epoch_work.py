@@ -13,7 +13,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.cascade.cascades import leaves_keys
 from mirrorlake.lake.gold.cascade.foreign_keys import Reference, above, alone, reached, references
-from mirrorlake.lake.gold.cascade.row_versions import PlacedRows
+from mirrorlake.lake.gold.cascade.row_versions import OrderedRows
 from mirrorlake.lake.gold.control.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
@@ -31,7 +31,7 @@ class TableWork:
 
     changes: TableChanges
     entry: TableEntry
-    rows: PlacedRows | None = None
+    rows: OrderedRows | None = None
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class EpochWork:
         planned: Collection[TableName], versions: Mapping[str, int | None],
     ) -> tuple[list[TableWork], list[TableEntry]]:  # fmt: skip
         """Find the work by mirror, and the tables that are refused. planned: see ``Decisions.take``. versions: see
-        ``PlacedRows``."""
+        ``OrderedRows``."""
         summary = reader.summary(lsns)
         taken, refused = self.decisions.take(summary, register, planned)
         found, orphans = references(register, self.decisions.rules)
@@ -58,7 +58,7 @@ class EpochWork:
         changes = {each.name: each for each in summary}
         for child in self._without_keys(reader, lsns, found, changes):
             lost.setdefault(child.name, (child, _NO_TRANSACTION))
-        rows = PlacedRows(self.lake, reader, lsns, changes, (), versions, self.sizes)
+        rows = OrderedRows(self.lake, reader, lsns, changes, (), versions, self.sizes)
         along = self._followed(session, rows, found) if found else []
         work = {entry.name: TableWork(each, entry) for each, entry in taken}
         stopped = {entry.name for entry in refused}
@@ -85,7 +85,7 @@ class EpochWork:
             self._outside = {lsns: reader.outside_transactions(lsns)}
         return [child for name, child in unsure.items() if name in self._outside[lsns]]
 
-    def _followed(self, session: SparkSession, rows: PlacedRows, found: list[Reference]) -> list[Reference]:
+    def _followed(self, session: SparkSession, rows: OrderedRows, found: list[Reference]) -> list[Reference]:
         """The references that carry a change."""
         if rows.lsns not in self._along:
             first = [r for r in found if (c := rows.changes.get(r.parent.name)) and r.may_follow(c)]

@@ -15,14 +15,14 @@ from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.interpret import why_not_understood
-from mirrorlake.core.ddl.effect.override import Answer, placed
+from mirrorlake.core.ddl.effect.override import Answer, definition_changes
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
-from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, record, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
+from mirrorlake.lake.silver.definitions import ChangeAtLsn, DefinitionLog, record, recorded
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, events_at_commits, undone
 
 HOP = "assemble/answers"
 
@@ -35,7 +35,7 @@ class Amendment:
 
     answer: Answer
     lsns: LsnRange
-    changes: list[PlacedChange]
+    changes: list[ChangeAtLsn]
     brings_rows: bool
     timeline: Timeline
     plan: XaPlan
@@ -56,10 +56,10 @@ def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
     if event is None:
         return without_log(lake, answer, end)
     lsns, known = LsnRange(event.tx_lsn - 1, end), f"answer < {answer.number} AND lsn"
-    events = collect(definition_events(placed_events(lake, lsns, NO_XA)))
+    events = collect(definition_events(events_at_commits(lake, lsns, NO_XA)))
     plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
     if not plan.is_empty:
-        events = collect(definition_events(placed_events(lake, lsns, plan)))
+        events = collect(definition_events(events_at_commits(lake, lsns, plan)))
     ahead = [other for other in earlier if other.lsn >= answer.lsn]
     as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, end)
     definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
@@ -74,13 +74,13 @@ def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
     return Amendment(
         answer, lsns, [(lsn, change) for lsn, change in as_answered if change.name == answer.name],
         was[0].action == "refuse", definitions.timeline(lsns).only(answer.name), plan,
-        undone(placed_events(lake, lsns, plan), events), objection or None,
+        undone(events_at_commits(lake, lsns, plan), events), objection or None,
     )  # fmt: skip
 
 
 def amend_database(lake: Lake, answer: Answer, end: int) -> Amendment:
     """Amend by the character set of a database. Statements between the answer's lsn and the end are in silver."""
-    found = placed(answer, lake.flavor, Definitions(), lake.name_case)
+    found = definition_changes(answer, lake.flavor, Definitions(), lake.name_case)
     changes = [(answer.lsn, change) for change in found]
     nothing = LsnRange(end, end)
     timeline = DefinitionLog(lake).timeline(nothing)
@@ -96,9 +96,7 @@ def without_log(
     return Amendment(answer, nothing, [], False, timeline, NO_XA, Undone(), reason)
 
 
-def _objection(
-    lake: Lake, answer: Answer, as_logged: list[PlacedChange], as_answered: list[PlacedChange]
-) -> str | None:
+def _objection(lake: Lake, answer: Answer, as_logged: list[ChangeAtLsn], as_answered: list[ChangeAtLsn]) -> str | None:
     mine = [change for lsn, change in as_answered if (lsn, change.name) == (answer.lsn, answer.name)]
     if answer.text is not None and not mine:
         why = why_not_understood(answer.text, answer.database, lake.flavor, lake.name_case)

@@ -43,7 +43,7 @@ from mirrorlake.lake.delta.stage import Stage
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import Amendment, amend, amend_database, brought
 from mirrorlake.lake.silver.definitions import DefinitionLog
-from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, placed_events, undone
+from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, events_at_commits, undone
 from mirrorlake.lake.silver.overrides import read_answers
 from mirrorlake.lake.silver.snapshot_amendment import amend_from_copy, lacking
 from mirrorlake.lake.silver.table import ANSWERS, CHANGE_COLUMNS
@@ -287,7 +287,7 @@ class AssembleHop:
             yield from collect(self._events(lsns, NO_XA))
 
     def _events(self, lsns: LsnRange, plan: XaPlan) -> DataFrame:
-        return placed_events(self._lake, lsns, plan)
+        return events_at_commits(self._lake, lsns, plan)
 
     def _chunks(self, lsns: LsnRange) -> list[tuple[int, int]]:
         """The first group start of every chunk of a range that has one, and the bytes of log up to the next."""

@@ -34,11 +34,11 @@ _ROW_SCHEMA = pa.schema(
     + [(name, pa.string()) for name in ("steps", "refusal", "reason")]
     + [("answer", pa.int32())]
 )
-PlacedChange = tuple[int, DefinitionChange]
+ChangeAtLsn = tuple[int, DefinitionChange]
 """A change with the lsn of its statement or table map."""
 
 
-def recorded(lake: Lake, where: Sql = "true") -> list[PlacedChange]:
+def recorded(lake: Lake, where: Sql = "true") -> list[ChangeAtLsn]:
     """The recorded changes, in log order; of a statement's rows about one table those of the newest answer."""
     if is_as_created(lake.spark, lake.names.silver_table_schemas):
         return []
@@ -54,7 +54,7 @@ def recorded(lake: Lake, where: Sql = "true") -> list[PlacedChange]:
     return found
 
 
-def record(lake: Lake, changes: Iterable[PlacedChange], *, hop: str, number: int, answer: int = 0) -> None:
+def record(lake: Lake, changes: Iterable[ChangeAtLsn], *, hop: str, number: int, answer: int = 0) -> None:
     """Append rows in one commit, once for each ``number`` of the hop. answer: the one they follow from; 0: none."""
     cells = [{"lsn": lsn, **change.to_row(), "answer": answer} for lsn, change in changes]
     if cells:
@@ -75,7 +75,7 @@ class DefinitionLog:
         for lsn, change in recorded(lake, where):
             self._reader.take(lsn, change)
 
-    def read(self, events: Iterable[pa.RecordBatch], end: int) -> list[PlacedChange]:
+    def read(self, events: Iterable[pa.RecordBatch], end: int) -> list[ChangeAtLsn]:
         """Read the definition events of a range, in log order; return the new changes. end: the range's last lsn.
 
         Raises as ``DefinitionReader.read``.

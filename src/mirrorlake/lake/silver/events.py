@@ -34,7 +34,7 @@ _MOVES = pa.schema(
 _MOVES_DDL = "prepared BIGINT, new_lsn BIGINT, new_tx_lsn BIGINT, new_gtid STRING, new_event_ts TIMESTAMP"
 
 
-def placed_events(lake: Lake, lsns: LsnRange, plan: XaPlan) -> DataFrame:
+def events_at_commits(lake: Lake, lsns: LsnRange, plan: XaPlan) -> DataFrame:
     """``BRONZE_COLUMNS`` and ``own_lsn`` of the events of a range, which is inside the range of the plan."""
     bronze = lake.spark.table(lake.names.bronze_events).select(*BRONZE_COLUMNS, F.col("lsn").alias("own_lsn"))
     here = bronze.where(lsns.condition)
@@ -89,8 +89,8 @@ def _opened_definitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:
-    """Find the changes that a range's own statements roll back. events: from ``placed_events``; definitions: those that
-    ``definition_events`` selects, opened."""
+    """Find the changes that a range's own statements roll back. events: from ``events_at_commits``; definitions: those
+    that ``definition_events`` selects, opened."""
     groups = rolled_back_groups(definitions)
     if not groups:
         return Undone()

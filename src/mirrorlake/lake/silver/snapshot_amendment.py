@@ -24,8 +24,8 @@ from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
-from mirrorlake.lake.silver.definitions import DefinitionLog, PlacedChange, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, placed_events, undone
+from mirrorlake.lake.silver.definitions import ChangeAtLsn, DefinitionLog, recorded
+from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, events_at_commits, undone
 
 
 def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
@@ -38,16 +38,16 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendmen
     if _is_left_behind(lake, answer.lsn):
         reason = "another server took over before the lake had reached the snapshot's position"
         return without_log(lake, answer, end, reason)
-    events = collect(definition_events(placed_events(lake, lsns, NO_XA)))
+    events = collect(definition_events(events_at_commits(lake, lsns, NO_XA)))
     plan = _plan(lake, events, answer.lsn)
     if not plan.is_empty:
-        events = collect(definition_events(placed_events(lake, lsns, plan)))
+        events = collect(definition_events(events_at_commits(lake, lsns, plan)))
     definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= answer.lsn], f"{known} AND lsn <= {answer.lsn}")
     found = [(lsn, change) for lsn, change in definitions.read(events, end) if _is_of(answer, change)]
     former = recorded(lake, f"{known} AND {lsns.condition}")
     timeline = definitions.timeline(lsns).only(answer.name)
     changes = [*_without_former(found, {lsn for lsn, change in former if _is_of(answer, change)})]
-    left_out = undone(placed_events(lake, lsns, plan), events)
+    left_out = undone(events_at_commits(lake, lsns, plan), events)
     return Amendment(answer, lsns, changes, True, timeline, plan, left_out, None)
 
 
@@ -87,7 +87,9 @@ def _plan(lake: Lake, events: list, lsn: int) -> XaPlan:
     except RefusedError as error:
         if error.code != "xa-not-prepared":
             raise
-    before = plan_xa(collect(definition_events(placed_events(lake, LsnRange(-1, lsn), NO_XA))), {}, ignore_unknown=True)
+    before = plan_xa(
+        collect(definition_events(events_at_commits(lake, LsnRange(-1, lsn), NO_XA))), {}, ignore_unknown=True
+    )
     return plan_xa(events, before.prepared)
 
 
@@ -95,7 +97,7 @@ def _is_of(answer: Answer, change: DefinitionChange) -> bool:
     return change.name == answer.name and change.action != SEEN
 
 
-def _without_former(found: list[PlacedChange], former: set[int]) -> Iterator[PlacedChange]:
+def _without_former(found: list[ChangeAtLsn], former: set[int]) -> Iterator[ChangeAtLsn]:
     """found: the table's changes, the first one is the snapshot. A statement that changed the table before, but does
     not change it as the snapshot defines it, leaves it unchanged."""
     by_lsn = dict(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED, placed_images
+from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED, ordered_images
 from mirrorlake.core.changes.parent_keys import left_keys
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -62,7 +62,7 @@ def test_every_image_of_a_key_has_its_place(tmp_path):
         Update(PARENT, [(row(1, 1, 1), row(1, 5, 1)), (row(2, 2, 2), row(3, 2, 2))]),
         Delete(PARENT, [row(1, 5, 1)]),
     )
-    found = pa.Table.from_batches(placed_images(batches, {"id": pa.int32(), "a": pa.int32()}, ["id"])).to_pylist()
+    found = pa.Table.from_batches(ordered_images(batches, {"id": pa.int32(), "a": pa.int32()}, ["id"])).to_pylist()
     assert sorted(tuple(each[name] for name in ("ordinal", REMOVED, "c0", "c1")) for each in found) == [
         (1, False, 1, 1), (2, False, 2, 2), (3, False, 1, 5), (4, False, 3, 2), (4, True, 2, None), (5, True, 1, None),
     ]  # fmt: skip
@@ -71,6 +71,6 @@ def test_every_image_of_a_key_has_its_place(tmp_path):
 def test_an_image_says_which_columns_are_logged(tmp_path):
     batches = changes(tmp_path, Insert(PARENT, [row(1, 1, 1)]), Update(PARENT, [({"id": 1}, {"b": 2})]))
     wanted = {name: pa.int32() for name in ("id", "a", "b")}
-    found = pa.Table.from_batches(placed_images(batches, wanted, ["id"], with_logged=True)).to_pylist()
+    found = pa.Table.from_batches(ordered_images(batches, wanted, ["id"], with_logged=True)).to_pylist()
     assert [tuple(each[f"logged{i}"] for i in range(3)) for each in found] == [(True,) * 3, (True, False, True)]
     assert [each["c2"] for each in found] == [1, 2]

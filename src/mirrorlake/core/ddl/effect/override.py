@@ -52,7 +52,9 @@ def set_charset(number: int, lsn: int, database: str, charset: str) -> Answer:
     return Answer(number, lsn, database, "", f"ALTER DATABASE {quote(database)} CHARACTER SET {charset}")
 
 
-def placed(answer: Answer, flavor: str, definitions: Definitions, name_case: NameCase) -> list[DefinitionChange]:
+def definition_changes(
+    answer: Answer, flavor: str, definitions: Definitions, name_case: NameCase
+) -> list[DefinitionChange]:
     """Changes at the start of a table's snapshot, or for a database. definitions: in force there; that of the table
     itself is not used.
     """

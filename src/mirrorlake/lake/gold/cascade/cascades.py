@@ -20,8 +20,8 @@ from mirrorlake.core.schema.keys import CASCADE, ROW_CHANGING_ACTIONS, SET_NULL
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.refusals import crossed
 from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference
-from mirrorlake.lake.gold.cascade.matches import IS_BEFORE, UPDATED, hits_of
-from mirrorlake.lake.gold.cascade.row_versions import PlacedRows, alias, failing
+from mirrorlake.lake.gold.cascade.matches import IS_BEFORE, UPDATED, matches_of
+from mirrorlake.lake.gold.cascade.row_versions import OrderedRows, alias, failing
 from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types
 from mirrorlake.lake.gold.merge.net_effect import NetEffect
@@ -29,7 +29,7 @@ from mirrorlake.lake.gold.merge.net_effect import NetEffect
 DEPENDENT = "a column that depends on others may have changed with a foreign key's"
 
 
-def leaves_keys(session: SparkSession, rows: PlacedRows, reference: Reference) -> bool:
+def leaves_keys(session: SparkSession, rows: OrderedRows, reference: Reference) -> bool:
     """Do rows of the parent give up keys in a way that the reference acts on, or may act on?"""
     try:
         return rows.left(session, reference).has_any(*_acting(reference))
@@ -46,15 +46,15 @@ def _acting(reference: Reference) -> list[bool]:
     return [moved for moved, action in actions if action in ROW_CHANGING_ACTIONS]
 
 
-def with_cascades(session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry) -> NetEffect:
-    """Add cascades to a net effect. net: of the child's logged changes; returned unchanged if no row is hit.
+def with_cascades(session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry) -> NetEffect:
+    """Add cascades to a net effect. net: of the child's logged changes; returned unchanged if no row is match.
 
     Raises RefusedError ``foreign-key-cascade``, or lets Spark fail with it, when rows change in a way that is not
     derived.
     """
-    found = list(hits_of(session, rows, net, child))
+    found = list(matches_of(session, rows, net, child))
     setting = list(dict.fromkeys(reference for reference, _ in found if _sets_columns(reference)))
-    effects = [_effect(hits, reference, setting, child) for reference, hits in found]
+    effects = [_effect(matches, reference, setting, child) for reference, matches in found]
     done = _of_each_row(reduce(DataFrame.unionByName, effects), setting, child)
     local = done.limit(rows.sizes.local + 1).toArrow()
     if not len(local):
@@ -76,7 +76,7 @@ def _sets_columns(reference: Reference) -> bool:
     return SET_NULL in (reference.on_delete, reference.on_update) or reference.on_update == CASCADE
 
 
-def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
+def _effect(matches: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
     """The effect on rows that last to the epoch's end: key, lsn, whether they are removed, and the columns set."""
     key = [alias(i) for i in range(len(child.schema.primary_key))]
     sets = f"IF({MOVED}, {reference.on_update in ROW_CHANGING_ACTIONS}, {reference.on_delete == SET_NULL})"
@@ -92,7 +92,7 @@ def _effect(hits: DataFrame, reference: Reference, setting: list[Reference], chi
             value = f"IF({reference.on_update == CASCADE}, {new_name(j)}, NULL)" if one is reference else "NULL"
             marks.append(f"CAST({value} AS {types[column]}) AS {_value(i, j)}")
     removed = f"NOT {MOVED} AND {reference.removes} AS {REMOVED}"
-    lasting = hits.where("ended IS NULL").where(F.col(MOVED).isin(*_acting(reference)))
+    lasting = matches.where("ended IS NULL").where(F.col(MOVED).isin(*_acting(reference)))
     return lasting.selectExpr(*key, IS_BEFORE, f"{lsn} AS lsn", removed, *marks)
 
 
@@ -115,10 +115,10 @@ def _of_each_row(effects: DataFrame, setting: list[Reference], child: TableEntry
 
 
 def _merged(
-    session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry, done: DataFrame,
+    session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry, done: DataFrame,
     setting: list[Reference],
 ) -> DataFrame:  # fmt: skip
-    """The net effect with the changed state of rows that are hit. done: from ``_of_each_row``."""
+    """The net effect with the changed state of rows that are matched. done: from ``_of_each_row``."""
     key, done = child.schema.primary_key, done.alias("e")
     same = F.expr(" AND ".join(f"r.{quote(name)} = e.{alias(i)}" for i, name in enumerate(key)))
     sources = (net.rows, f"NOT {IS_BEFORE}"), (session.sql(f"SELECT * FROM {rows.mirror_before(child)}"), IS_BEFORE)
@@ -126,8 +126,8 @@ def _merged(
     after = [f"{_after(name, setting)} AS {quote(name)}" for name in columns]
     found = net.rows.alias("r").join(done.where(f"NOT {IS_BEFORE}"), same, "left_anti")
     for source, is_source in sources:
-        hit = source.alias("r").join(done.where(is_source), same)
-        found = found.unionByName(hit.selectExpr(*after, f"e.lsn AS {LSN_COLUMN}", f"e.{REMOVED}"))
+        match = source.alias("r").join(done.where(is_source), same)
+        found = found.unionByName(match.selectExpr(*after, f"e.lsn AS {LSN_COLUMN}", f"e.{REMOVED}"))
     return found
 
 

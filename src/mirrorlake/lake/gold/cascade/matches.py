@@ -1,8 +1,8 @@
 """Versions of a child's rows, and the keys that parents give up -> which versions a cascade changes, and where.
 
-A version is hit once, by the first key given up that it references while it lasts. It is removed, or has columns set.
-If its parent got a new key, it continues under the new key, and may be hit again. Removed versions give up their own
-keys, for the next level of tables, or for the same table where references lead back to it.
+A version is matched once, by the first key given up that it references while it lasts. It is removed, or has columns
+set. If its parent got a new key, it continues under the new key, and may be matched again. Removed versions give up
+their own keys, for the next level of tables, or for the same table where references lead back to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference, Referenced
-from mirrorlake.lake.gold.cascade.row_versions import PLACE, Left, PlacedRows, Versions, alias, failing
+from mirrorlake.lake.gold.cascade.row_versions import CHANGE_ORDER, Left, OrderedRows, Versions, alias, failing
 from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.lake.gold.merge.net_effect import NetEffect
 
@@ -31,7 +31,7 @@ MAX_LEVELS = 15
 IS_BEFORE = "_is_before"
 """Column of a version: the mirror had it before the epoch."""
 _NOWHERE = "CAST(NULL AS STRUCT<tx_lsn: BIGINT, ordinal: INT>)"
-_IS_HIT = "(v.began IS NULL OR l.hit > v.began) AND (v.ended IS NULL OR l.hit < v.ended)"
+_IS_MATCH = "(v.began IS NULL OR l.match > v.began) AND (v.ended IS NULL OR l.match < v.ended)"
 
 
 _FORM = {
@@ -42,11 +42,11 @@ _FORM = {
 """Texts that are equal if the values are equal, or may be."""
 
 
-def hits_of(
-    session: SparkSession, rows: PlacedRows, net: NetEffect, child: TableEntry
+def matches_of(
+    session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry
 ) -> Iterator[tuple[Reference, DataFrame]]:
-    """Find, level by level, what hits the child's rows."""
-    new = _NewHits(session) if _is_circular(rows.along) else None
+    """Find, level by level, what matches the child's rows."""
+    new = _NewMatches(session) if _is_circular(rows.along) else None
     own = {reference.child.name: reference.child for reference in rows.along}
     versions = {name: rows.versions(session, of, net if name == child.name else None) for name, of in own.items()}
     fresh = {reference.referenced: rows.left(session, reference) for reference in rows.along}
@@ -54,14 +54,14 @@ def hits_of(
         below: dict[Referenced, list[DataFrame]] = {}
         for reference in (r for r in rows.along if r.referenced in fresh):
             name, columns, left = reference.child.name, rows.columns_of(reference.child), fresh[reference.referenced]
-            hits = _hits(versions[name], reference, columns, left.rows)
+            matches = _matches(versions[name], reference, columns, left.rows)
             if level == 0 and reference.on_update == CASCADE and left.has_any(True):
-                hits = _followed(session, hits, reference, rows, left.rows)
-            hits = new.only(hits, reference) if new else hits
+                matches = _followed(session, matches, reference, rows, left.rows)
+            matches = new.only(matches, reference) if new else matches
             if name == child.name:
-                yield reference, hits
+                yield reference, matches
             for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
-                below.setdefault(referenced, []).append(_left_by(hits, columns, referenced[1]))
+                below.setdefault(referenced, []).append(_left_by(matches, columns, referenced[1]))
         fresh = {name: Left(reduce(DataFrame.unionByName, parts)) for name, parts in below.items()}
         if not fresh or (new and not new.found_any()):
             return
@@ -75,33 +75,34 @@ def _is_circular(along: Sequence[Reference]) -> bool:
     return bool(below)
 
 
-def _hits(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
-    """Versions of rows with the first hit of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
-    end), whether the mirror had it before the epoch, and of the hit ``place``, lsn, ``moved`` and the new key."""
+def _matches(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
+    """Versions of rows with the first match of each: their columns, ``began``, ``ended`` (NULL: it lasts to the epoch's
+    end), whether the mirror had it before the epoch, and the ``CHANGE_ORDER``, lsn, ``moved`` and the new key of the
+    match."""
     indexes = [names.index(column) for column in reference.columns]
     same, lsn = _matching(reference, indexes)
     columns = [alias(i) for i in range(len(names))]
-    hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
-    of_version = [*(f"v.{column}" for column in columns), "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference)]
-    before = versions.before.alias("v").join(hit, F.expr(same))
+    match = left.selectExpr("*", f"{CHANGE_ORDER} AS match").alias("l")
+    of_version = [*(f"v.{column}" for column in columns), "l.match", lsn, f"l.{MOVED}", *_new_keys(reference)]
+    before = versions.before.alias("v").join(match, F.expr(same))
     if versions.first is None or versions.changed is None:
         nowhere = (f"{_NOWHERE} AS {name}" for name in ("began", "ended"))
-        return _first_hits(before.selectExpr(*of_version, *nowhere, f"true AS {IS_BEFORE}"), columns)
+        return _first_matches(before.selectExpr(*of_version, *nowhere, f"true AS {IS_BEFORE}"), columns)
     key = columns[: len(reference.child.schema.primary_key)]
     same_key = " AND ".join(f"v.{column} = f.{column}" for column in key)
-    before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.hit < first")
+    before = before.join(versions.first.alias("f"), F.expr(same_key), "left").where("first IS NULL OR l.match < first")
     changed = versions.changed
     if not versions.is_complete:
         began = ", ".join(f"began{i}" for i in indexes)
         changed = changed.selectExpr("*", f"greatest({began}, {began}) AS began", f"{_NOWHERE} AS ended")
-    changed = changed.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+    changed = changed.alias("v").join(match, F.expr(same)).where(_IS_MATCH)
     changed = changed.selectExpr(*of_version, "v.began", "v.ended", f"false AS {IS_BEFORE}")
     before = before.selectExpr(*of_version, f"{_NOWHERE} AS began", "first AS ended", f"true AS {IS_BEFORE}")
-    return _first_hits(before.unionByName(changed), columns)
+    return _first_matches(before.unionByName(changed), columns)
 
 
 def _matching(reference: Reference, indexes: list[int]) -> tuple[Sql, Sql]:
-    """The condition under which a version ``v`` has the key ``l``, and the lsn of the hit, which may fail."""
+    """The condition under which a version ``v`` has the key ``l``, and the lsn of the match, which may fail."""
     pairs = [
         (kind, f"v.{alias(c)}", f"l.{left_name(i)}")
         for i, (kind, c) in enumerate(zip(reference.comparisons, indexes, strict=True))
@@ -111,17 +112,17 @@ def _matching(reference: Reference, indexes: list[int]) -> tuple[Sql, Sql]:
     return same, f"IF({spelled}, l.lsn, {failing(UNSPELLED)}) AS lsn" if spelled else "l.lsn"
 
 
-def _first_hits(hits: DataFrame, columns: list[Sql]) -> DataFrame:
+def _first_matches(matches: DataFrame, columns: list[Sql]) -> DataFrame:
     of_version = [*columns, "began", "ended", IS_BEFORE]
-    of_hit = [name for name in hits.columns if name not in (*of_version, "hit")]
-    first = F.expr(f"min(struct(hit, {', '.join(map(quote, of_hit))})) AS found")
-    return hits.groupBy(*of_version).agg(first).selectExpr(*of_version, "found.*")
+    of_match = [name for name in matches.columns if name not in (*of_version, "match")]
+    first = F.expr(f"min(struct(match, {', '.join(map(quote, of_match))})) AS found")
+    return matches.groupBy(*of_version).agg(first).selectExpr(*of_version, "found.*")
 
 
 def _followed(
-    session: SparkSession, hits: DataFrame, reference: Reference, rows: PlacedRows, left: DataFrame
+    session: SparkSession, matches: DataFrame, reference: Reference, rows: OrderedRows, left: DataFrame
 ) -> DataFrame:
-    """Follow hits of rows whose parents got a new key, up to the parent's last key or its end. In memory.
+    """Follow matches of rows whose parents got a new key, up to the parent's last key or its end. In memory.
 
     A row continues under the new key, which the parent may give up again.
     """
@@ -129,22 +130,22 @@ def _followed(
     indexes = [names.index(column) for column in reference.columns]
     asked = {column for r in rows.along if r.parent.name == reference.child.name for column in r.parent_columns}
     is_key = not asked.union(reference.child.schema.primary_key).isdisjoint(reference.columns)
-    going = _kept(session, hits.where(MOVED))
-    settled = hits.where(f"NOT {MOVED}")
+    going = _kept(session, matches.where(MOVED))
+    settled = matches.where(f"NOT {MOVED}")
     while not going.isEmpty():
         if is_key or any(kind is not Comparison.BY_VALUE for kind in reference.comparisons):
             raise RefusedError(NOT_FOLLOWED, UPDATED)
         now = [f"{new_name(indexes.index(i))} AS {alias(i)}" if i in indexes else alias(i) for i in range(len(names))]
-        version = going.selectExpr(*now, "began AS origin", "hit AS began", "ended", IS_BEFORE)
+        version = going.selectExpr(*now, "began AS origin", "match AS began", "ended", IS_BEFORE)
         same, lsn = _matching(reference, indexes)
-        hit = left.selectExpr("*", f"{PLACE} AS hit").alias("l")
-        again = version.alias("v").join(hit, F.expr(same)).where(_IS_HIT)
+        match = left.selectExpr("*", f"{CHANGE_ORDER} AS match").alias("l")
+        again = version.alias("v").join(match, F.expr(same)).where(_IS_MATCH)
         columns = [alias(i) for i in range(len(names))]
         again = again.selectExpr(
             *(f"v.{column}" for column in columns), "v.origin AS began", "v.ended", f"v.{IS_BEFORE}",
-            "l.hit", lsn, f"l.{MOVED}", *_new_keys(reference),
+            "l.match", lsn, f"l.{MOVED}", *_new_keys(reference),
         )  # fmt: skip
-        again = _kept(session, _first_hits(again, columns))
+        again = _kept(session, _first_matches(again, columns))
         stays = going.alias("g").join(again.alias("a"), _same_version("g", "a", reference.child), "left_anti")
         settled = settled.unionByName(stays).unionByName(again.where(f"NOT {MOVED}"))
         going = again.where(MOVED)
@@ -166,33 +167,33 @@ def _new_keys(reference: Reference) -> list[Sql]:
     return [f"l.{new_name(i)}" for i in range(len(reference.columns))]
 
 
-def _left_by(hits: DataFrame, names: list[str], referenced: tuple[str, ...]) -> DataFrame:
-    """Keys that removed rows give up, as ``PlacedRows.left``."""
+def _left_by(matches: DataFrame, names: list[str], referenced: tuple[str, ...]) -> DataFrame:
+    """Keys that removed rows give up, as ``OrderedRows.left``."""
     keys = [alias(names.index(name)) for name in referenced]
-    gone = hits.where(f"NOT {MOVED}").where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
+    gone = matches.where(f"NOT {MOVED}").where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
     left = [f"{key} AS {left_name(i)}" for i, key in enumerate(keys)]
     nowhere = [f"IF(true, NULL, {key}) AS {new_name(i)}" for i, key in enumerate(keys)]
-    return gone.selectExpr(*left, "hit.tx_lsn", "hit.ordinal", "lsn", MOVED, *nowhere)
+    return gone.selectExpr(*left, "match.tx_lsn", "match.ordinal", "lsn", MOVED, *nowhere)
 
 
-class _NewHits:
-    """For references that lead back to a table: hits not found on an earlier level. They are kept in memory."""
+class _NewMatches:
+    """For references that lead back to a table: matches not found on an earlier level. They are kept in memory."""
 
     def __init__(self, session: SparkSession):
         self._session = session
         self._known: dict[Reference, DataFrame] = {}
         self._found_any = False
 
-    def only(self, hits: DataFrame, reference: Reference) -> DataFrame:
+    def only(self, matches: DataFrame, reference: Reference) -> DataFrame:
         known = self._known.get(reference)
         if known is not None:
-            hits = hits.alias("h").join(known.alias("k"), _same_version("h", "k", reference.child), "left_anti")
-        found = _kept(self._session, hits)
+            matches = matches.alias("h").join(known.alias("k"), _same_version("h", "k", reference.child), "left_anti")
+        found = _kept(self._session, matches)
         self._found_any |= not found.isEmpty()
         self._known[reference] = found if known is None else known.unionByName(found)
         return found
 
     def found_any(self) -> bool:
-        """Were new hits found since the last call?"""
+        """Were new matches found since the last call?"""
         found, self._found_any = self._found_any, False
         return found

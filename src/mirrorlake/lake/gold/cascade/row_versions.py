@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mirrorlake.core.changes.images import REMOVED, alias, logged_name, placed_images, placed_schema
+from mirrorlake.core.changes.images import REMOVED, alias, logged_name, ordered_images, ordered_schema
 from mirrorlake.core.changes.parent_keys import MOVED, left_keys, left_name, left_schema, new_name
 from mirrorlake.core.changes.rows_in_force import rows_in_force
 from mirrorlake.core.lsn_range import LsnRange
@@ -31,8 +31,8 @@ from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.net_effect import NetEffect, Sizes, asked_types
 
 LACKS_COLUMNS = "row images lack the columns that tell which rows it changes"
-PLACE = "struct(tx_lsn, ordinal)"
-_PLACE_TYPES = "tx_lsn BIGINT, ordinal INT"
+CHANGE_ORDER = "struct(tx_lsn, ordinal)"
+_ORDER_TYPES = "tx_lsn BIGINT, ordinal INT"
 
 
 def failing(reason: str) -> Sql:
@@ -58,10 +58,10 @@ class Left:
 @dataclass(frozen=True, slots=True)
 class Versions:
     """before: rows before the epoch. changed: the results of its changes, ``began`` .. ``ended`` (NULL: it lasts).
-    first: by key, the ``place`` of the first change; None, as ``changed``: there are none.
+    first: by key, the ``CHANGE_ORDER`` of the first change; None, as ``changed``: there are none.
 
     is_complete: no row image lacks columns. Else ``changed`` has only the last version of each row, and for each column
-    the ``place`` (``began0``, ``began1`` ..) of the image that logged it; NULL: none did.
+    the ``CHANGE_ORDER`` (``began0``, ``began1`` ..) of the image that logged it; NULL: none did.
     """
 
     before: DataFrame
@@ -71,7 +71,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedRows:
+class OrderedRows:
     """along: the references that are followed. changes: of the epoch, by table. versions: of the mirrors, by their ids,
     at the start of the epoch; a mirror without one is unchanged since then."""
 
@@ -95,7 +95,7 @@ class PlacedRows:
         types, kinds = asked_types(parent.schema), mirror_types(parent.schema)
         key, end = {name: types[name] for name in reference.parent_columns}, end_column(parent.schema)
         old, new = (", ".join(f"{name(i)} {kinds[c]}" for i, c in enumerate(key)) for name in (left_name, new_name))
-        ddl = f"{old}, {_PLACE_TYPES}, lsn BIGINT, {MOVED} BOOLEAN, {new}"
+        ddl = f"{old}, {_ORDER_TYPES}, lsn BIGINT, {MOVED} BOOLEAN, {new}"
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return left_keys(rows_in_force(batches, end), key)
@@ -115,7 +115,7 @@ class PlacedRows:
         key = [alias(i) for i in range(len(table.schema.primary_key))]
         is_complete = not changes.has_partial
         images = self._images(session, table, names, with_logged=not is_complete)
-        first = images.groupBy(*key).agg(F.expr(f"min({PLACE}) AS first"))
+        first = images.groupBy(*key).agg(F.expr(f"min({CHANGE_ORDER}) AS first"))
         if is_complete:
             return Versions(before, _versions_of(images, key), first)
         if net is None:
@@ -130,17 +130,17 @@ class PlacedRows:
         return mirror if version is None else f"{mirror} VERSION AS OF {version}"
 
     def _images(self, session: SparkSession, table: TableEntry, names: list[str], *, with_logged: bool) -> DataFrame:
-        """Columns of ``placed_schema``."""
+        """Columns of ``ordered_schema``."""
         types, kinds = asked_types(table.schema), mirror_types(table.schema)
         wanted, key, end = {name: types[name] for name in names}, table.schema.primary_key, end_column(table.schema)
         columns = [f"{alias(i)} {kinds[name]}" for i, name in enumerate(names)]
         columns += [f"{logged_name(i)} BOOLEAN" for i in range(len(names))] if with_logged else []
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return placed_images(rows_in_force(batches, end), wanted, key, with_logged=with_logged)
+            return ordered_images(rows_in_force(batches, end), wanted, key, with_logged=with_logged)
 
-        ddl = ", ".join([*columns, _PLACE_TYPES, f"{REMOVED} BOOLEAN"])
-        return self._decoded(session, table.name, decode, placed_schema(wanted, with_logged=with_logged), ddl)[0]
+        ddl = ", ".join([*columns, _ORDER_TYPES, f"{REMOVED} BOOLEAN"])
+        return self._decoded(session, table.name, decode, ordered_schema(wanted, with_logged=with_logged), ddl)[0]
 
     def _decoded(
         self, session: SparkSession, name: TableName,
@@ -167,19 +167,19 @@ def _aliased(names: Sequence[str]) -> list[Sql]:
 
 def _versions_of(images: DataFrame, key: list[Sql]) -> DataFrame:
     in_order = f"PARTITION BY {', '.join(key)} ORDER BY tx_lsn, ordinal"
-    placed = images.selectExpr("*", f"{PLACE} AS began", f"lead({PLACE}) OVER ({in_order}) AS ended")
-    return placed.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)
+    ordered = images.selectExpr("*", f"{CHANGE_ORDER} AS began", f"lead({CHANGE_ORDER}) OVER ({in_order}) AS ended")
+    return ordered.where(f"NOT {REMOVED}").drop("tx_lsn", "ordinal", REMOVED)
 
 
 def _logged_at(images: DataFrame, key: list[Sql], n_columns: int) -> DataFrame:
     """Per key, the change that last logged each column; after a key-changing UPDATE that may be under the old key."""
     came = "count(*) OVER (PARTITION BY tx_lsn, ordinal) > 1"
-    placed = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_logged(n_columns)}) AS came")
+    ordered = images.selectExpr("*", f"{came} AND NOT {REMOVED} AND NOT ({_all_logged(n_columns)}) AS came")
     logged = [
-        F.expr(f"max(IF(came, {failing(LACKS_COLUMNS)}, IF({logged_name(i)}, {PLACE}, NULL))) AS began{i}")
+        F.expr(f"max(IF(came, {failing(LACKS_COLUMNS)}, IF({logged_name(i)}, {CHANGE_ORDER}, NULL))) AS began{i}")
         for i in range(n_columns)
     ]
-    return placed.groupBy(*key).agg(*logged)
+    return ordered.groupBy(*key).agg(*logged)
 
 
 def _all_logged(n_columns: int) -> Sql:

@@ -38,7 +38,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PlannedColumn:
     """A column of the new definition. old: the name of the mirror's column it comes from, None for a new one. invalid:
     true for a row that gets a date which no calendar has, and NULL here.
     """
@@ -75,18 +75,18 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
         for after, step in pairs
         if isinstance(step, Keep) and not _changed_names(after, step, mode)
     }
-    places = [_place(column, step, mode, old, sources) for column, step in pairs]
-    checks = (*_checks_of_computed(new, columns, mode), *(check for place in places for check in place.checks))
+    planned = [_planned(column, step, mode, old, sources) for column, step in pairs]
+    checks = (*_checks_of_computed(new, columns, mode), *(check for plan in planned for check in plan.checks))
     if refuses_invalid:
         reason = "rows that exist get a date that no calendar has in column"
-        checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in places if p.invalid)
-    if not places:
+        checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in planned if p.invalid)
+    if not planned:
         return Layout((), checks)
-    needs = needed_by({place.name: place.type for place in places})
-    overwrite = Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in places), new, needs)
-    if not all(place.is_in_place for place in places):
+    needs = needed_by({plan.name: plan.type for plan in planned})
+    overwrite = Overwrite(tuple((p.name, f"CAST({p.sql} AS {p.type})") for p in planned), new, needs)
+    if not all(plan.is_in_place for plan in planned):
         return Layout((overwrite,), checks)
-    alters = tuple(_alters([c.name for c in old.columns], places))
+    alters = tuple(_alters([c.name for c in old.columns], planned))
     return Layout((*alters, *_comments(pairs)), checks, overwrite if alters else None)
 
 
@@ -112,66 +112,66 @@ def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[s
     return () if is_same and not replaces_nulls(step.old, after, mode) else (step.old.name, after.name)
 
 
-def _place(
+def _planned(
     column: Column, step: Keep | Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
-) -> _Place:
+) -> _PlannedColumn:
     """Plan a column. sources: see ``computed_value``."""
-    place = _Place(
+    plan = _PlannedColumn(
         column.name, spark_type(column.type, as_text=old.as_text), column_comment(column), None, None, "NULL"
     )
     if isinstance(step, Keep):
-        place = replace(place, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
+        plan = replace(plan, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
     try:
         return (
-            _kept(place, column, step.old, mode, old)
+            _kept(plan, column, step.old, mode, old)
             if isinstance(step, Keep)
-            else _added(place, column, step, mode, old, sources)
+            else _added(plan, column, step, mode, old, sources)
         )
     except NotDerivable as stop:
-        return replace(place, checks=(Check("true", str(stop)),))
+        return replace(plan, checks=(Check("true", str(stop)),))
 
 
-def _kept(place: _Place, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _Place:
+def _kept(plan: _PlannedColumn, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _PlannedColumn:
     found: Conversion = (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode)
     checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
-    return replace(place, sql=found.sql, checks=checks, invalid=found.invalid)
+    return replace(plan, sql=found.sql, checks=checks, invalid=found.invalid)
 
 
 def _added(
-    place: _Place, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
-) -> _Place:
+    plan: _PlannedColumn, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _PlannedColumn:
     if column.generated is not None:
         found = computed_value(column, sources, old, mode)
         checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
-        return replace(place, sql=found.sql, checks=checks)
+        return replace(plan, sql=found.sql, checks=checks)
     if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
     if step.value is None:
-        return place
+        return plan
     sql = (text_of if old.as_text else value_of)(step.value, column, mode)
-    return replace(place, sql=sql, invalid="true" if sql == "NULL" else None)
+    return replace(plan, sql=sql, invalid="true" if sql == "NULL" else None)
 
 
-def _alters(before: list[str], places: list[_Place]) -> Iterator[Alter]:
-    kept = {place.old: place for place in places if place.old is not None}
+def _alters(before: list[str], planned: list[_PlannedColumn]) -> Iterator[Alter]:
+    kept = {plan.old: plan for plan in planned if plan.old is not None}
     dropped = [name for name in before if name not in kept]
     order = [name for name in before if name in kept]
     if dropped:
         yield Alter(f"DROP COLUMNS ({', '.join(map(quote, dropped))})", OTHER_NAMES)
-    for clause in _renames({old: place.name for old, place in kept.items() if old != place.name}, order):
+    for clause in _renames({old: plan.name for old, plan in kept.items() if old != plan.name}, order):
         yield Alter(clause, OTHER_NAMES)
-    for place in kept.values():
-        if place.type != place.old_type:
-            yield Alter(f"ALTER COLUMN {quote(place.name)} TYPE {place.type}", frozenset({TYPE_WIDENING}))
-    yield from map(Alter, _moves([kept[name].name for name in order], [p.name for p in places if p.old is not None]))
+    for plan in kept.values():
+        if plan.type != plan.old_type:
+            yield Alter(f"ALTER COLUMN {quote(plan.name)} TYPE {plan.type}", frozenset({TYPE_WIDENING}))
+    yield from map(Alter, _moves([kept[name].name for name in order], [p.name for p in planned if p.old is not None]))
     added = [
-        f"{quote(place.name)} {place.type}{comment_clause(place.comment)} "
-        + (f"AFTER {quote(places[i - 1].name)}" if i else "FIRST")
-        for i, place in enumerate(places)
-        if place.old is None
+        f"{quote(plan.name)} {plan.type}{comment_clause(plan.comment)} "
+        + (f"AFTER {quote(planned[i - 1].name)}" if i else "FIRST")
+        for i, plan in enumerate(planned)
+        if plan.old is None
     ]
     if added:
-        needs = needed_by({place.name: place.type for place in places if place.old is None})
+        needs = needed_by({plan.name: plan.type for plan in planned if plan.old is None})
         yield Alter(f"ADD COLUMNS ({', '.join(added)})", needs)
 
 
