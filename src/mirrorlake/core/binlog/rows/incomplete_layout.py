@@ -19,7 +19,7 @@ class Partial(NamedTuple):
     """int64 arrays, one entry per column of all slots, slots back to back.
 
     by_rank: column of each field id, in ``n_columns`` of its slot; default_start, default_stop: where in ``defaults``
-    (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: ``place``, start, stop of a field in the
+    (uint8) the stored default is, stop -1: NULL. Scratch of the kernels: ``field_index``, start, stop of a field in the
     object that was encoded last.
     """
 
@@ -27,7 +27,7 @@ class Partial(NamedTuple):
     role: np.ndarray
     default_start: np.ndarray
     default_stop: np.ndarray
-    place: np.ndarray
+    field_index: np.ndarray
     start: np.ndarray
     stop: np.ndarray
     defaults: np.ndarray
@@ -68,9 +68,9 @@ class PartialLayouts:
         columns, n = np.array(self._columns, np.int64).reshape(-1, 3), len(self._columns)
         role, default_start, default_stop = (columns[:, k].copy() for k in range(3))
         defaults = np.frombuffer(bytes(self._defaults) + bytes(32), np.uint8)
-        place, start, stop = (np.empty(n, np.int64) for _ in range(3))
+        field_index, start, stop = (np.empty(n, np.int64) for _ in range(3))
         by_rank = np.array(self._by_rank, np.int64)
-        return Partial(by_rank, role, default_start, default_stop, place, start, stop, defaults)
+        return Partial(by_rank, role, default_start, default_stop, field_index, start, stop, defaults)
 
 
 def _stored(table: MappedTable, column: Column, wire_type: int, metadata: int) -> bytes | None:

@@ -92,7 +92,7 @@ def n_set(bitmap, n):
 def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
     """Write an object's header for the columns it has; return the start of its field offsets, and the number of fields.
 
-    ``partial.place[c]``: the index of a column's field, -1 none.
+    ``partial.field_index[c]``: the index of a column's field, -1 none.
     """
     is_large = n_columns > 255
     ids = o + (5 if is_large else 2)
@@ -103,7 +103,7 @@ def _put_fields(o, first, n_columns, logged, known, takes_defaults, partial):
         if not has_field and role & IS_GENERATED == 0:
             has_field = takes_defaults or known != 0 and is_set(known, c)
         has_field &= role & IS_HIDDEN == 0
-        poke_u64(partial.place + 8 * (first + c), n_fields if has_field else -1)
+        poke_u64(partial.field_index + 8 * (first + c), n_fields if has_field else -1)
         if not has_field:
             continue
         if is_large:
@@ -139,8 +139,8 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
     values = offsets + 4 * (n_fields + 1)
     o = values
     for c in range(first, first + n_columns):
-        place = item_i64(partial.place, c)
-        if place < 0:
+        field_index = item_i64(partial.field_index, c)
+        if field_index < 0:
             if is_set(logged, c - first):
                 if not is_set(nulls, seen):
                     p, _ = put_value(p, end, columns, c, o, room - rest_bound)  # the next value is written over it
@@ -148,7 +148,7 @@ def put_partial_image(p, end, slot, slots, columns, partial, o, room, logged, kn
                         return p, o, n_invalid
                 seen += 1
             continue
-        poke_u32(offsets + 4 * place, np.uint32(o - values))
+        poke_u32(offsets + 4 * field_index, np.uint32(o - values))
         written = o
         if is_set(logged, c - first):
             is_null = is_set(nulls, seen)
