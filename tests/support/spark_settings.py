@@ -7,10 +7,9 @@ HUNDREDS_OF_LAKES = {
     # quarter less CPU time for `tests/cases`. The commands that tests start as processes run without them.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Plans of few rows gain nothing from a second look while they run, nor from statistics that leave files out: a
-    # tenth of the CPU time. The commands that tests start as processes run without these, too.
+    # Plans of few rows gain nothing from a second look while they run. The commands that tests start as processes run
+    # without these, too.
     "spark.sql.adaptive.enabled": "false",
-    "spark.databricks.delta.stats.skipping": "false",
     "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
     # For each commit Hadoop starts ten processes that look at links and change permissions; with these two, two.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
