@@ -6,7 +6,7 @@ import errno
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException, PythonException
+from pyspark.errors import AnalysisException, PySparkException, PythonException
 
 from mirrorlake.errors import InternalError, RefusedError, RetryableError
 from mirrorlake.jobs.run import retry
@@ -73,6 +73,11 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(error, before):
 # --- what others raise
 
 
+TASK = (
+    "Job aborted due to stage failure: Task 0 failed, most recent: Lost task 0.0 in stage 1.0 (TID 1) (h executor 1): "
+)
+
+
 class UnreadableError(Py4JError):
     """As Py4JJavaError: it asks Java for its text, and Java has ended."""
 
@@ -96,6 +101,20 @@ class UnreadableError(Py4JError):
             PySparkException("x\nCaused by: java.lang.OutOfMemoryError: Java heap space"),
             (RetryableError, "spark-ended"),
         ),
+        (
+            PySparkException("An error\n: a.B: of\nCaused by: java.io.IOException: /lake/x (No space left on device)"),
+            (RetryableError, "lake-storage"),
+        ),
+        (
+            PySparkException(f"a.B: {TASK}java.io.UncheckedIOException: java.io.IOException: Disk quota exceeded"),
+            (RetryableError, "lake-storage"),
+        ),
+        (PythonException("x\nOSError: [Errno 28] No space left on device: '/x'"), (RetryableError, "lake-storage")),
+        (
+            PySparkException("a.B: of\nCaused by: java.nio.file.AccessDeniedException: /x"),
+            (RefusedError, "lake-access"),
+        ),
+        (PySparkException("a.B: of\nCaused by: java.io.FileNotFoundException: /x"), (RefusedError, "lake-damaged")),
         (UnreadableError(), (RetryableError, "spark-ended")),
         (PySparkException("something else"), (InternalError, "internal")),
         (ValueError("No space left on device"), (InternalError, "internal")),
@@ -133,6 +152,21 @@ def test_a_refusal_in_a_spark_task_keeps_its_code():
     text = "An exception\nTraceback\nmirrorlake.errors.RefusedError: log-event: too short (at binlog.000001:4)\n"
     ours = as_ours(PythonException(text))
     assert (type(ours), str(ours)) == (RefusedError, "log-event: too short (at binlog.000001:4)")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "java.lang.OutOfMemoryError", "Answer from Java side is empty", "SparkContext was shut down", "PATH_NOT_FOUND",
+        "DELTA_CONCURRENT_APPEND", "[DELTA_METADATA_CHANGED] x", "No space left on device", "Permission denied",
+        "java.net.ConnectException", "AccessDeniedException", "java.io.FileNotFoundException",
+    ],
+)  # fmt: skip
+def test_a_name_of_the_source_in_the_text_of_an_error_chooses_no_code(name):
+    for text in (f"[SCHEMA_NOT_FOUND] The schema `x {name}` is not there.", f"a.B: of x {name}\n\tat a.B.c(B.java:1)"):
+        assert as_ours(PySparkException(text)).code == "internal"
+    lines = f"[SCHEMA_NOT_FOUND] The schema `x\nCaused by: {name}\n{name}`"
+    assert as_ours(AnalysisException(lines)).code == "internal"
 
 
 @pytest.mark.parametrize(

@@ -16,39 +16,39 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mirrorlake import errors
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
+from mirrorlake.jobs.run.causes import Cause, causes_of
 from mirrorlake.lake.delta.refusals import crossed, is_analysis, is_spark
 
-SPARK_ENDED = (
-    "Answer from Java side is empty",
-    "Error while sending or receiving",
-    "An error occurred while trying to connect to the Java server",
-    "SparkContext was shut down",
+SPARK_ENDED = re.compile(
+    "Answer from Java side is empty|Error while sending or receiving"
+    "|An error occurred while trying to connect to the Java server"
+    "|Job [0-9]+ cancelled because SparkContext was shut down"
 )
-STORAGE = (
-    "No space left on device", "Disk quota exceeded", "File too large", "Input/output error",
-    "java.net.ConnectException", "java.net.SocketTimeoutException", "java.net.UnknownHostException",
-    "java.net.NoRouteToHostException", "Connection reset",
-)  # fmt: skip
-ACCESS = (
-    "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
-    "Not a directory",
-)  # fmt: skip
-DAMAGE = (
-    "FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS",
-    "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_STATE_RECOVER_ERROR", "DELTA_MISSING_PART_FILES",
-    "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
-    "PATH_NOT_FOUND", "java.io.FileNotFoundException",
-)  # fmt: skip
-MEMORY = ("java.lang.OutOfMemoryError", "SparkOutOfMemoryError")
+MEMORY = re.compile(r"java\.lang\.OutOfMemoryError|.*\.SparkOutOfMemoryError")
 CONFLICTS = (
     "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
     "DELTA_CONCURRENT_",
     "DELTA_METADATA_CHANGED",
     "DELTA_PROTOCOL_CHANGED",
 )
+DAMAGE = (
+    "FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS",
+    "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_STATE_RECOVER_ERROR", "DELTA_MISSING_PART_FILES",
+    "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
+    "PATH_NOT_FOUND", "java.io.FileNotFoundException",
+)  # fmt: skip
+STORAGE = (
+    "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Connection reset",
+    "java.net.ConnectException", "java.net.SocketTimeoutException", "java.net.UnknownHostException",
+    "java.net.NoRouteToHostException",
+)  # fmt: skip
+ACCESS = (
+    "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
+    "Not a directory",
+)  # fmt: skip
+_OF_INPUT_AND_OUTPUT = re.compile(r"(java\.(io|nio|net)|org\.apache\.hadoop)\..*|[A-Za-z]*Error")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
-_JAVA_CAUSE = re.compile(r"^(?:Caused by)?:? ?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: \[([A-Z_.]+)\])?", re.MULTILINE)
 _CALL_ALONE = re.compile(r"An error occurred while calling [\w.$:]+")
 _PACKAGE = Path(errors.__file__).parent
 
@@ -64,27 +64,37 @@ def as_ours(error: BaseException) -> MirrorlakeError:
 def _translated(error: BaseException) -> MirrorlakeError:
     if (ours := crossed(error)) is not None:
         return ours
-    text = str(error)
-    if is_spark(error) or _comes_from_java(error):
-        if _lost_java(error) or any(sign in text for sign in SPARK_ENDED):
-            return RetryableError("spark-ended", "the Spark process ended")
-        if any(sign in text for sign in MEMORY):
-            return RetryableError("spark-ended", "Spark has no memory left")
-        if any(sign in text for sign in CONFLICTS):
-            return RetryableError("lake-conflict", "another commit came in between")
-        sign = next((sign for sign in DAMAGE if sign in text), None)
-        if sign:
-            return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(text)}")
+    causes = causes_of(error) if is_spark(error) or _comes_from_java(error) else []
+    if causes and (_lost_java(error) or any(SPARK_ENDED.match(cause.message) for cause in causes)):
+        return RetryableError("spark-ended", "the Spark process ended")
+    if any(MEMORY.fullmatch(cause.name) for cause in causes):
+        return RetryableError("spark-ended", "Spark has no memory left")
+    if any(cause.condition.startswith(CONFLICTS) for cause in causes):
+        return RetryableError("lake-conflict", "another commit came in between")
+    if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), None):
+        return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(str(error))}")
     for kind, code, signs, numbers in (
         (RetryableError, "lake-storage", STORAGE, _STORAGE_ERRNO),
         (RefusedError, "lake-access", ACCESS, _ACCESS_ERRNO),
     ):
-        sign = next((sign for sign in signs if is_spark(error) and sign in text), None)
-        if isinstance(error, OSError) and error.errno in numbers:
-            sign = error.strerror
+        sign = error.strerror if isinstance(error, OSError) and error.errno in numbers else _has_sign(causes, signs)
         if sign:
             return kind(code, f"the lake's storage: {sign}")
     return InternalError("internal", f"{what_failed(error)}{_where(error)}")
+
+
+def _named(cause: Cause, sign: str) -> bool:
+    return cause.condition.startswith(sign) or cause.name == sign
+
+
+def _has_sign(causes: list[Cause], signs: tuple[str, ...]) -> str | None:
+    """The first of the signs that is a class, or that an error of input and output begins or ends its message with."""
+    told = [cause for cause in causes if _OF_INPUT_AND_OUTPUT.fullmatch(cause.name)]
+    for sign in signs:
+        message = re.compile(rf"(\[Errno \d+\] )?{sign}\b|.*(\(|: ){sign}\)?$")
+        if any(f".{cause.name}".endswith(f".{sign}") or message.match(cause.message) for cause in told):
+            return sign
+    return None
 
 
 def _lost_java(error: BaseException | None) -> bool:
@@ -117,10 +127,9 @@ def what_failed(error: BaseException) -> str:
     if not is_spark(error):
         return type(error).__name__
     condition = getattr(error, "getCondition", lambda: None)()
-    causes = _JAVA_CAUSE.findall(str(error))
-    if not condition and causes:
-        name, condition = causes[-1]
-        condition = condition or name.rpartition(".")[2]
+    named = [cause for cause in causes_of(error) if cause.name]
+    if not condition and named:
+        condition = named[-1].condition or named[-1].name.rpartition(".")[2]
     return f"Spark failed with {condition or type(error).__name__}"
 
 
