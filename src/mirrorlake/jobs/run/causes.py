@@ -1,4 +1,4 @@
-"""The exceptions that an error of Spark tells of: class, condition and first line of the message of each.
+"""The exceptions in an error of Spark: class, condition and first line of the message of each.
 
 They stand at the start of a line. The rest of the text is free: it repeats names and values of the source.
 """
@@ -20,7 +20,7 @@ _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ?")
 
 
 class Cause(NamedTuple):
-    """One exception; the class is empty where Spark tells the message alone."""
+    """One exception; the class is empty where Spark gives the message alone."""
 
     name: str
     condition: str
@@ -28,7 +28,7 @@ class Cause(NamedTuple):
 
 
 def causes_of(error: BaseException) -> list[Cause]:
-    """The exceptions that the error tells of, the outermost first.
+    """The exceptions in the text of the error, the outermost first.
 
     A statement that Spark does not take has no cause but itself, and names of the source may hold line ends.
     """
