@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -215,10 +216,22 @@ def _split(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that a mapping has twice: the second one would replace the first, such as a rule for a column."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        if twice := next((key for key, count in keys.items() if count > 1), None):
+            raise UsageError("usage", f"{twice} is there twice")
+        return super().construct_mapping(node, deep)
+
+
 def _read_yaml(config: Path) -> dict[str, Any]:
     content = _content(config)
     try:
-        values = yaml.safe_load(content.decode("utf-8"))
+        values = yaml.load(content.decode("utf-8"), _Loader)
+    except UsageError as error:
+        raise UsageError("usage", f"cannot read {config}: {error.message}") from None
     except UnicodeDecodeError:
         raise UsageError("usage", f"cannot read {config}: not UTF-8") from None
     except Exception:  # besides YAMLError, whatever its constructors raise: ValueError, RecursionError, ...
@@ -251,6 +264,9 @@ def load_options(config: Path | None, given: dict[str, Any], **defaults: Any) ->
     if config is not None:
         values |= _read_yaml(config)
     values |= {name: value for name, value in given.items() if value is not None}
+    for name, value in values.items():
+        if "\0" in str(value):  # no path and no name of a server has one
+            raise UsageError("usage", f"option {name}: a NUL character")
     try:
         return Options(**values)
     except ValidationError as error:

@@ -89,6 +89,8 @@ def test_what_may_take_a_wanted_tables_place_is_wanted(table, is_wanted):
         (b"#" * 1_000_001, "more than 1,000,000 bytes"),
         (b"0", "is not a mapping"),
         (b"''", "is not a mapping"),
+        (b"follow: true\nfollow: false", "follow is there twice"),
+        (b"columns: {s.t.a: hash, s.t.b: drop, s.t.a: drop}", "s.t.a is there twice"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_usage_error_that_names_it(tmp_path, content, why):
@@ -97,6 +99,12 @@ def test_a_file_that_cannot_be_read_is_a_usage_error_that_names_it(tmp_path, con
     with pytest.raises(UsageError) as refused:
         load_options(path, {"lake": "l"})
     assert refused.value.code == "usage" and str(path) in refused.value.message and why in refused.value.message
+
+
+def test_an_option_with_a_nul_character_is_a_usage_error(tmp_path):
+    (tmp_path / "config.yml").write_text('source: "files:a\\0b"')
+    with pytest.raises(UsageError, match="^usage: option source: a NUL character$"):
+        load_options(tmp_path / "config.yml", {"lake": "l"})
 
 
 def test_an_empty_file_gives_no_option(tmp_path):
