@@ -30,7 +30,7 @@ from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.run_log import recorded
 from mirrorlake.jobs.run.source import open_source, server_login
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.jobs.source_look import defined, no_versions
+from mirrorlake.jobs.source_look import no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
 from mirrorlake.lake.delta.lake import Lake
@@ -39,7 +39,7 @@ from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import SourceTable, create_statement, parents_first
+from mirrorlake.mysql.source_tables import SourceTable, parents_first
 
 COPIED, NOT_COPIED = "copied", "not copied"
 READ_BYTES = 256 << 20
@@ -144,8 +144,7 @@ def _snapshot_group(lake: Lake, login: ServerLogin, group: list[SourceTable]) ->
 
 
 def _copied(lake: Lake, read: ConsistentRead, name: TableName, lsn: int) -> TableSnapshot:
-    text = create_statement(read.rows, name, lake.flavor)
-    schema, reason = defined(text, name, lake.flavor, lake.name_case, lake.hidden)
+    text, schema, reason = shown_definition(read.rows, name, lake.flavor, lake.name_case, lake.hidden)
     if schema is None:
         return TableSnapshot(*name, reason=reason)
     shown = of_rows_in_force(schema)

@@ -18,10 +18,12 @@ from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema, may_be_utf8mb4
 from mirrorlake.core.schema.versioning import of_rows_in_force
+from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
 from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
 
 Sums = dict[str, tuple[int, int]]
+_UNSUPPORTED = "ddl-unsupported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +58,35 @@ class SourceLook:
 
 def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> TableSchema | None:
     """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
-    changes = interpret_shown(create_statement(ask, name, flavor), name[0], flavor, Definitions(), name_case)
+    try:
+        text = create_statement(ask, name, flavor)
+    except RefusedError as error:
+        if error.code != _UNSUPPORTED:
+            raise
+        return None
+    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
+
+
+def shown_definition(
+    ask: Ask, name: TableName, flavor: str, name_case: NameCase, hidden: ColumnPatterns
+) -> tuple[str, TableSchema | None, str | None]:
+    """The SHOW CREATE TABLE, its definition, or why a snapshot is refused. Whether its parents are followed is decided
+    when the snapshot is applied. Raises what ``ask`` raises."""
+    try:
+        text = create_statement(ask, name, flavor)
+    except RefusedError as error:
+        if error.code != _UNSUPPORTED:
+            raise
+        return "", None, str(error)
+    return text, *defined(text, name, flavor, name_case, hidden)
 
 
 def defined(
     text: str, name: TableName, flavor: str, name_case: NameCase, hidden: ColumnPatterns
 ) -> tuple[TableSchema | None, str | None]:
-    """The definition in a SHOW CREATE TABLE, or why a snapshot is refused. Whether its parents are followed is decided
-    when the snapshot is applied."""
+    """The definition in a SHOW CREATE TABLE, or why a snapshot is refused."""
     changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
     change = next((change for change in changes if change.table == name[1]), None)
     if change is None:

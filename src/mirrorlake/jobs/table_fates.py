@@ -11,10 +11,10 @@ from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import REFUSALS, RefusedError
-from mirrorlake.jobs.source_look import defined, no_versions
+from mirrorlake.jobs.source_look import no_versions, shown_definition
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
-from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement
+from mirrorlake.mysql.source_tables import Ask, SourceTable
 
 if TYPE_CHECKING:
     from mirrorlake.lake.gold.control.register import TableEntry  # needs Spark
@@ -109,9 +109,8 @@ def _fate(
 def _why_undefined(ask: Ask, name: TableName, flavor: str, hidden: ColumnPatterns) -> str | None:
     """Code and reason why no mirror can have the table's definition. Raises what ``ask`` raises."""
     try:
-        text = create_statement(ask, name, flavor)
+        return shown_definition(ask, name, flavor, hidden.name_case, hidden)[2]
     except RefusedError as error:
         if error.code != "server-privilege":
             raise
         return "server-privilege: SELECT is missing"
-    return defined(text, name, flavor, hidden.name_case, hidden)[1]

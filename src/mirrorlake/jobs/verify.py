@@ -28,7 +28,7 @@ from mirrorlake.jobs.run.chosen_tables import require_select, require_used
 from mirrorlake.jobs.run.open import as_compared, open_lake
 from mirrorlake.jobs.run.source import server_login
 from mirrorlake.jobs.run.watcher import Watcher
-from mirrorlake.jobs.source_look import SourceLook, Sums, defined, definition_of, differences, no_versions
+from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences, no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import check_server
 from mirrorlake.lake.compare.row_text import (
     Spelled,
@@ -47,7 +47,7 @@ from mirrorlake.lake.silver.overrides import read_answers
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables, table_names
+from mirrorlake.mysql.source_tables import Ask, SourceTable, list_tables, table_names
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
@@ -177,8 +177,7 @@ def _absent(lake: Lake, table: SourceTable, read: ConsistentRead) -> VerifiedTab
     reason: str | None = no_versions(table)
     if table.has_versions:
         try:
-            text = create_statement(read.rows, table.name, lake.flavor)
-            _, reason = defined(text, table.name, lake.flavor, lake.name_case, lake.hidden)
+            reason = shown_definition(read.rows, table.name, lake.flavor, lake.name_case, lake.hidden)[2]
         except TableChanged:
             return VerifiedTable(*table.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
     return VerifiedTable(*table.name, DIFFERENT, reason=NEVER_IN_LAKE.format(reason) if reason else NOT_IN_LAKE)

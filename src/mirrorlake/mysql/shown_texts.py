@@ -23,6 +23,7 @@ _COLUMN = re.compile(
 )
 _LABEL, _DEFAULT = re.compile(_TEXT, re.DOTALL), re.compile(rf"(?<= DEFAULT ){_TEXT}", re.DOTALL)
 _ANSWER = "@mirrorlake_text"
+_KNOWS_TYPE_OF: Sql = "SELECT 0 /*M!100300 + 1 */"
 
 Ask = Callable[[Sql], list[tuple]]
 """Function: statement -> its rows."""
@@ -31,7 +32,7 @@ Ask = Callable[[Sql], list[tuple]]
 def with_all_characters(ask: Ask, name: TableName, text: str) -> str:
     """The SHOW CREATE TABLE of a MariaDB table with the characters that it lacks. ask: asks the server.
 
-    Raises what ``ask`` raises; RefusedError ``server-protocol``.
+    Raises what ``ask`` raises; RefusedError ``server-protocol``; ``ddl-unsupported`` of a label on an older server.
     """
     if "?" not in text:
         return text
@@ -56,6 +57,9 @@ def _replaced(ask: Ask, name: TableName, text: str) -> Iterator[tuple[int, int, 
 
 def _label(ask: Ask, name: TableName, column: str, value: int) -> str:
     """value: the number of the label, as an integer column would get it."""
+    if ask(_KNOWS_TYPE_OF) == [(0,)]:
+        what = f"SHOW CREATE TABLE may have lost characters of a label of {column}"
+        raise RefusedError("ddl-unsupported", f"{what}, and MariaDB before 10.3 shows them nowhere")
     ask(
         f"BEGIN NOT ATOMIC DECLARE x TYPE OF {quote(*name, column)}; SET x = {int(value)};"
         f" SET {_ANSWER} = HEX(CONVERT(x USING utf8mb4)); END"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError
+from mirrorlake.jobs.source_look import definition_of, shown_definition
 from mirrorlake.mysql.shown_texts import with_all_characters
 
 SHOWN = r"""CREATE TABLE `t` (
@@ -44,12 +47,27 @@ class Answers:
                 return []
             if isinstance(key, str) and f"DEFAULT({key})" in sql:
                 return [(text.encode().hex(),)]
+        if sql.startswith("SELECT 0 "):
+            return [(int("/*M!100300 + 1 */" in sql),)]
         assert sql == "SELECT @mirrorlake_text"
         return [(self.kept.encode().hex(),)]
 
 
 def test_labels_and_defaults_get_their_characters_and_all_else_stays():
     assert with_all_characters(Answers(), TableName("d", "t"), SHOWN) == TRUE
+
+
+def test_a_server_that_tells_no_more_of_a_label_refuses_the_table():
+    def ask(sql: str) -> list[tuple]:
+        return [("t", SHOWN)] if sql.startswith("SHOW CREATE TABLE") else [(0,)]
+
+    name, patterns = TableName("d", "t"), NO_COLUMNS
+    reason = (
+        "ddl-unsupported: SHOW CREATE TABLE may have lost characters of a label of e `?,"
+        " and MariaDB before 10.3 shows them nowhere"
+    )
+    assert shown_definition(ask, name, "mariadb", AS_WRITTEN, patterns) == ("", None, reason)
+    assert definition_of(ask, name, "mariadb", AS_WRITTEN) is None
 
 
 def test_a_text_without_a_question_mark_asks_nothing():
