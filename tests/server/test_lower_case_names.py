@@ -13,6 +13,7 @@ from mirrorlake.jobs import snapshot
 from mirrorlake.jobs.inspect.tables import list_tables
 from mirrorlake.jobs.inspect.trace import trace_row
 from mirrorlake.jobs.preflight import preflight
+from mirrorlake.jobs.replay import replay
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
@@ -105,6 +106,9 @@ def test_of_files_the_option_says_it_and_without_it_no_mirror_is_wrong(lower, sp
     found = states(lake, spark)
     others = {name: code for name, code in found.items() if code != "name-case"}
     assert others == {"Copied": "ddl-unsupported", "other one": "needs-first-copy"}  # its model is refused; unheard of
+    into = lake_dir / "replayed"
+    replay(Options(lake=str(lake), lower_case_table_names=1), str(into), Watcher(), spark)
+    assert states(into, spark) == dict.fromkeys(ROWS, "streaming")
 
 
 def states(lake: Path, spark) -> dict[str, str]:
