@@ -78,10 +78,12 @@ class Mirror:
         net = NetEffect(self.session.createDataFrame(local, ddl), local, is_at_hand=True)
         payload = self.lake.payload("apply")
         if self.form == "rewrite":
-            rewrite_rows(self.session, self.lake, self.id, net, list(kinds), ("id",), self.lsn, payload, is_small=True)
+            rewrite_rows(
+                self.session, self.lake, self.id, net, [*kinds, LSN], ("id",), self.lsn, payload, is_small=True
+            )
             return
         with session_settings(self.session, {VECTORS: str(self.form == "vectors").lower()}):
-            merge_rows(self.session, self.lake, self.id, net, list(kinds), ("id",), self.lsn, payload)
+            merge_rows(self.session, self.lake, self.id, net, [*kinds, LSN], ("id",), self.lsn, payload)
 
     def sum(self) -> None:
         self.lake.spark.sql(f"SELECT sum(amount), max(note), sum(_lsn) FROM {self.name}").collect()

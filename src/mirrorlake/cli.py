@@ -140,6 +140,9 @@ GeneratedColumns = Annotated[
     ),
 ]
 ChangeFeed = Annotated[bool | None, typer.Option("--change-feed", help="give mirrors Delta's change data feed")]
+CommitColumns = Annotated[
+    bool | None, typer.Option("--commit-columns", help="give new mirrors commit time and GTID of each row")
+]
 PartialImages = Annotated[
     str | None,
     typer.Option(
@@ -244,6 +247,7 @@ def move(
     generated: GeneratedColumns = None,
     partial_images: PartialImages = None,
     change_feed: ChangeFeed = None,
+    commit_columns: CommitColumns = None,
     syncpoint_every: Every = None,
     group: Group = None,
     views: Views = None,
@@ -507,7 +511,8 @@ def replay(
     into: Annotated[str, typer.Option("--into", metavar="DIR", help="the new lake; a folder that does not exist yet")],
     lake: Lake = None, tables: Tables = None, invalid_values: Invalid = None, ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None, partial_images: PartialImages = None, change_feed: ChangeFeed = None,
-    lower_case_table_names: NameCase = None, config: Config = None, verbose: Verbose = False,
+    commit_columns: CommitColumns = None, lower_case_table_names: NameCase = None, config: Config = None,
+    verbose: Verbose = False,
 ) -> int:  # fmt: skip
     """Make silver and gold again from bronze, in a new lake, and compare it with this one."""
     options = _options(ctx)

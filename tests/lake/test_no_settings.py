@@ -14,7 +14,7 @@ from tests.support.binlog_writer import write_logs
 from tests.support.crash import SimulatedCrash, apply_with_kills, crash_at
 from tests.support.ddl_log import EVERY_CLASS, FEW, ddl, ddl_steps
 from tests.support.histories import random_history
-from tests.support.lake_checks import check
+from tests.support.lake_checks import check, check_commits
 from tests.support.lake_runs import LakeRun, count_as_large
 from tests.support.no_settings import forbid_settings
 
@@ -28,10 +28,11 @@ TWO_ALTERS = [
 def test_a_kill_after_every_third_commit_of_ddl_changes_nothing(spark, tmp_path, monkeypatch, is_long):
     """In the long form after every one, with every class of DDL."""
     log, every = (EVERY_CLASS, 1) if is_long else (FEW, 3)
-    run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path)
+    run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path, commit_columns=True)
     forbid_settings(monkeypatch, spark)
     assert apply_with_kills(run, monkeypatch, every) > log.n_steps // every // 2
     assert run.gold() == log.expected
+    check_commits(run)
     made = ddl_steps(run)
     assert len(set(made)) == len(made)
 

@@ -27,6 +27,7 @@ from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.crash import carry_out_under_kills
 from tests.support.ddl_log import ddl, insert, table
+from tests.support.lake_checks import check_commits
 from tests.support.lake_runs import QUIET, LakeRun
 
 E, G, O, U = (table(name, "id", "v") for name in "egou")  # noqa: E741
@@ -86,7 +87,7 @@ def earlier(spark, tmp_path_factory) -> LakeRun:
     """A lake that has reached the position of the snapshots, which do not exist yet."""
     folder = tmp_path_factory.mktemp("copies")
     log(folder / "logs", *EARLIER)
-    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run = LakeRun(spark, folder / "logs", folder / "lake", commit_columns=True)
     run.all_hops()
     assert gold(run) == {"u": AS_IN_SOURCE["u"][:1]}
     return run
@@ -132,6 +133,7 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
     log(run.logs, *EARLIER, *LATER, *LAST)
     run.all_hops()
     assert gold(run) == AS_IN_SOURCE_LAST
+    check_commits(run)
 
 
 def test_a_snapshot_of_a_table_that_is_left_out_makes_no_mirror_and_can_be_repeated(earlier, tmp_path):

@@ -32,7 +32,7 @@ _SELECTED = {
     "vector": "CAST({} AS BINARY)",  # the driver would take it for text
 }
 _DATED = ("date", "datetime", "timestamp")
-MIRROR_ONLY = frozenset({"_lsn"})
+MIRROR_ONLY = frozenset({"_lsn", "_committed_at", "_gtid"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 
+from pyspark.sql import DataFrame
+
+from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.histories import History
 from tests.support.lake_runs import LakeRun, expected_gold
 
@@ -31,6 +35,18 @@ def expected_silver(history: History) -> list[tuple]:
         else:
             found += [("BEGIN",), *((c.op, *c.table) for c in transaction.changes), ("COMMIT", transaction.count)]
     return found
+
+
+def check_commits(run: LakeRun) -> DataFrame:
+    """Each row of each mirror has commit time and GTID of the change at its ``_lsn``, or NULL if that is no change.
+    Returns these columns of all rows."""
+    mirrors = [run.spark.table(run.lake.names.mirror(e.mirror_id)) for e in run.register if e.state == STREAMING]
+    held = reduce(DataFrame.unionAll, (mirror.select("_lsn", "_committed_at", "_gtid") for mirror in mirrors))
+    changes = run.spark.table(run.lake.names.silver_changes).where("op IN ('INSERT', 'UPDATE', 'DELETE')")
+    logged = changes.selectExpr("lsn AS _lsn", "commit_ts", "gtid").distinct()
+    wrong = held.join(logged, "_lsn", "left").where("NOT (_committed_at <=> commit_ts AND _gtid <=> gtid)")
+    assert wrong.collect() == []
+    return held
 
 
 def check_epochs(run: LakeRun) -> None:

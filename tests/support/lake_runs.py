@@ -61,10 +61,11 @@ class LakeRun:
         self.lake = create_lake(self.options(), open_source(self.options()), spark)
 
     @classmethod
-    def up_to_silver(cls, spark: SparkSession, log: Log, folder: Path) -> LakeRun:
-        """A new lake below ``folder`` with the whole log in silver, and nothing in gold."""
+    def up_to_silver(cls, spark: SparkSession, log: Log, folder: Path, **given) -> LakeRun:
+        """A new lake below ``folder`` with the whole log in silver, and nothing in gold. given: options of every
+        hop."""
         write_logs(folder / "logs", log)
-        run = cls(spark, folder / "logs", folder / "lake")
+        run = cls(spark, folder / "logs", folder / "lake", **given)
         run.ingest()
         run.assemble()
         return run
@@ -80,7 +81,7 @@ class LakeRun:
     def copied(self, folder: Path) -> LakeRun:
         """The same log and lake, as they are now, in another folder."""
         shutil.copytree(self.folder.parent, folder)
-        return LakeRun(self.spark, folder / "logs", folder / "lake")
+        return LakeRun(self.spark, folder / "logs", folder / "lake", **self.given)
 
     def lake_of_another_process(self) -> Lake:
         return replace(self.lake, spark=private_session(self.spark))

@@ -136,7 +136,7 @@ FORGOTTEN = {
     "lake.gold.partition.rows": ("literal(found[1])", "found[1]"),
     "lake.gold.ddl.steps": ("AS {quote(name)}", "AS {name}"),
     "lake.gold.control.table": ("{quote(name)} {kind}", "{name} {kind}"),
-    "lake.gold.merge.merge": ("map(quote, written)", "written"),
+    "lake.gold.merge.merge": ("join(map(quote, columns))", "join(columns)"),
     "lake.gold.syncpoint.syncpoints": ("literal(point.name)", "point.name"),
     "lake.delta.names": ("literal(table[0])", "table[0]"),
     "lake.bronze.snapshots": (".format(quote(column.name))", ".format(column.name)"),

@@ -112,7 +112,7 @@ def _difference(
     if versions[0] is None:
         return "others have changed the mirror, it cannot be compared"
     before, after = (
-        digest(lake.spark, lake.names.mirror(entry.mirror_id), version, entry.schema.primary_key)
+        digest(lake.spark, lake.names.mirror(entry.mirror_id), version, entry.schema)
         for (lake, _, entry), version in zip(sides, versions, strict=True)
     )
     return before.difference(after)

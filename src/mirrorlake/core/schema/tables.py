@@ -105,8 +105,9 @@ class TableSchema:
 
     default_charset and all after it: properties from DDL for later DDL, and triggers. They do not affect how
     a row is decoded, so equality and ``schema_id`` leave them out. engine: lower case; None: not named. In a mirror's
-    definition, as_text: it holds values that may be invalid as text; left_out: the source's columns that it does not
-    have, generated or hidden ones. comment: empty if there is none.
+    definition, as_text: it holds values that may be invalid as text; has_commits: it says of each row when the source
+    committed it, and with which GTID; left_out: the source's columns that it does not have, generated or hidden ones.
+    comment: empty if there is none.
     """
 
     database: str
@@ -124,6 +125,7 @@ class TableSchema:
     periods: tuple[Period, ...] = field(default=(), compare=False)
     update_triggers: tuple[UpdateTrigger, ...] = field(default=(), compare=False)
     as_text: bool = field(default=False, compare=False)
+    has_commits: bool = field(default=False, compare=False)
     left_out: tuple[str, ...] = field(default=(), compare=False)
     comment: str = field(default="", compare=False)
 

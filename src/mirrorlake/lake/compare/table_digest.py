@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.lake.gold.control.table import LSN_COLUMN
+from mirrorlake.lake.gold.control.table import own_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,12 @@ class TableDigest:
         return f"{rows}; columns that differ: {', '.join(names) or 'none'}"
 
 
-def digest(spark: SparkSession, mirror: Sql, version: int, key: Sequence[str]) -> TableDigest:
-    """Digest one Delta version in one pass, independent of the order of its rows. ``_lsn`` is left out."""
+def digest(spark: SparkSession, mirror: Sql, version: int, schema: TableSchema) -> TableDigest:
+    """Digest one Delta version in one pass, independent of the order of its rows. Our own columns are left out."""
+    own = own_columns(schema)
     rows = spark.sql(f"SELECT * FROM {mirror} VERSION AS OF {version}")
-    kinds = {field.name: field.dataType.simpleString() for field in rows.schema if field.name != LSN_COLUMN}
-    keys = [F.col(quote(name)) for name in key]
+    kinds = {field.name: field.dataType.simpleString() for field in rows.schema if field.name not in own}
+    keys = [F.col(quote(name)) for name in schema.primary_key]
     sums = []
     for name in kinds:
         cell = F.col(quote(name))

@@ -12,12 +12,12 @@ other steps, and continues when every mirror's history shows its commit.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.changes.conditions import GENERATED
 from mirrorlake.core.lsn_range import LsnRange
@@ -44,7 +44,7 @@ from mirrorlake.lake.gold.control.register import (
     TableEntry,
     TableRegister,
 )
-from mirrorlake.lake.gold.control.table import mirror_types
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types, own_columns
 from mirrorlake.lake.gold.control.versions import held_lsn
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
@@ -154,7 +154,7 @@ class RowEpochs:
     def _apply(self, epoch: Epoch, reader: ChangeReader, planned: EpochTable | None, work: TableWork) -> StepCommit:
         lake, session, changes, entry = self._lake, self.session(), work.changes, work.entry
         schema = entry.schema
-        types, key = mirror_types(schema), schema.primary_key
+        types, own, key = mirror_types(schema), own_columns(schema), schema.primary_key
         lsns = epoch.lsns.until(changes.refused[0] - 1) if changes.refused else epoch.lsns
         invalid = _n_nulls(changes, entry)
         payload = lake.payload("apply", epoch=epoch.number, **epoch.lsns.to_json(), invalid=invalid)
@@ -164,20 +164,27 @@ class RowEpochs:
         if not key:
             lsns = lsns.since(held_lsn(session, mirror))
             counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)
-            return write_counts(session, lake, entry.mirror_id, counts, types, epoch.lsns.to, payload, is_small)
+            if schema.has_commits:
+                counts = replace(counts, rows=_with_commits(session, reader, counts.rows, [changes.name], lsns))
+            step = (session, lake, entry.mirror_id, counts, types, list(own), epoch.lsns.to, payload)
+            return write_counts(*step, is_small)
         if changes.n_changes:
             net = net_effect_of(session, reader, changes, lsns, schema, self._sizes, mirror)
         else:
             net = no_effect(session, schema)
         if work.rows:
             net = with_cascades(session, replace(work.rows, lsns=lsns), net, entry)
+        if schema.has_commits:
+            names = {changes.name, *(reference.parent.name for reference in (work.rows.along if work.rows else ()))}
+            net = replace(net, rows=_with_commits(session, reader, net.rows, names, lsns))
+        columns = [*types, *own]
         is_nothing = net.local is not None and not len(net.local)
         is_new = changes.only_inserts and entry.code != DDL_IGNORED and not work.rows
         if is_new or is_nothing or is_empty:
-            return append_rows(session, lake, entry.mirror_id, net, list(types), epoch.lsns.to, payload)
-        step = (session, lake, entry.mirror_id, net, list(types), key, epoch.lsns.to, payload)
+            return append_rows(session, lake, entry.mirror_id, net, columns, epoch.lsns.to, payload)
+        change = (session, lake, entry.mirror_id, net, columns, key, epoch.lsns.to, payload)
         may_merge = not is_small and takes_settings(session)
-        return merge_rows(*step) if may_merge else rewrite_rows(*step, is_small=is_small)
+        return merge_rows(*change) if may_merge else rewrite_rows(*change, is_small=is_small)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""
@@ -222,6 +229,13 @@ def _invalid_values(work: list[TableWork]) -> tuple[tuple[str, int], ...]:
 def _n_nulls(changes: TableChanges, entry: TableEntry) -> int:
     """Number of invalid values that are NULL in the mirror."""
     return 0 if entry.schema.as_text else changes.n_invalid
+
+
+def _with_commits(
+    session: SparkSession, reader: ChangeReader, rows: DataFrame, tables: Collection[TableName], lsns: LsnRange
+) -> DataFrame:
+    """Give the rows of a net effect when the source committed them, and their GTID. tables: whose changes they are."""
+    return rows.join(reader.commits(session, tables, lsns), LSN_COLUMN, "left")
 
 
 def _has_lost_race(error: Exception) -> bool:

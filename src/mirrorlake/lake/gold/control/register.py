@@ -168,4 +168,5 @@ def mirror_id(schema: TableSchema, lsn: int) -> str:
 
 def form_of(schema: TableSchema) -> str:
     """The part of a mirror's name that records the options it was made with."""
-    return ("__text" if schema.as_text else "") + ("__less" if schema.left_out else "")
+    forms = {"__text": schema.as_text, "__less": bool(schema.left_out), "__commits": schema.has_commits}
+    return "".join(form for form, is_chosen in forms.items() if is_chosen)

@@ -9,6 +9,7 @@ from mirrorlake.core.schema.name_case import folded_by_spark
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.sql_text import has_variable
 from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, FEED_COLUMNS, Feature
+from mirrorlake.lake.gold.control.table import COMMIT_COLUMNS
 
 NULL, TEXT, REFUSE = "null", "text", "refuse"
 """Policies for invalid values: NULL in the mirror, a text, or the table is refused."""
@@ -26,7 +27,7 @@ class TableRules:
     names of databases and tables is known.
     replaces_variables: Spark replaces ``${name}`` in each statement, also in a name, and no setting changes that.
     generated(database, table): ``LEAVE_OUT`` or ``REFUSE``. partial_images(database, table): ``REPLICA`` or ``REFUSE``.
-    change_feed: mirrors get Delta's change data feed.
+    change_feed: mirrors get Delta's change data feed. commit_columns: new mirrors get ``COMMIT_COLUMNS``.
 
     A mirror's creation decides whether it holds texts: one made with ``TEXT`` keeps it, and for another one ``TEXT``
     means ``NULL``.
@@ -40,9 +41,16 @@ class TableRules:
     partial_images: Callable[[str, str], str] = lambda *_: REFUSE
     knows_names: bool = True
     change_feed: bool = False
+    commit_columns: bool = False
 
-    def why_not_mirrored(self, schema: TableSchema) -> tuple[str, str] | None:
-        """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None."""
+    def why_not_mirrored(self, schema: TableSchema, *, has_commits: bool) -> tuple[str, str] | None:
+        """Give (code, reason) for the first thing that a mirror cannot hold on this platform, or None. has_commits: the
+        mirror has ``COMMIT_COLUMNS``."""
+        taken = has_commits and next(
+            (c.name for c in schema.columns if folded_by_spark(c.name) in COMMIT_COLUMNS), None
+        )
+        if taken:
+            return "column-name", f"column {taken} is a reserved name in a mirror with --commit-columns"
         variable = self.replaces_variables and next((c.name for c in schema.columns if has_variable(c.name)), None)
         if variable:
             return "column-name", f"column {variable} has a name in which this Spark replaces variables"

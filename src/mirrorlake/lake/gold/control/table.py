@@ -53,6 +53,12 @@ LSN_COMMENT = (
     "Position in the source's log of the change that wrote this row last. It only grows: remember max(_lsn), and rows "
     "with a greater one have changed since."
 )
+COMMIT_COLUMNS = {"_committed_at": "TIMESTAMP", "_gtid": "STRING"}
+"""What ``--commit-columns`` adds: name -> Spark type."""
+_COMMIT_COMMENTS = {
+    "_committed_at": "When the source committed the change that wrote this row last. NULL: a snapshot wrote it.",
+    "_gtid": "GTID of the transaction that wrote this row last. NULL: a snapshot wrote it, or the log has no GTID.",
+}
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
@@ -68,6 +74,15 @@ def mirror_types(schema: TableSchema) -> dict[str, Sql]:
     return {column.name: spark_type(column.type, as_text=schema.as_text) for column in schema.columns}
 
 
+def own_columns(schema: TableSchema) -> dict[str, Sql]:
+    """Spark type of each column that is in the mirror and not in the source. schema: the mirror's."""
+    return {LSN_COLUMN: "BIGINT", **(COMMIT_COLUMNS if schema.has_commits else {})}
+
+
+def own_comments(schema: TableSchema) -> dict[str, str]:
+    return {LSN_COLUMN: LSN_COMMENT, **(_COMMIT_COMMENTS if schema.has_commits else {})}
+
+
 def column_comment(column: Column) -> str:
     """The comment of a mirror's column; empty: it has none.
 
@@ -79,7 +94,7 @@ def column_comment(column: Column) -> str:
 
 def comments(schema: TableSchema) -> dict[str, str]:
     """The comment of each column of a mirror; empty: it has none. schema: the mirror's."""
-    return {**{column.name: column_comment(column) for column in schema.columns}, LSN_COLUMN: LSN_COMMENT}
+    return {**{column.name: column_comment(column) for column in schema.columns}, **own_comments(schema)}
 
 
 def create_mirror_statement(mirror: Sql, schema: TableSchema, more: Collection[Feature] = ()) -> Sql:
@@ -88,7 +103,7 @@ def create_mirror_statement(mirror: Sql, schema: TableSchema, more: Collection[F
     described = comments(schema)
     columns = [
         f"{quote(name)} {kind}{comment_clause(described[name])}"
-        for name, kind in {**types, LSN_COLUMN: "BIGINT"}.items()
+        for name, kind in {**types, **own_columns(schema)}.items()
     ]
     properties = {**properties_of({*needed_by(types), *more}), **MIRROR_PROPERTIES, **source_properties(schema)}
     return create_table_statement(mirror, ", ".join(columns), properties, schema.comment)

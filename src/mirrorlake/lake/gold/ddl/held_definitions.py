@@ -23,7 +23,7 @@ def created(change: DefinitionChange, rules: TableRules) -> DefinitionChange:
     as_text = rules.creates_as_text(*name)
     if rules.leaves_out_generated(*name):
         left_out |= not_computed(replace(change.schema, as_text=as_text)).keys() - left_out
-    return _held(change, as_text, left_out)
+    return _held(change, left_out, as_text=as_text, has_commits=rules.commit_columns)
 
 
 def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> DefinitionChange:
@@ -45,7 +45,7 @@ def altered(change: DefinitionChange, old: TableSchema, rules: TableRules) -> De
         raise NotDerivable(f"column {plain} was left out as a generated one, and is none now")
     if rules.leaves_out_generated(change.database, change.table):
         lacked |= added & not_computed(replace(change.schema, as_text=old.as_text)).keys()
-    return _held(change, old.as_text, lacked | hidden)
+    return _held(change, lacked | hidden, as_text=old.as_text, has_commits=old.has_commits)
 
 
 def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
@@ -56,7 +56,7 @@ def held_as(change: DefinitionChange, other: TableSchema) -> DefinitionChange:
         raise NotDerivable(f"rows came from {other.name}, which shows columns that are hashed here")
     if not set(hidden_names(change.schema)) <= set(other.left_out):
         raise NotDerivable(f"rows came from {other.name}, which shows columns that are hidden here")
-    return _held(change, other.as_text, other.left_out)
+    return _held(change, other.left_out, as_text=other.as_text, has_commits=other.has_commits)
 
 
 def shows(new: TableSchema, old: TableSchema) -> bool:
@@ -68,10 +68,11 @@ def shows(new: TableSchema, old: TableSchema) -> bool:
     return of_new != of_old
 
 
-def _held(change: DefinitionChange, as_text: bool, lacked: Collection[str]) -> DefinitionChange:
+def _held(change: DefinitionChange, lacked: Collection[str], *, as_text: bool, has_commits: bool) -> DefinitionChange:
     left_out = tuple(column.name for column in change.schema.columns if column.name in lacked)
     held = tuple(_held_column(column) for column in change.schema.columns if column.name not in left_out)
-    schema = of_rows_in_force(replace(change.schema, columns=held, as_text=as_text, left_out=left_out))
+    made = replace(change.schema, columns=held, as_text=as_text, has_commits=has_commits, left_out=left_out)
+    schema = of_rows_in_force(made)
     hidden = {column.name for column in change.schema.columns} - {column.name for column in schema.columns}
     steps = (step for step in change.steps if not (isinstance(step, Keep | Add) and step.name in hidden))
     steps = (replace(step, old=_held_column(step.old)) if isinstance(step, Keep) else step for step in steps)

@@ -29,6 +29,7 @@ from mirrorlake.lake.gold.control.register import (
     mirror_id,
 )
 from mirrorlake.lake.gold.control.rules import DROP_PARTITION, DROP_TABLE, TRUNCATE, TableRules
+from mirrorlake.lake.gold.control.table import own_columns
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.columns import new_layout
@@ -120,7 +121,7 @@ class _Statement:
         return Outcome(entry.with_rows_kept(self.lsn, kind), mirrored=entry, is_ignored=True)
 
     def _create(self, change: DefinitionChange, entry: TableEntry | None) -> Outcome:
-        refusal = self.rules.why_not_mirrored(change.schema)
+        refusal = self.rules.why_not_mirrored(change.schema, has_commits=self.rules.commit_columns)
         if refusal:
             return self._refused(change, refusal, None)
         if change.steps:
@@ -211,7 +212,7 @@ class _Statement:
         return Outcome(None, Work(entry.mirror_id, (exchange,)), entry)
 
     def _changed(self, change: DefinitionChange, entry: TableEntry) -> Outcome | None:
-        refusal = self.rules.why_not_mirrored(change.schema)
+        refusal = self.rules.why_not_mirrored(change.schema, has_commits=entry.schema.has_commits)
         if refusal:
             return self._refused(change, refusal, entry)
         try:
@@ -255,6 +256,8 @@ class _Statement:
 def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
     if mine.schema.as_text != other.schema.as_text:
         raise NotDerivable(f"rows came from {other.name}, which holds invalid values in another way")
+    if mine.schema.has_commits != other.schema.has_commits:
+        raise NotDerivable(f"rows came from {other.name}, and one of the two mirrors has no --commit-columns")
     if mine.schema.left_out != other.schema.left_out:
         raise NotDerivable(f"rows came from {other.name}, whose mirror lacks other columns")
     if [column.is_hashed for column in mine.schema.columns] != [column.is_hashed for column in other.schema.columns]:
@@ -262,7 +265,8 @@ def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
 
 
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:
-    return tuple((one.name, other.name) for one, other in zip(mine.columns, theirs.columns, strict=True))
+    pairs = ((one.name, other.name) for one, other in zip(mine.columns, theirs.columns, strict=True))
+    return (*pairs, *((name, name) for name in own_columns(mine)))
 
 
 _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {

@@ -8,6 +8,7 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.register import INVALID_KEY, INVALID_VALUE
+from mirrorlake.lake.gold.control.table import COMMIT_COLUMNS
 from mirrorlake.lake.gold.convert.date_text import meant
 from mirrorlake.lake.gold.ddl.steps import Check, TakeSnapshot
 
@@ -19,6 +20,8 @@ def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refu
     held = {column.name for column in schema.columns}
     cells = [(cell_name(number), column) for number, column in enumerate(shown.columns) if column.name in held]
     columns = tuple((column.name, _value(cell, column, as_text=schema.as_text)) for cell, column in cells)
+    if schema.has_commits:  # which transaction wrote a row, the server does not say
+        columns += tuple((name, f"CAST(NULL AS {kind})") for name, kind in COMMIT_COLUMNS.items())
     checks: list[Check] = []
     invalid: dict[str, Sql] = {}
     if not schema.as_text:

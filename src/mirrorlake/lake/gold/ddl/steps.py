@@ -10,7 +10,7 @@ in Unity Catalog's open-source connector). Notes say which of the two it is: a s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
@@ -29,7 +29,7 @@ from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.failures import condition_of_table
 from mirrorlake.lake.gold.control.features import Feature, provide
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
-from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement
+from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement, own_columns
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
 from mirrorlake.lake.gold.ddl.digests import with_digests
 
@@ -86,7 +86,7 @@ class Overwrite:
 @dataclass(frozen=True, slots=True)
 class ExchangeRows:
     """in_partition, unclear: of the partitioned mirror's rows; see ``PartitionRows``. columns: this mirror's names and
-    theirs, pairwise.
+    theirs, pairwise, also of what is not the source's.
 
     is_partitioned: this mirror keeps its rows outside the partition and takes all of the other's; else it takes the
     partitioned mirror's rows inside the partition.
@@ -322,7 +322,7 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             nothing = session.table(mirror).limit(0)
             replace_once(session, mirror, nothing, where=where, app_id=app_id, lsn=lsn, payload=payload)
         case Overwrite(columns, schema):
-            rows = session.sql(f"SELECT {_selected(columns)} FROM {mirror}")
+            rows = session.sql(f"SELECT {_selected(columns, own_columns(schema))} FROM {mirror}")
             replace_once(session, mirror, rows, new_comments=comments(schema), app_id=app_id, lsn=lsn, payload=payload)
         case ExchangeRows():
             query = _exchanged(lake, mirror_id, step, pinned)
@@ -366,5 +366,5 @@ def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> Sql:
     return f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
 
 
-def _selected(columns: Sequence[tuple[str, Sql]]) -> Sql:
-    return ", ".join([*(f"{expression} AS {quote(name)}" for name, expression in columns), LSN_COLUMN])
+def _selected(columns: Sequence[tuple[str, Sql]], own: Iterable[str] = ()) -> Sql:
+    return ", ".join([*(f"{expression} AS {quote(name)}" for name, expression in columns), *map(quote, own)])

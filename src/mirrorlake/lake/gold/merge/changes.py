@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
@@ -20,10 +20,12 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named, one_of
+from mirrorlake.lake.gold.control.table import LSN_COLUMN
 
 ROW_OPS = ("INSERT", "UPDATE", "DELETE")
 _SUMMARY_KEYS = ["database", "table", "op", "schema_id", "refusal", "partial"]
 CHUNK_BITS = 24  # an epoch is cut in chunks of 16 MiB of log
+_COMMITS = {"lsn": LSN_COLUMN, "commit_ts": "_committed_at", "gtid": "_gtid"}
 NO_IMAGE = "parse_json('{}')"
 
 
@@ -192,6 +194,20 @@ class ChangeReader:
         rows = rows.where("may_cascade") if that_cascade else rows
         sides = [F.expr(f"coalesce({side}, {NO_IMAGE})").alias(side) for side in ("before", "after")]
         return rows.where(F.col("op").isin(*ROW_OPS)).select("lsn", "tx_lsn", "ordinal", "op", *sides)
+
+    def commits(self, session: SparkSession, tables: Collection[TableName], lsns: LsnRange) -> DataFrame:
+        """When the source committed the row changes of some tables, and with which GTID: one row for each lsn, with
+        the columns ``_lsn``, ``_committed_at`` and ``_gtid``."""
+        if self._table is None:
+            mine = f"{lsns.condition} AND {one_of(tables)}"
+            rows = session.table(self._lake.names.silver_changes).where(mine).where(F.col("op").isin(*ROW_OPS))
+            renamed = (F.col(name).alias(own) for name, own in _COMMITS.items())
+            return rows.select(*renamed).distinct()
+        names = pc.binary_join_element_wise(self._table["database"], self._table["table"], ".")
+        is_mine = pc.is_in(names, pa.array([f"{database}.{table}" for database, table in tables]))
+        rows = self._table.select(list(_COMMITS)).filter(pc.and_(is_mine, self._is_inside(lsns, ROW_OPS)))
+        found = rows.group_by(list(_COMMITS)).aggregate([])
+        return session.createDataFrame(found.rename_columns(list(_COMMITS.values())))
 
     def _is_inside(self, lsns: LsnRange, ops: tuple[str, ...]) -> pa.ChunkedArray:
         """A mask of the rows in memory: inside the range, with one of these ops."""

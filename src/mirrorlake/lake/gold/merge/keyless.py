@@ -88,15 +88,15 @@ def _logged_counts_of(
 
 
 def write_counts(
-    session: SparkSession, lake: Lake, mirror_id: str, net: NetCounts, types: dict[str, Sql], lsn: int, payload: dict,
-    is_small: bool,
+    session: SparkSession, lake: Lake, mirror_id: str, net: NetCounts, types: dict[str, Sql], own: Sequence[str],
+    lsn: int, payload: dict, is_small: bool,
 ) -> StepCommit:  # fmt: skip
-    """Apply row counts. is_small: see ``prepare_files``. Raises Spark's error for ``mirror-diverged`` if the mirror has
-    too few rows."""
+    """Apply row counts. own: the mirror's columns that are not the source's. is_small: see ``prepare_files``. Raises
+    Spark's error for ``mirror-diverged`` if the mirror has too few rows."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
         columns = [f"{column_name(i)} AS {quote(name)}" for i, name in enumerate(types)]
-        rows = net.rows.selectExpr("*", f"{_EACH_ROW} AS _each").selectExpr(*columns, LSN_COLUMN)
+        rows = net.rows.selectExpr("*", f"{_EACH_ROW} AS _each").selectExpr(*columns, *map(quote, own))
         return append_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
     done = step_done(session, mirror, app_id=app_id, lsn=lsn)  # its rows are already deleted: it would fail
     if done:
@@ -104,17 +104,18 @@ def write_counts(
     view = f"counts_{mirror_id}"
     with temporary_view(session, net.rows, view):
         if is_small or not takes_settings(session):
-            rows = session.sql(changed_counts(mirror, quote(view), types))
+            rows = session.sql(changed_counts(mirror, quote(view), types, own))
             rows = rows.coalesce(1) if is_small and net.local is not None else rows
             return replace_once(session, mirror, rows, app_id=app_id, lsn=lsn, payload=payload)
-        statement = merge_counts_statement(mirror, quote(view), types, _range(net.local, types))
+        statement = merge_counts_statement(mirror, quote(view), types, own, _range(net.local, types))
         return run_statement(session, mirror, statement, app_id=app_id, lsn=lsn, payload=payload)
 
 
-def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql]) -> Sql:
-    """A query: the rows of a mirror after the row counts of ``net``, a table or view of ``counts_schema``."""
+def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql], own: Sequence[str]) -> Sql:
+    """A query: the rows of a mirror after the row counts of ``net``, a table or view of ``counts_schema`` and of
+    ``own``, see ``write_counts``."""
     names, kinds = [column_name(i) for i in range(len(types))], list(types.values())
-    held = ", ".join(f"t.{quote(name)} AS {quote(name)}" for name in [*types, LSN_COLUMN])
+    held = ", ".join(f"t.{quote(name)} AS {quote(name)}" for name in [*types, *own])
     in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row"
     go = f"SELECT {_whole_row(names, kinds)} AS _row, -{COUNT} AS _go FROM {net} WHERE {COUNT} < 0"
     numbered = (  # the mirror's columns in a struct, since they may have any names
@@ -125,29 +126,31 @@ def changed_counts(mirror: Sql, net: Sql, types: Mapping[str, Sql]) -> Sql:
     return (
         f"SELECT {held} FROM {mirror} t LEFT ANTI JOIN ({go}) s ON {in_mirror}"
         f" UNION ALL SELECT {held} FROM ({numbered}) WHERE IF(_n < _go, {_DIVERGED}, _nth > _go)"
-        f" UNION ALL SELECT {', '.join([*names, LSN_COLUMN])} FROM {net} LATERAL VIEW {_EACH_ROW} AS _each"
+        f" UNION ALL SELECT {', '.join([*names, *map(quote, own)])} FROM {net} LATERAL VIEW {_EACH_ROW} AS _each"
     )
 
 
-def merge_counts_statement(mirror: Sql, net: Sql, types: Mapping[str, Sql], row_range: Sql = "") -> Sql:
-    """net: a table or view of ``counts_schema``. row_range: see ``literal_range``, for the rows whose count falls."""
+def merge_counts_statement(
+    mirror: Sql, net: Sql, types: Mapping[str, Sql], own: Sequence[str], row_range: Sql = ""
+) -> Sql:
+    """net, own: as for ``changed_counts``. row_range: see ``literal_range``, for the rows whose count falls."""
     names = [column_name(i) for i in range(len(types))]
     columns, kinds = ", ".join(names), list(types.values())
     in_mirror = f"{_whole_row([f't.{quote(name)}' for name in types], kinds)} = s._row{row_range}"
     go = f"SELECT *, {_whole_row(names, kinds)} AS _row FROM {net} WHERE {COUNT} < 0"
-    held = f"SELECT s.*, t.{LSN_COLUMN} AS _held FROM {mirror} t JOIN ({go}) s ON {in_mirror}"
+    held = f"SELECT s.*, {_struct('t', own)} AS _held FROM {mirror} t JOIN ({go}) s ON {in_mirror}"
     numbered = (  # 0: the row that deletes; from 1 on: the copies in the mirror
         f"SELECT *, count(_held) OVER (PARTITION BY _row) AS _n,"
-        f" row_number() OVER (PARTITION BY _row ORDER BY _held NULLS FIRST) - 1 AS _nth"
+        f" row_number() OVER (PARTITION BY _row ORDER BY _held.{LSN_COLUMN} NULLS FIRST) - 1 AS _nth"
         f" FROM ({held} UNION ALL SELECT *, NULL FROM ({go}))"
     )
     source = (
         f"SELECT IF(_n < -{COUNT}, {_DIVERGED}, IF(_nth = 0, _row, NULL)) AS _row, {columns},"
-        f" _held AS {LSN_COLUMN} FROM ({numbered}) WHERE _nth = 0 OR _nth > -{COUNT}"
-        f" UNION ALL SELECT NULL, {columns}, {LSN_COLUMN} FROM {net} LATERAL VIEW {_EACH_ROW} AS _each"
+        f" _held FROM ({numbered}) WHERE _nth = 0 OR _nth > -{COUNT}"
+        f" UNION ALL SELECT NULL, {columns}, {_struct('n', own)} FROM {net} n LATERAL VIEW {_EACH_ROW} AS _each"
     )
-    written = ", ".join(map(quote, [*types, LSN_COLUMN]))
-    values = ", ".join(f"s.{name}" for name in [*names, LSN_COLUMN])
+    written = ", ".join(map(quote, [*types, *own]))
+    values = ", ".join([*(f"s.{name}" for name in names), *(f"s._held.{quote(name)}" for name in own)])
     return (
         f"MERGE INTO {mirror} t USING ({source}) s ON {in_mirror}"
         f" WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s._row IS NULL THEN INSERT ({written}) VALUES ({values})"
@@ -179,6 +182,10 @@ def _whole_row(columns: Sequence[Sql], kinds: Iterable[Sql]) -> Sql:
         for i, (column, kind) in enumerate(zip(columns, kinds, strict=True))
     )
     return f"named_struct({', '.join(fields)})"
+
+
+def _struct(table: Sql, own: Sequence[str]) -> Sql:
+    return f"struct({', '.join(f'{table}.{quote(name)}' for name in own)})"
 
 
 def _that_go(local: pa.Table) -> pa.Table:

@@ -7,7 +7,7 @@ anything else, and the mirror is small           all its rows, joined with the c
 anything else, and the mirror is large           MERGE by key; where a session takes no settings for it, the same join
                                                  for the rows among which the changed ones are
 
-In the join and in MERGE, ``_lsn`` makes an older change lose.
+In the join and in MERGE, ``_lsn`` makes an older change lose. columns: all that the mirror has, also our own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RANGED = (pa.types.is_integer, pa.types.is_date)
 def append_rows(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetEffect, columns: list[str], lsn: int, payload: dict
 ) -> StepCommit:
-    names = [quote(column) for column in [*columns, LSN_COLUMN]]
+    names = map(quote, columns)
     rows = net.rows.where(f"NOT {REMOVED}").select(*names)
     return append_once(
         session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=payload
@@ -71,7 +71,7 @@ def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
 
 def changed_rows(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...]) -> Sql:
     """A query: the rows of a mirror, or of a part of it, after the changes of ``source``."""
-    names = [quote(column) for column in [*columns, LSN_COLUMN]]
+    names = [quote(column) for column in columns]
     same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
     is_changed = f"coalesce(s.{LSN_COLUMN} >= coalesce(t.{LSN_COLUMN}, s.{LSN_COLUMN}), false)"
     cells = ", ".join(f"IF({is_changed}, s.{name}, t.{name}) AS {name}" for name in names)
@@ -104,16 +104,15 @@ def temporary_view(session: SparkSession, rows: DataFrame, name: str) -> Iterato
 
 
 def merge_statement(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...], key_range: Sql = "") -> Sql:
-    written = [*columns, LSN_COLUMN]
     same_key = " AND ".join(f"t.{quote(c)} = s.{quote(c)}" for c in key)
     newer = f"s.{LSN_COLUMN} >= t.{LSN_COLUMN}"
     return (
         f"MERGE INTO {mirror} t USING {source} s ON {same_key}{key_range}"
         f" WHEN MATCHED AND s.{REMOVED} AND {newer} THEN DELETE"
         f" WHEN MATCHED AND NOT s.{REMOVED} AND {newer} THEN UPDATE SET "
-        + ", ".join(f"t.{quote(c)} = s.{quote(c)}" for c in written)
-        + f" WHEN NOT MATCHED AND NOT s.{REMOVED} THEN INSERT ({', '.join(map(quote, written))})"
-        + f" VALUES ({', '.join(f's.{quote(c)}' for c in written)})"
+        + ", ".join(f"t.{quote(c)} = s.{quote(c)}" for c in columns)
+        + f" WHEN NOT MATCHED AND NOT s.{REMOVED} THEN INSERT ({', '.join(map(quote, columns))})"
+        + f" VALUES ({', '.join(f's.{quote(c)}' for c in columns)})"
     )
 
 
