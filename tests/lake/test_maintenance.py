@@ -8,8 +8,17 @@ from mirrorlake.errors import UsageError
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.maintenance import BUSY, COMPACTED, UNCHANGED, compact, remove_mirror, remove_staged
-from mirrorlake.lake.delta.names import LakeNames, table_exists
+from mirrorlake.lake.delta.maintenance import (
+    BUSY,
+    COMPACTED,
+    LINKED,
+    UNCHANGED,
+    compact,
+    drop_feature,
+    remove_mirror,
+    remove_staged,
+)
+from mirrorlake.lake.delta.names import LakeNames, local_folder, table_exists
 from mirrorlake.lake.delta.progress import append_from, read_progress
 from mirrorlake.lake.gold.control import retired
 from mirrorlake.lake.gold.control import table as gold
@@ -95,6 +104,23 @@ def test_a_conflict_is_left_for_next_time(spark, names, monkeypatch):
     create_table(spark, table, "lsn BIGINT")
     append_from(spark, table, spark.range(1).toDF("lsn"), expected=None, new_lsn=1, payload={})
     assert compact(Overtaken(), table, 30) == BUSY
+
+
+def test_files_that_a_link_in_a_tables_folder_leads_to_stay(spark, names, tmp_path):
+    """A lake may come from somebody else, and Delta's VACUUM follows links."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "old.txt").touch()
+    os.utime(outside / "old.txt", (10**9, 10**9))
+    table = names.bronze_events
+    create_table(spark, table, "lsn BIGINT")
+    append_from(spark, table, spark.range(1).toDF("lsn"), expected=None, new_lsn=1, payload={})
+    link = local_folder(table) / "elsewhere"
+    link.symlink_to(outside)
+    assert (compact(spark, table, 30), drop_feature(spark, table, "deletionVectors")) == (LINKED, LINKED)
+    assert (outside / "old.txt").exists()
+    link.unlink()
+    assert compact(spark, table, 30) == COMPACTED
 
 
 def test_old_staged_batches_are_removed_and_those_in_use_stay(names, lake_dir):

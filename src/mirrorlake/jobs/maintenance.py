@@ -54,7 +54,8 @@ def maintain(
     drop_features: bool = False,
 ) -> pd.DataFrame:
     """Return one row per table: table, outcome (compacted, unchanged, busy; platform: the catalog compacts it itself;
-    removed: the mirror of a table dropped long ago; left: what this lake's storage, or Delta, keeps).
+    linked: a symbolic link is in its folder; removed: the mirror of a table dropped long ago; left: what this lake's
+    storage, or Delta, keeps).
 
     drop_features: take features of Delta that mirrors no longer need away from them, with a row for each.
 

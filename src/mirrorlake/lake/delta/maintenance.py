@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
-from mirrorlake.lake.delta.names import LakeNames, table_exists
+from mirrorlake.lake.delta.names import LakeNames, local_folder, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
 from mirrorlake.lake.delta.refusals import is_unsupported
@@ -25,6 +25,8 @@ from mirrorlake.lake.delta.session import session_settings
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
 PLATFORM = "platform"
 """The catalog refuses OPTIMIZE and VACUUM of the table: it does both itself."""
+LINKED = "linked"
+"""A symbolic link is in the table's folder: VACUUM would follow it, and delete files that are not the table's."""
 _SMALLER_THAN, _UP_TO = (f"spark.databricks.delta.optimize.{name}FileSize" for name in ("min", "max"))
 _KEPT = "DELTA_FEATURE_DROP_"
 """Begins Delta's reasons to keep a feature."""
@@ -32,10 +34,12 @@ _DAYS = re.compile(r"interval ([0-9]+) days")
 
 
 def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
-    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, PLATFORM, or BUSY when another commit came first (maintenance tries
-    again next time)."""
+    """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, PLATFORM, LINKED, or BUSY when another commit came first (maintenance
+    tries again next time)."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
+    if _has_link(table):
+        return LINKED
     vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
     try:
         return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
@@ -76,18 +80,26 @@ def delete_older(spark: SparkSession, table: Sql, days: int) -> None:
 
 
 def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
-    """Write again the files that need a feature of Delta, so that the table no longer has it; REMOVED, BUSY, or LEFT if
-    Delta keeps it for now.
+    """Write again the files that need a feature of Delta, so that the table no longer has it; REMOVED, BUSY, LINKED, or
+    LEFT if Delta keeps it for now.
 
     feature: its name in the protocol. This makes several commits, none of which changes a row; the next call continues
     after a crash.
     """
+    if _has_link(table):
+        return LINKED
     try:
         return REMOVED if _run_unless_busy(spark, f"ALTER TABLE {table} DROP FEATURE {feature}") else BUSY
     except PySparkException as error:
         if not (error.getCondition() or "").startswith(_KEPT):
             raise
         return LEFT
+
+
+def _has_link(table: Sql) -> bool:
+    """Is there a symbolic link in the folder of a local table? mirrorlake makes none."""
+    folder = local_folder(table)
+    return folder is not None and any(path.is_symlink() for path in folder.rglob("*"))
 
 
 def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
