@@ -221,11 +221,13 @@ def _split(value: Any) -> Any:
 class _Loader(yaml.SafeLoader):
     """Refuses a key that a mapping has twice: the second one would replace the first, such as a rule for a column."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """As written: what ``<<`` brings is no second one."""
+        node = super().compose_mapping_node(anchor)
         keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
         if twice := next((key for key, count in keys.items() if count > 1), None):
             raise UsageError("usage", f"{twice} is there twice")
-        return super().construct_mapping(node, deep)
+        return node
 
 
 def _read_yaml(config: Path) -> dict[str, Any]:

@@ -177,3 +177,9 @@ def test_a_run_keeps_views_in_a_unity_catalog_or_where_it_is_asked_to(tmp_path, 
 def test_a_template_with_other_braces_is_a_usage_error():
     with pytest.raises(UsageError, match="^usage: option views: a template is the name of a schema; it may"):
         load_options(None, {"lake": "l", "views": "{table}"})
+
+
+def test_what_a_merge_of_yaml_brings_is_no_key_twice(tmp_path):
+    path = tmp_path / "config.yml"
+    path.write_text("lake: x\ncolumns: {<<: &m {<<: {s.t.a: hash, s.t.b: drop}, s.t.a: drop}, s.t.c: drop}\n")
+    assert load_options(path, {}).columns == {"s.t.a": "drop", "s.t.b": "drop", "s.t.c": "drop"}

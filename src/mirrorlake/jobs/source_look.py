@@ -58,13 +58,8 @@ class SourceLook:
 
 def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> TableSchema | None:
     """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
-    try:
-        text = create_statement(ask, name, flavor)
-    except RefusedError as error:
-        if error.code != _UNSUPPORTED:
-            raise
-        return None
-    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
+    text, refusal = _statement(ask, name, flavor)
+    changes = [] if refusal else interpret_shown(text, name[0], flavor, Definitions(), name_case)
     schema = changes[0].schema if changes else None
     return schema and of_rows_in_force(schema)
 
@@ -74,13 +69,18 @@ def shown_definition(
 ) -> tuple[str, TableSchema | None, str | None]:
     """The SHOW CREATE TABLE, its definition, or why a snapshot is refused. Whether its parents are followed is decided
     when the snapshot is applied. Raises what ``ask`` raises."""
+    text, refusal = _statement(ask, name, flavor)
+    return (text, None, refusal) if refusal else (text, *defined(text, name, flavor, name_case, hidden))
+
+
+def _statement(ask: Ask, name: TableName, flavor: str) -> tuple[str, str | None]:
+    """The SHOW CREATE TABLE, or why this server cannot show all of it."""
     try:
-        text = create_statement(ask, name, flavor)
+        return create_statement(ask, name, flavor), None
     except RefusedError as error:
         if error.code != _UNSUPPORTED:
             raise
-        return "", None, str(error)
-    return text, *defined(text, name, flavor, name_case, hidden)
+        return "", str(error)
 
 
 def defined(

@@ -14,6 +14,8 @@ from mirrorlake.core.kernels.memory import addresses, peek_u8, peek_u32, poke_u6
 from mirrorlake.core.kernels.xxh64 import xxh64
 
 BEGIN, CHANGE, COMMIT, OTHER = range(4)
+_BEGUN, _CHANGES, _CHECKSUM = range(3)
+"""What is known of the transaction so far."""
 KINDS = {"BEGIN": BEGIN, "INSERT": CHANGE, "UPDATE": CHANGE, "DELETE": CHANGE, "COMMIT": COMMIT}
 READ = ("tx_lsn", "ordinal", "gtid", "op", "before", "after", "changes", "checksum")
 """Columns of silver, sorted by the first two."""
@@ -45,7 +47,7 @@ def damaged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     A transaction without its BEGIN row is left out: what came before it has been deleted by intent.
     """
-    state = np.zeros(3, np.int64)  # begun, number of changes, checksum
+    state = np.zeros(3, np.int64)
     for batch in batches:
         rows, n = _rows(batch), batch.num_rows
         found = _Found(np.zeros(n, np.int64), np.zeros(n, np.int64))
@@ -67,17 +69,17 @@ def _follow(n, rows, state, found):
         b_end = np.int64(peek_u32(rows.before_ends + 4 * r))
         a_end = np.int64(peek_u32(rows.after_ends + 4 * r))
         if kind == BEGIN:
-            state[0], state[1], state[2] = 1, 0, 0
+            state[_BEGUN], state[_CHANGES], state[_CHECKSUM] = 1, 0, 0
         elif kind == CHANGE:
-            state[1] += 1
+            state[_CHANGES] += 1
             if b_end > b:
-                state[2] = np.int64(xxh64(np.uint64(state[2]), rows.before + b, rows.before + b_end))
+                state[_CHECKSUM] = np.int64(xxh64(np.uint64(state[_CHECKSUM]), rows.before + b, rows.before + b_end))
             if a_end > a:
-                state[2] = np.int64(xxh64(np.uint64(state[2]), rows.after + a, rows.after + a_end))
+                state[_CHECKSUM] = np.int64(xxh64(np.uint64(state[_CHECKSUM]), rows.after + a, rows.after + a_end))
         elif kind == COMMIT:
-            poke_u64(found.counts + 8 * r, state[1] if state[0] else -1)
-            poke_u64(found.checksums + 8 * r, state[2])
-            state[0] = 0
+            poke_u64(found.counts + 8 * r, state[_CHANGES] if state[_BEGUN] else -1)
+            poke_u64(found.checksums + 8 * r, state[_CHECKSUM])
+            state[_BEGUN] = 0
         b, a = b_end, a_end
 
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from mirrorlake.lake.delta.refusals import is_analysis
 
 _CLASS = r"(?:[a-z]\w*\.)+[A-Z][\w$]*"
-_IN_A_TASK = r"Job aborted due to stage failure: .*?\(TID [0-9]+\) \([^()]*\): "
 _BEFORE = re.compile(rf"(?:Caused by)?: |Caused by |\(({_CLASS})\) ")
 _NAME = re.compile(rf"({_CLASS}|[A-Z][A-Za-z]*Error)(?:: |; |:?$)")
-_TASK = re.compile(_IN_A_TASK)
+_TASK = re.compile(r"Job aborted due to stage failure: .*?\(TID [0-9]+\) \([^()]*\): ")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ?")
 
 

@@ -89,10 +89,10 @@ def _named(cause: Cause, sign: str) -> bool:
 
 def _has_sign(causes: list[Cause], signs: tuple[str, ...]) -> str | None:
     """The first of the signs that is a class, or that an error of input and output begins or ends its message with."""
-    told = [cause for cause in causes if _OF_INPUT_AND_OUTPUT.fullmatch(cause.name)]
+    of_io = [cause for cause in causes if _OF_INPUT_AND_OUTPUT.fullmatch(cause.name)]
     for sign in signs:
         message = re.compile(rf"(\[Errno [0-9]+\] )?{sign}\b|.*(\(|: ){sign}\)?$")
-        if any(f".{cause.name}".endswith(f".{sign}") or message.match(cause.message) for cause in told):
+        if any(f".{cause.name}".endswith(f".{sign}") or message.match(cause.message) for cause in of_io):
             return sign
     return None
 

@@ -181,9 +181,11 @@ def _rules(lake: Lake, options: Options) -> TableRules:
     """Rules per table; for MySQL without policies for generated columns and partial images, which it logs
     completely."""
     options = as_compared(options, lake)
-    rules = TableRules(options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark))
-    rules = replace(rules, knows_names=lake.name_case.setting is not None)
-    rules = replace(rules, change_feed=options.change_feed, commit_columns=options.commit_columns)
+    rules = TableRules(
+        options.wants, options.policy_for_invalid, options.ignores, replaces_variables(lake.spark),
+        knows_names=lake.name_case.setting is not None, change_feed=options.change_feed,
+        commit_columns=options.commit_columns,
+    )  # fmt: skip
     if lake.flavor == "mysql":
         return rules
     return replace(rules, generated=options.policy_for_generated, partial_images=options.policy_for_partial_images)
