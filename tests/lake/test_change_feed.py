@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.binlog_spec import Delete, Log, Rotate, Transaction, Update
+from tests.support.canonical import canonical_row
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
 
 OLD, NEW, WIDE = table("older", "id", "v"), table("newer", "id", "v"), table("newer", "id", "v", "w")
+OTHER, TICKS, KEYLESS = (
+    table("other", "id", "w"),
+    table("ticks", "id", "a`b"),
+    replace(table("keyless", "a`b"), primary_key=()),
+)
+LATER = table("later", "id", "v", "a`b", "_Change_Type")
 BEFORE = (
     ddl("create database shop"), ddl("create table older (id int primary key, v int)"),
     insert(OLD, (1, 1), (2, 2), (3, 3)),
@@ -23,6 +32,24 @@ AFTER = (
         Update(WIDE, [({"id": 1, "v": 1, "w": None}, {"id": 1, "v": 1, "w": 5}),
                       ({"id": 3, "v": 3, "w": None}, {"id": 4, "v": 3, "w": None})]),
     ]),
+    ddl("create table other (id int primary key, v varchar(9))"),
+    ddl("alter table other rename column v to w"),
+    ddl("alter table other modify w int"),
+    insert(OTHER, (1, 5)),
+    ddl("create table ticks (id int primary key, `a``b` int)"),
+    ddl("create table keyless (`a``b` int)"),
+    insert(TICKS, (1, 1), (2, 2)),
+    insert(KEYLESS, (1,), (1,), (2,)),
+    ddl("create table another (id int primary key)"),
+    Transaction([
+        Update(TICKS, [({"id": 1, "a`b": 1}, {"id": 1, "a`b": 5})]), Delete(TICKS, [{"id": 2, "a`b": 2}]),
+        Delete(KEYLESS, [{"a`b": 1}]),
+    ]),
+    ddl("create table later (id int primary key, v int)"),
+    insert(table("later", "id", "v"), (1, 1)),
+    ddl("alter table later add `a``b` int, add _Change_Type int"),
+    Transaction([Update(LATER, [({"id": 1, "v": 1, "a`b": None, "_Change_Type": None},
+                                 {"id": 1, "v": 2, "a`b": None, "_Change_Type": 3})])]),
 )  # fmt: skip
 
 
@@ -47,7 +74,7 @@ def feed(run: LakeRun, name: str, columns: str) -> list[list[tuple]]:
     history = run.spark.sql(f"DESCRIBE HISTORY {mirror}").collect()
     on = [row.version for row in history if "enableChangeDataFeed" in str(row.operationParameters)]
     path = run.lake.names.mirror_path(run.register.get(("shop", name)).mirror_id)
-    rows = run.spark.sql(f"SELECT * FROM table_changes_by_path('{path}', {min(on)})")
+    rows = run.spark.sql(f"SELECT * FROM table_changes_by_path('{path}', {max(on)})")
     found: dict[int, list[tuple]] = {}
     for version, *row in rows.selectExpr("_commit_version", "_change_type", *columns.split(", ")).collect():
         found.setdefault(version, []).append(tuple(row))
@@ -72,7 +99,19 @@ def test_a_new_mirror_has_a_feed_from_its_first_row_on_through_ddl(run):
     ]  # fmt: skip
 
 
-def test_a_mirror_with_a_reserved_name_has_none(run):
-    entry = run.register.get(("shop", "reserved"))
+def test_a_feed_begins_again_after_new_types_of_columns_that_were_renamed(run):
+    assert feed(run, "other", "id, w") == [[("insert", 1, 5)]]
+
+
+@pytest.mark.parametrize("name", ["reserved", "ticks", "keyless", "later"])
+def test_a_mirror_with_a_name_that_delta_takes_in_no_feed_has_none(run, name):
+    entry = run.register.get(("shop", name))
     properties = run.spark.sql(f"DESCRIBE DETAIL {run.lake.names.mirror(entry.mirror_id)}").first().properties
-    assert (entry.state, properties.get("delta.enableChangeDataFeed")) == ("streaming", None)
+    assert (entry.state, properties.get("delta.enableChangeDataFeed", "false")) == ("streaming", "false")
+
+
+def test_mirrors_with_such_names_follow(run):
+    gold = run.gold()
+    assert gold["shop", "ticks"] == [canonical_row({"id": 1, "a`b": 5})]
+    assert gold["shop", "keyless"] == sorted(canonical_row({"a`b": value}) for value in (1, 2))
+    assert gold["shop", "later"] == [canonical_row({"id": 1, "v": 2, "a`b": None, "_Change_Type": 3})]

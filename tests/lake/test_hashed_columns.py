@@ -28,7 +28,7 @@ from tests.support.files_of_lake import files_with
 from tests.support.lake_runs import LakeRun
 
 SECRET = "the secret of the tests"
-COLUMNS = {"shop.*.mail": "hash", "shop.accounts.number": "hash", "shop.*.code": "hash"}
+COLUMNS = {"shop.*.mail": "hash", "shop.accounts.number": "hash", "shop.*.code": "hash", "shop.*.a`b*": "hash"}
 TYPES = {
     "id": ColumnType("int"), "mail": ColumnType("varchar", length=40, charset="latin1"), "v": ColumnType("int"),
     "number": ColumnType("int"), "code": ColumnType("varbinary", length=9),
@@ -63,7 +63,7 @@ LOG = Log("mysql", [
 CREATE = """CREATE TABLE `older` (
   `id` int NOT NULL,
   `mail` varchar(40) CHARACTER SET latin1 DEFAULT NULL,
-  `code` int(5) unsigned zerofill DEFAULT NULL,
+  `a``b${c}` int(5) unsigned zerofill DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"""
 
@@ -115,8 +115,8 @@ def test_mirrors_have_digests_and_rows_are_found_by_them(run):
             canonical_row({"number": digest(number), "v": v}) for number, v in ((4711, 10), (7, 3))
         ),
         ("shop", "older"): [
-            canonical_row({"id": n, "mail": mail, "code": code})
-            for n, mail, code in ((1, digest(PHRASE), digest(42)), (2, None, None))
+            canonical_row({"id": n, "mail": mail, "a`b${c}": number})
+            for n, mail, number in ((1, digest(PHRASE), digest(42)), (2, None, None))
         ],
     }
     refused = run.register.get(("shop", "texts"))

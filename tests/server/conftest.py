@@ -85,10 +85,10 @@ def mariadb118() -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def row_metadata(request) -> Iterator[None]:
-    """What the test's servers write about columns in their table maps."""
+def row_metadata(request) -> Iterator[str]:
+    """What the test's servers write about columns in their table maps: full or default."""
     if getattr(request, "param", "full") == "full":
-        yield
+        yield "full"
         return
     names = LEAST_METADATA.keys() & set(request.fixturenames)
     if "server" in request.fixturenames:
@@ -96,7 +96,7 @@ def row_metadata(request) -> Iterator[None]:
     servers = {name: request.getfixturevalue(name) for name in names}
     for name, server in servers.items():
         server.execute(f"SET GLOBAL binlog_row_metadata = '{LEAST_METADATA[name]}'")
-    yield
+    yield "default"
     for server in servers.values():
         server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
 

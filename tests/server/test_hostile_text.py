@@ -133,13 +133,17 @@ def after(database: str, other: str, flavor: str) -> list[str]:
 LABELS = tuple(label for label in NAMES[:17] if "," not in label)
 
 
-def test_text_of_the_source_is_text_in_every_mirror_and_takes_nothing_from_the_environment(server, spark, lake_dir):
+def test_text_of_the_source_is_text_in_every_mirror_and_takes_nothing_from_the_environment(
+    server, spark, lake_dir, row_metadata
+):
     server.reset()
     canaries = (os.environ["PATH"], spark.conf.get("spark.app.id"))
     first, second = DATABASES
     for sql in (*before(first), f"CREATE DATABASE {quote(second)} CHARACTER SET utf8mb4"):
         server.execute(sql)
-    options, copied = Options(source=server.url, lake=str(lake_dir)), []
+    has_all = row_metadata == "full"  # with all that an option adds to a mirror, or none of it
+    options = Options(source=server.url, lake=str(lake_dir), change_feed=has_all, commit_columns=has_all)
+    copied: list = []
     snapshot.snapshot(options, copied.append, spark=spark)
     assert [(table.table, table.reason) for table in copied if table.reason] == []
     with server.connect() as connection, connection.cursor() as cursor:
@@ -169,7 +173,7 @@ def columns_of_source(server) -> dict[tuple[str, str], list[str]]:
 def columns_of_mirrors(options: Options, spark) -> dict[tuple[str, str], list[str]]:
     lake = open_lake(options, spark)
     entries = [entry for entry in TableRegister.read(lake) if entry.state == STREAMING]
-    return {e.name: lake.spark.table(lake.names.mirror(e.mirror_id)).columns[:-1] for e in entries}
+    return {e.name: lake.spark.table(lake.names.mirror(e.mirror_id)).columns[: len(e.schema.columns)] for e in entries}
 
 
 def look_at_all(lake: str, database: str) -> None:

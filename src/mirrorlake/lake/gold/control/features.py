@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Row, SparkSession
 
+from mirrorlake.core.schema.name_case import folded_by_spark
 from mirrorlake.core.sql_text import Sql, literal
 
 LARGE_BYTES = 32 << 20
@@ -89,6 +90,26 @@ def turn_on(session: SparkSession, table: Sql, features: Collection[Feature]) ->
     if features:
         listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties_of(features).items())
         session.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
+
+
+def takes_feed(columns: Collection[str]) -> bool:
+    """Can a table with columns of these names have a change data feed? With one, Delta's MERGE refuses a backtick."""
+    return FEED_COLUMNS.isdisjoint(map(folded_by_spark, columns)) and not any("`" in name for name in columns)
+
+
+def suspend_feed(session: SparkSession, table: Sql, columns: Collection[str], *, rewrites: bool) -> bool:
+    """Turn a table's change data feed off where a statement cannot keep it; return whether it comes back after it.
+
+    columns: of the table after the statement. rewrites: it gives new columns and new rows in one commit, which Delta
+    takes in a table with column mapping only without a feed (DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION)."""
+    comes_back = takes_feed(columns)
+    if comes_back and not rewrites:
+        return False
+    state = read_state(session, table)
+    if not CHANGE_DATA_FEED.is_on(state) or (comes_back and not COLUMN_MAPPING.is_on(state)):
+        return False
+    session.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({literal(CHANGE_DATA_FEED.setting)} = 'false')").collect()
+    return comes_back
 
 
 def unneeded(state: Row, columns: Mapping[str, Sql]) -> list[Feature]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.name_case import folded_by_spark
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.sql_text import has_variable
-from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, FEED_COLUMNS, Feature
+from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, Feature, takes_feed
 from mirrorlake.lake.gold.control.table import COMMIT_COLUMNS
 
 NULL, TEXT, REFUSE = "null", "text", "refuse"
@@ -57,9 +57,9 @@ class TableRules:
         return why_not_mirrored(schema)
 
     def features_of(self, schema: TableSchema) -> frozenset[Feature]:
-        """The features that the options give the mirror; Delta has no feed of columns with the feed's own names."""
-        names = {folded_by_spark(column.name) for column in schema.columns}
-        return frozenset({CHANGE_DATA_FEED}) if self.change_feed and names.isdisjoint(FEED_COLUMNS) else frozenset()
+        """The features that the options give the mirror."""
+        has_feed = self.change_feed and takes_feed([column.name for column in schema.columns])
+        return frozenset({CHANGE_DATA_FEED}) if has_feed else frozenset()
 
     def creates_as_text(self, database: str, table: str) -> bool:
         return self.invalid_values(database, table) == TEXT

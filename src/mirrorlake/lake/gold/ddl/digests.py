@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.schema.hashing import DigestKey
-from mirrorlake.core.sql_text import quote
 from mirrorlake.core.values.hmac_sha256 import digests
 from mirrorlake.errors import RefusedError
 
@@ -21,13 +20,17 @@ def with_digests(rows: DataFrame, names: Collection[str], key: DigestKey | None)
     if key is None:
         raise RefusedError("column-secret", "a snapshot has hashed columns, and no secret is given")
 
+    numbers = [f"c{number}" for number in range(len(rows.columns))]  # mapInArrow parses names, which may be any text
+    hashed = {number for number, name in zip(numbers, rows.columns, strict=True) if name in names}
+
     def hash_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = [
-                digests(key, column) if name in names else column
+                digests(key, column) if name in hashed else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
-    shown = (f"CAST({quote(n)} AS string) AS {quote(n)}" if n in names else quote(n) for n in rows.columns)
-    return rows.mapInArrow(hash_all, rows.selectExpr(*shown).schema)
+    numbered = rows.toDF(*numbers)
+    shown = numbered.selectExpr(*(f"CAST({n} AS string) AS {n}" if n in hashed else n for n in numbers))
+    return numbered.mapInArrow(hash_all, shown.schema).toDF(*rows.columns)

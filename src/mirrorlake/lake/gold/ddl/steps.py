@@ -27,7 +27,7 @@ from mirrorlake.lake.delta.progress import HARMLESS, append_once, repeatable_ddl
 from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import takes_settings
 from mirrorlake.lake.gold.control.failures import condition_of_table
-from mirrorlake.lake.gold.control.features import Feature, provide
+from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, Feature, provide, suspend_feed, turn_on
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement, own_columns
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
@@ -220,9 +220,12 @@ def _carry_out(
         stop = _failed_check(session, lake, work, pinned)
         if stop:
             return stop
-    missing = steps[done.number :]
+    missing, mirror = steps[done.number :], lake.names.mirror(work.mirror_id)
     needs = {feature for step in missing if isinstance(step, Alter | Overwrite) for feature in step.needs}
-    provide(session, lake.names.mirror(work.mirror_id), needs)
+    provide(session, mirror, needs)
+    rewritten = next((step for step in missing if isinstance(step, Overwrite)), None)
+    after = rewritten or work.in_one
+    has_feed = after is not None and suspend_feed(session, mirror, dict(after.columns), rewrites=rewritten is not None)
     n_invalid = 0
     for number, step in enumerate(missing, done.number + 1):
         payload = lake.payload(HOP, ddl_lsn=lsn, step=number, of=len(steps), in_one=in_one)
@@ -235,6 +238,8 @@ def _carry_out(
             if number > 1 or in_one or not work.in_one or not is_unsupported(error):
                 raise
             return _carry_out(session, lake, lsn, work, pinned, refuses_alter=True)
+    if has_feed:
+        turn_on(session, mirror, [CHANGE_DATA_FEED])
     return n_invalid
 
 
