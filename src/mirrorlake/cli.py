@@ -386,7 +386,9 @@ def views(
     from mirrorlake.jobs.inspect.views import list_views
     from mirrorlake.jobs.run.open import open_lake
 
-    found = list_views(open_lake(options, brief=True), engine or "duckdb", options.view_template, at)
+    found = list_views(
+        open_lake(options, brief=True), engine or "duckdb", options.view_template, at, parses_json=options.parses_json
+    )
     if duckdb:
         write_duckdb(duckdb, {view.name.schema for view in found.views}, found.statements)
         say(f"{duckdb}: {len(found.views)} views", sys.stdout)

@@ -62,9 +62,9 @@ class Options(BaseModel):
     table is refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE
     refuses its table, or columns that were not logged keep their values, as on a replica. generated_of,
     partial_images_of: by pattern. change_feed: mirrors get Delta's change data feed. commit_columns: new mirrors say of
-    each row when the source committed it, and with which GTID. columns: what silver and gold have of a column, by
-    pattern of ``database.table.column``: ``drop``, nothing; ``hash``, a digest. password_secret, column_secret:
-    ``scope/key`` of a Databricks secret scope.
+    each row when the source committed it, and with which GTID. json: views show a JSON column as the mirror's text, or
+    parsed. columns: what silver and gold have of a column, by pattern of ``database.table.column``: ``drop``, nothing;
+    ``hash``, a digest. password_secret, column_secret: ``scope/key`` of a Databricks secret scope.
     lower_case_table_names: the server's, for files. tls, tls_ca, tls_cert, tls_key, server_public_key: see
     ``mysql.login.ServerLogin``; an empty text means none.
     """
@@ -95,6 +95,7 @@ class Options(BaseModel):
     partial_images_of: dict[str, PartialImages] = {}
     change_feed: bool = False
     commit_columns: bool = False
+    json_columns: Literal["text", "variant"] = Field("text", alias="json")
     password_file: Path | None = None
     password_secret: str | None = None
     tls: TlsOption = None
@@ -157,6 +158,10 @@ class Options(BaseModel):
     @property
     def hashes_columns(self) -> bool:
         return HASH in self.columns.values()
+
+    @property
+    def parses_json(self) -> bool:
+        return self.json_columns == "variant"
 
     @property
     def patterns(self) -> TablePatterns:

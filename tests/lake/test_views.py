@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import duckdb
 import pytest
 
 from mirrorlake.config import Options
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.sql_text import quote
 from mirrorlake.errors import REFUSALS, UsageError
 from mirrorlake.jobs.inspect.duckdb_file import install_delta, write_duckdb
@@ -19,10 +22,12 @@ from tests.support.binlog_spec import Log
 from tests.support.canonical import mirror_rows
 from tests.support.command_line import complaint, mirrorlake_cli
 from tests.support.ddl_log import ddl, insert, table
+from tests.support.json_encoding import encode_json
 from tests.support.lake_runs import LakeRun
 
 pytestmark = pytest.mark.xdist_group("demo")
 
+JSON = encode_json({"a": [1, 2.5]})
 A, A_LATER = table("a", "id", "v"), table("a", "id", "w")
 
 
@@ -179,3 +184,23 @@ def test_an_engine_that_nobody_knows_is_a_wrong_command_line(run):
     assert complaint(mirrorlake_cli("views", "--lake", run.folder, "--engine", "oracle")) == (
         2, "usage", "--engine is one of duckdb, spark, trino, databricks, not oracle",
     )  # fmt: skip
+
+
+def test_views_show_json_parsed_if_they_are_asked_to_and_follow_the_columns(spark, tmp_path, databases):
+    docs = tuple(Column(name, ColumnType(kind)) for name, kind in (("doc", "json"), ("v", "int"), ("w", "int")))
+    later = TableSchema("shop", "docs", (Column("id", ColumnType("int"), False), *docs), ("id",))
+    first = replace(later, columns=later.columns[:3])
+    items = [ddl("create database shop"), ddl("create table docs (id int primary key, doc json, v int)")]
+    items += [insert(first, (1, JSON, 10)), ddl("alter table docs add w int"), insert(later, (2, None, 20, 30))]
+    run, file = LakeRun.up_to_silver(spark, Log("mysql", items), tmp_path / "json"), tmp_path / "mirrors.duckdb"
+    run.apply(views="{database}", json="variant")
+    view = spark.table("shop.docs")
+    assert view.dtypes == [("id", "int"), ("doc", "variant"), ("v", "int"), ("w", "int"), ("_lsn", "bigint")]
+    found = view.selectExpr("id", "try_variant_get(doc, '$.a[1]', 'double')", "w").orderBy("id").collect()
+    assert [tuple(row) for row in found] == [(1, 2.5, None), (2, None, 30)]
+    write_duckdb(file, ["shop"], list_views(run.lake, "duckdb", parses_json=True).statements)
+    assert read(file, "(SELECT id, typeof(doc), doc->'a'->>1 AS second FROM shop.docs ORDER BY id)").to_pylist() == [
+        {"id": 1, "typeof(doc)": "JSON", "second": "2.5"}, {"id": 2, "typeof(doc)": "JSON", "second": None},
+    ]  # fmt: skip
+    run.apply(views="{database}")
+    assert dict(spark.table("shop.docs").dtypes)["doc"] == "string"

@@ -231,5 +231,6 @@ def test_every_clause_has_an_effect_in_a_file_that_the_page_names():
 
 def test_every_option_is_documented():
     text = (ROOT / "docs/command-line.md").read_text()
-    spellings = {name: {f"`{name}`", f"`--{name.replace('_', '-')}`"} for name in Options.model_fields}
+    names = (field.alias or name for name, field in Options.model_fields.items())
+    spellings = {name: {f"`{name}`", f"`--{name.replace('_', '-')}`"} for name in names}
     assert [name for name, either in spellings.items() if not any(spelling in text for spelling in either)] == []

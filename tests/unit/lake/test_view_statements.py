@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mirrorlake.core.schema.table_name import TableName
@@ -40,6 +42,17 @@ def test_trino_registers_the_mirror_and_reads_it_by_its_id():
     ]
     in_a_store = Trino(LakeNames("s3://bucket/lake")).create_view(ODD)[0]
     assert in_a_store.endswith("table_location => 's3://bucket/lake/gold/m')")
+
+
+def test_views_that_parse_json_name_each_column():
+    view = replace(ODD, columns=(('a"`', True), ("v", False)))
+    (duckdb, _), (_, trino), (spark,) = (engine(LAKE).create_view(view) for engine in (DuckDb, Trino, Spark))
+    assert 'AS SELECT TRY_CAST("a""`" AS JSON) AS "a""`", "v" FROM delta_scan(' in duckdb
+    assert 'AS SELECT TRY(json_parse("a""`")) AS "a""`", "v" FROM "d""' in trino
+    assert 'AS SELECT try_parse_json(`a"```) AS `a"```, `v` FROM `delta`.' in spark
+    (odd,) = Spark(LAKE).create_view(replace(ODD, columns=(("a", True), ("${env:HOME}", False))))
+    assert "AS SELECT * FROM `delta`." in odd
+    assert len({Spark.state(view), Spark.state(ODD), Spark.state(replace(view, columns=view.columns[1:]))}) == 3
 
 
 @pytest.mark.parametrize(

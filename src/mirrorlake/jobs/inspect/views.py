@@ -24,11 +24,14 @@ class Listed:
     left_out: list[LeftOut]
 
 
-def list_views(lake: Lake, engine: str, template: str | None = None, at: str | None = None) -> Listed:
+def list_views(
+    lake: Lake, engine: str, template: str | None = None, at: str | None = None, *, parses_json: bool = False
+) -> Listed:
     """The views of all mirrors as they are now, or at a syncpoint.
 
     engine: one of ``ENGINES``. template: see ``check_template``; without it each source database has a schema of its
-    name, and at a syncpoint of its name and the syncpoint's. at: see ``syncpoints.find``.
+    name, and at a syncpoint of its name and the syncpoint's. at: see ``syncpoints.find``. parses_json: see
+    ``wanted_views``.
     Raises UsageError ``usage`` for an engine that cannot read this lake; ``syncpoint``.
     """
     if engine not in ENGINES:
@@ -37,7 +40,7 @@ def list_views(lake: Lake, engine: str, template: str | None = None, at: str | N
     point = find(lake, at) if at else None
     register = TableRegister.read(lake, up_to=point.lsn if point else None)
     template = template or _default(NEWEST if at == NEWEST else point.name if point else None)
-    views, left_out = wanted_views(register, template, sql.objection, point)
+    views, left_out = wanted_views(register, template, sql.objection, point, parses_json=parses_json)
     schemas = dict.fromkeys(view.name.schema for view in views)
     statements = [sql.create_schema(schema) for schema in schemas]
     statements += [statement for view in views for statement in sql.create_view(view)]

@@ -174,7 +174,9 @@ def apply_hop(
 
 def _views(lake: Lake, options: Options, watcher: Watcher) -> ViewKeeper | None:
     template = options.kept_views(lake.names.is_unity)
-    return ViewKeeper(lake, template, watcher.left_out) if template else None
+    if template is None:
+        return None
+    return ViewKeeper(lake, template, watcher.left_out, parses_json=options.parses_json)
 
 
 def _rules(lake: Lake, options: Options) -> TableRules:

@@ -23,7 +23,7 @@ _EXISTS, _NO_SCHEMA = "TABLE_OR_VIEW_ALREADY_EXISTS", "SCHEMA_NOT_FOUND"
 _FAILURES = (PySparkException, Py4JJavaError)
 
 Shown = tuple[str, str]
-"""What a view's properties say: its mirror, as ``LakeNames.mirror_path`` has it, and its comment."""
+"""What a view's properties say: its mirror, as ``LakeNames.mirror_path`` has it, and its state, see ``Spark.state``."""
 
 
 class ViewCatalog:
@@ -88,7 +88,7 @@ class ViewCatalog:
 
     def shown_by(self, view: View) -> Shown:
         """What the properties of a view say when it is made."""
-        return self._names.mirror_path(view.mirror_id), view.comment
+        return self._names.mirror_path(view.mirror_id), self.sql.state(view)
 
     def _views_in(self, schema: str) -> list[ViewName]:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Protocol
 
 from mirrorlake.core.schema.view_names import ViewName
@@ -18,7 +19,7 @@ from mirrorlake.lake.gold.views.wanted import View
 from mirrorlake.shown import as_line
 
 MIRROR_PROPERTY, STATE_PROPERTY = "mirrorlake.mirror", "mirrorlake.state"
-"""Of a view in Spark: the mirror, as ``LakeNames.mirror_path`` has it, and the view's comment."""
+"""Of a view in Spark: the mirror, as ``LakeNames.mirror_path`` has it, and ``Spark.state``."""
 
 
 class Engine(Protocol):
@@ -55,9 +56,13 @@ class DuckDb:
         version = "" if view.version is None else f", version := {view.version}"
         rows = f"delta_scan({ansi_literal(self._names.mirror_path(view.mirror_id))}{version})"
         return [
-            f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} AS SELECT * FROM {rows}",
+            f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} AS SELECT {self._columns(view)} FROM {rows}",
             f"COMMENT ON VIEW {ansi_quote(*view.name)} IS {ansi_literal(view.comment)}",
         ]
+
+    @staticmethod
+    def _columns(view: View) -> Sql:
+        return _columns(view, ansi_quote, lambda text: f"TRY_CAST({text} AS JSON)")
 
 
 class Trino:
@@ -82,12 +87,17 @@ class Trino:
             f"CALL system.register_table(schema_name => {schema}, table_name => {mirror}, "
             f"table_location => {location})",
             f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} COMMENT {ansi_literal(view.comment)} "
-            f"AS SELECT * FROM {rows}",
+            f"AS SELECT {self._columns(view)} FROM {rows}",
         ]
+
+    @staticmethod
+    def _columns(view: View) -> Sql:
+        return _columns(view, ansi_quote, lambda text: f"TRY(json_parse({text}))")
 
 
 class Spark:
-    """Spark 4 with Delta, in the session's own catalog. The columns of a view follow those of its mirror."""
+    """Spark 4 with Delta, in the session's own catalog. The columns of a view follow those of its mirror, unless it
+    shows JSON parsed."""
 
     _WORD = re.compile(r"[A-Za-z0-9_]+")
 
@@ -116,14 +126,27 @@ class Spark:
         """CREATE VIEW, which fails if there is anything of this name."""
         return f"CREATE VIEW {self._definition(view)}"
 
+    @staticmethod
+    def state(view: View) -> str:
+        """What differs when a view must be made again: its comment, and the columns that it names."""
+        named = f"; columns {sha256(repr(view.columns).encode()).hexdigest()}" if view.columns else ""
+        return view.comment + named
+
     def _definition(self, view: View) -> Sql:
-        properties = {MIRROR_PROPERTY: self._names.mirror_path(view.mirror_id), STATE_PROPERTY: view.comment}
+        properties = {MIRROR_PROPERTY: self._names.mirror_path(view.mirror_id), STATE_PROPERTY: self.state(view)}
         settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return (
             f"{self.qualified(*view.name)} WITH SCHEMA EVOLUTION COMMENT {literal(view.comment)} "
-            f"TBLPROPERTIES ({settings}) AS SELECT * FROM {self._names.mirror(view.mirror_id)}{version}"
+            f"TBLPROPERTIES ({settings}) AS SELECT {self._columns(view)} FROM "
+            f"{self._names.mirror(view.mirror_id)}{version}"
         )
+
+    @staticmethod
+    def _columns(view: View) -> Sql:
+        if any(has_variable(name) for name, _ in view.columns):  # Spark would replace it in the view's text
+            return "*"
+        return _columns(view, quote, lambda text: f"try_parse_json({text})")
 
 
 class Databricks(Spark):
@@ -147,6 +170,12 @@ ENGINES: dict[str, Callable[[LakeNames], Engine]] = {
     "duckdb": DuckDb, "spark": Spark, "trino": Trino, "databricks": Databricks,
 }  # fmt: skip
 """Each raises UsageError ``usage`` for a lake that the engine cannot read."""
+
+
+def _columns(view: View, quoted: Callable[[str], Sql], parsed: Callable[[Sql], Sql]) -> Sql:
+    """What a view selects. parsed: text of JSON -> the engine's JSON; NULL for one that the engine cannot hold."""
+    columns = ((quoted(name), is_json) for name, is_json in view.columns)
+    return ", ".join(f"{parsed(name)} AS {name}" if is_json else name for name, is_json in columns) or "*"
 
 
 def _in_a_folder(names: LakeNames, engine: str) -> LakeNames:

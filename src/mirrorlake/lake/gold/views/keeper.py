@@ -20,9 +20,11 @@ from mirrorlake.lake.gold.views.wanted import LeftOut, View, wanted_views
 class ViewKeeper:
     """The views of one lake, in the process that applies its changes."""
 
-    def __init__(self, lake: Lake, template: str, report: Callable[[LeftOut], None]):
-        """report: called once for each mirror whose view is not as it should be, and why."""
+    def __init__(self, lake: Lake, template: str, report: Callable[[LeftOut], None], *, parses_json: bool = False):
+        """report: called once for each mirror whose view is not as it should be, and why. parses_json: see
+        ``wanted_views``."""
         self._catalog, self._template, self._report = ViewCatalog(lake), template, report
+        self._parses_json = parses_json
         self._has_looked = False
         self._reported: set[LeftOut] = set()
 
@@ -32,7 +34,9 @@ class ViewKeeper:
         Looks at the catalog in the first call, and again after a call in which something failed. What Spark refuses is
         reported, not raised, and tried again in the next call.
         """
-        views, left_out = wanted_views(register, self._template, self._catalog.sql.objection)
+        views, left_out = wanted_views(
+            register, self._template, self._catalog.sql.objection, parses_json=self._parses_json
+        )
         wanted, tables = {folded(view.name): view for view in views}, self._tables(register)
         if not self._has_looked:
             self._catalog.look(set(tables))

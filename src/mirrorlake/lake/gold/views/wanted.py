@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.view_names import ViewName, named_twice, view_name
 from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, TableEntry, TableRegister
+from mirrorlake.lake.gold.control.table import own_columns
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.shown import shown
 
@@ -17,13 +19,16 @@ AMBIGUOUS = "two tables would have this name"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a mirror. version: of Delta; None: the newest. comment: what a reader should know, in one line."""
+    """A view of a mirror. version: of Delta; None: the newest. comment: what a reader should know, in one line.
+    columns: all of the mirror, by name, with whether the view shows its JSON parsed; empty: the mirror's as they are.
+    """
 
     name: ViewName
     table: TableName
     mirror_id: str
     comment: str
     version: int | None = None
+    columns: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,13 @@ class LeftOut:
 
 
 def wanted_views(
-    register: TableRegister, template: str, objection: Callable[[ViewName], str | None], at: Syncpoint | None = None
-) -> tuple[list[View], list[LeftOut]]:
+    register: TableRegister, template: str, objection: Callable[[ViewName], str | None], at: Syncpoint | None = None,
+    *, parses_json: bool = False,
+) -> tuple[list[View], list[LeftOut]]:  # fmt: skip
     """The views by name, and the mirrors that have none. Shadow tables and dropped tables are in neither.
 
-    objection: why the engine can have no view of a name. at: with ``register`` as it was there.
+    objection: why the engine can have no view of a name. at: with ``register`` as it was there. parses_json: views show
+    the source's JSON columns as the engine's type for JSON.
     """
     entries = [e for e in register if e.mirror_id and e.state != DROPPED and not register.is_shadow(e)]
     versions = {table.mirror_id: table.version for table in at.tables} if at else {}
@@ -55,7 +62,8 @@ def wanted_views(
         elif at and version is None:
             left_out.append(_without_version(entry, at))
         else:
-            views.append(View(name, entry.name, entry.mirror_id, _comment(entry, at), version))
+            columns = _with_json(entry.schema) if parses_json else ()
+            views.append(View(name, entry.name, entry.mirror_id, _comment(entry, at), version, columns))
     return sorted(views, key=lambda view: view.name), left_out
 
 
@@ -63,6 +71,12 @@ def _without_version(entry: TableEntry, at: Syncpoint) -> LeftOut:
     if entry.state == REFUSED:
         return LeftOut(entry.name, entry.code, f"refused at {at.name}: {entry.reason}")
     return LeftOut(entry.name, NO_VERSION, f"{at.name} has no version of this table")
+
+
+def _with_json(schema: TableSchema) -> tuple[tuple[str, bool], ...]:
+    """See ``View.columns``."""
+    columns = tuple((column.name, column.type.name == "json") for column in schema.columns)
+    return (*columns, *((name, False) for name in own_columns(schema))) if any(json for _, json in columns) else ()
 
 
 def _comment(entry: TableEntry, at: Syncpoint | None) -> str:
