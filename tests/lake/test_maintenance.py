@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -123,15 +124,31 @@ def test_files_that_a_link_in_a_tables_folder_leads_to_stay(spark, names, tmp_pa
     assert compact(spark, table, 30) == COMPACTED
 
 
-def test_old_staged_batches_are_removed_and_those_in_use_stay(names, lake_dir):
-    for batch, age_days in (("crashed", 8), ("running", 0)):
-        folder = lake_dir / "_staging/ingest" / batch
-        folder.mkdir(parents=True)
-        (folder / "00000.parquet").touch()
-        moment = folder.stat().st_mtime - age_days * 86400
-        os.utime(folder, (moment, moment))
-    assert remove_staged(names, "ingest", 7) == 1 and remove_staged(names, "assemble", 7) == 0
-    assert [folder.name for folder in (lake_dir / "_staging/ingest").iterdir()] == ["running"]
+def test_a_table_whose_folder_is_a_link_stays(spark, names, tmp_path):
+    table, folder, outside = names.mirror("a__1"), Path(names.mirror_path("a__1")), tmp_path / "outside"
+    create_table(spark, table, "lsn BIGINT")
+    append_from(spark, table, spark.range(1).toDF("lsn"), expected=None, new_lsn=1, payload={})
+    folder.rename(outside)
+    folder.symlink_to(outside)
+    before = sorted(outside.rglob("*"))
+    assert (compact(spark, table, 30), drop_feature(spark, table, "deletionVectors")) == (LINKED, LINKED)
+    assert remove_mirror(spark, names, "a__1") == LINKED and sorted(outside.rglob("*")) == before
+
+
+def test_old_staged_batches_are_removed_and_all_else_in_the_folder_stays(names, lake_dir, tmp_path):
+    """The folder may be an option, and have been there before. In use: a batch of today."""
+    crashed, running, filled = (letter * 32 for letter in "abc")
+    staged = lake_dir / "_staging/ingest"
+    paths = (f"{crashed}/00000.parquet", f"{running}/00000.parquet", f"{filled}/letter.txt", "photos/00000.parquet")
+    for path in paths:
+        (staged / path).parent.mkdir(parents=True)
+        (staged / path).touch()
+    (staged / ("d" * 32)).symlink_to(staged / "photos")
+    (lake_dir / "_staging/assemble").symlink_to(staged)
+    for folder in staged.iterdir():
+        os.utime(folder, None if folder.name == running else (10**9, 10**9))
+    assert remove_staged(names, "assemble", 7) == 0 and remove_staged(names, "ingest", 7) == 1
+    assert sorted(folder.name for folder in staged.iterdir()) == [running, filled, "d" * 32, "photos"]
 
 
 @pytest.mark.parametrize("days", [29, -1, 36_501, 10**11])

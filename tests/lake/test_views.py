@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 
@@ -154,12 +155,14 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
         ("Shop.db", "DuckDB calls the file Shop, as a schema in it: names would be ambiguous; choose another name"),
         ("text", "text is there already and is no file of DuckDB"),
         ("folder", "folder is there already and is no file of DuckDB"),
+        ("pipe", "pipe is there already and is no file of DuckDB"),
         ("none/x.db", "DuckDB: IO Error: Cannot open file"),
     ],
 )
 def test_another_file_is_not_replaced(tmp_path, name, message):
     (tmp_path / "text").write_text("of somebody")
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError) as refused:
         write_duckdb(tmp_path / name, ["shop"], [])
     assert refused.value.code == "usage" and message in refused.value.message

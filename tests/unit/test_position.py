@@ -62,6 +62,15 @@ def test_malformed_position_is_a_usage_error(text):
         BinlogPosition.parse(text)
 
 
+@pytest.mark.parametrize("parse", [parse_start, parse_until])
+@pytest.mark.parametrize(
+    "text", [f"binlog.000001:{1 << 35}", f"binlog.{1 << 21}:4", "binlog.000001:9223372036854775808"]
+)
+def test_a_position_that_no_log_can_have_is_a_usage_error(parse, text):
+    with pytest.raises(UsageError, match="no log can have this position"):
+        parse(text, "mysql")
+
+
 def test_mysql_gtid_set_merges_and_prints_like_the_server():
     gtids = MysqlGtidSet.parse(f"{B}:3,\n{A.upper()}:7:1-4:5-5")
     assert str(gtids) == f"{A}:1-5:7,{B}:3"

@@ -108,7 +108,7 @@ def parse_start(text: str, flavor: str) -> Start:
     if text in ("earliest", "current"):
         return LogEdge(text)
     if _FILE_POSITION.fullmatch(text):
-        return BinlogPosition.parse(text)
+        return _file_position(text)
     return _some_gtids(text, flavor)
 
 
@@ -120,7 +120,7 @@ def parse_until(text: str, flavor: str) -> Until:
     if text == "current":
         return UNTIL_CURRENT
     if _FILE_POSITION.fullmatch(text):
-        return BinlogPosition.parse(text)
+        return _file_position(text)
     if _DATE_ALONE.fullmatch(text):
         raise UsageError("usage", f"give the time too, as in {text}T00:00:00")
     return _timestamp(text) if _TIMESTAMP.fullmatch(text) else _some_gtids(text, flavor)
@@ -129,6 +129,13 @@ def parse_until(text: str, flavor: str) -> Until:
 def parse_moment(text: str) -> datetime | None:
     """A timestamp as ``parse_until`` takes it; None for a text of another kind. Raises UsageError."""
     return _timestamp(text) if _TIMESTAMP.fullmatch(text) else None
+
+
+def _file_position(text: str) -> BinlogPosition:
+    position = BinlogPosition.parse(text)
+    if position.file_number >= 1 << FILE_NUMBER_BITS or position.offset >= 1 << OFFSET_BITS:
+        raise UsageError("usage", f"no log can have this position: {text!r}")
+    return position
 
 
 def _timestamp(text: str) -> datetime:

@@ -21,7 +21,9 @@ def removable_snapshots(lake: Lake, *, left_days: int, bronze_days: int | None) 
     for copy_id in lake.names.find_snapshots(lake.spark):
         answered = given.get(copy_id)
         if answered is None:
-            *_, oldest = read_history(lake.spark, lake.names.snapshot(copy_id))
+            oldest = next(iter([*read_history(lake.spark, lake.names.snapshot(copy_id))][-1:]), None)
+            if oldest is None:  # a run was killed before its first commit
+                continue
             begun = oldest.timestamp.astimezone(dt.timezone.utc)
             is_old = now - begun > dt.timedelta(days=left_days)
         else:

@@ -28,7 +28,7 @@ from mirrorlake.lake.bronze.ingest import keep_name_case
 from mirrorlake.lake.bronze.newest import first_lsn
 from mirrorlake.lake.compare.silver_damage import damaged_transactions
 from mirrorlake.lake.compare.table_digest import digest
-from mirrorlake.lake.delta.clone import copy_table
+from mirrorlake.lake.delta.clone import check_without_links, copy_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY, LakeNames, table_exists
 from mirrorlake.lake.gold.control.register import DROPPED, STREAMING, TableEntry, TableRegister
@@ -60,17 +60,21 @@ def replay(options: Options, into: str, watcher: Watcher, spark: SparkSession | 
     old = open_lake(options, spark)
     _check_whole(old)
     point = make_syncpoint(old, None, None)
-    names = LakeNames(into, options.staging)
+    names, answers = LakeNames(into, options.staging), read_answers(old)
+    cloned = {
+        old.names.folder(*table): names.folder(*table) for table in (("bronze", "events"), ("control", "answers"))
+    }
+    for copy_id in filter(None, (answer.copy_id for answer in answers)):
+        if table_exists(old.spark, old.names.snapshot(copy_id)):
+            cloned[old.names.snapshot_path(copy_id)] = names.snapshot_path(copy_id)
+    for folder in cloned:
+        check_without_links(folder)
     try:
         Path(into).mkdir(parents=True)
     except OSError as error:
         raise UsageError("usage", f"{into} cannot be made: {error.strerror}") from None
-    for table in (("bronze", "events"), ("control", "answers")):
-        copy_table(old.names.folder(*table), names.folder(*table))
-    answers = read_answers(old)
-    for answer in answers:
-        if answer.copy_id and table_exists(old.spark, old.names.snapshot(answer.copy_id)):
-            copy_table(old.names.snapshot_path(answer.copy_id), names.snapshot_path(answer.copy_id))
+    for folder, clone in cloned.items():
+        copy_table(folder, clone)
     into_lake = options.model_copy(update={"lake": into})
     if options.lower_case_table_names is not None:
         keep_name_case(open_lake(into_lake, old.spark), NameCase(options.lower_case_table_names))

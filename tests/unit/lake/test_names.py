@@ -1,6 +1,6 @@
 import pytest
 
-from mirrorlake.errors import UsageError
+from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.creation import create_table_statement
 from mirrorlake.lake.delta.names import LakeNames
 
@@ -24,6 +24,14 @@ def test_a_catalog_lake_names_its_tables_in_the_schema():
     assert names.mirror("t7") == "`main`.`shop-mirror`.`t7`"
     assert names.mirror_path("t7") == "main.shop-mirror.t7"
     assert names.staging("ingest") == "/Volumes/main/shop-mirror/staging/ingest"
+
+
+@pytest.mark.parametrize("table_id", ["../../x", "a/b", "..", "a b", "a`b", "a\n"])
+def test_an_id_that_would_lead_out_of_the_lake_is_refused(table_id):
+    names = LakeNames("/data/lake")
+    for name in (names.mirror, names.mirror_path, names.snapshot, names.snapshot_path):
+        with pytest.raises(RefusedError, match="lake-damaged: .* is no id of a table of the lake"):
+            name(table_id)
 
 
 def test_a_relative_folder_does_not_depend_on_later_changes_of_the_current_folder(tmp_path, monkeypatch):

@@ -69,8 +69,10 @@ def _check(file: Path, schemas: Iterable[str]) -> None:
 
 
 def _is_of_duckdb(file: Path) -> bool:
+    if not file.is_file():  # a FIFO would wait for a writer
+        return False
     try:
         with file.open("rb") as opened:
             return opened.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
-    except OSError:  # a folder
+    except OSError:
         return False

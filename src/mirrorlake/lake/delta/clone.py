@@ -6,7 +6,17 @@ import os
 import shutil
 from pathlib import Path
 
+from mirrorlake.errors import RefusedError
+
 LOG, HINT = "_delta_log", "_last_checkpoint"
+
+
+def check_without_links(table: str) -> None:
+    """Raise RefusedError ``lake-damaged`` for a symbolic link in a table's folder: mirrorlake makes none, and a clone
+    would have the files of others."""
+    folder = Path(table)
+    if linked := next((path for path in (folder, *folder.rglob("*")) if path.is_symlink()), None):
+        raise RefusedError("lake-damaged", f"{linked.relative_to(folder.parent)} is a symbolic link")
 
 
 def copy_table(source: str, target: str) -> None:

@@ -21,6 +21,7 @@ from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
 from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import session_settings
+from mirrorlake.lake.delta.stage import is_batch
 
 COMPACTED, UNCHANGED, BUSY, REMOVED, LEFT = "compacted", "unchanged", "busy", "removed", "left"
 PLATFORM = "platform"
@@ -97,9 +98,9 @@ def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
 
 
 def _has_link(table: Sql) -> bool:
-    """Is there a symbolic link in the folder of a local table? mirrorlake makes none."""
+    """Is the folder of a local table a symbolic link, or is there one in it? mirrorlake makes none."""
     folder = local_folder(table)
-    return folder is not None and any(path.is_symlink() for path in folder.rglob("*"))
+    return folder is not None and (folder.is_symlink() or any(path.is_symlink() for path in folder.rglob("*")))
 
 
 def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
@@ -129,7 +130,7 @@ def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
 
 
 def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
-    """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can."""
+    """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can; LINKED."""
     return _remove(spark, names, names.mirror(mirror_id), names.mirror_path(mirror_id))
 
 
@@ -145,16 +146,21 @@ def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> s
         spark.sql(f"DROP TABLE IF EXISTS {table}")
     elif "://" in names.root:
         return LEFT
+    elif Path(folder).is_symlink():
+        return LINKED
     else:
         shutil.rmtree(folder)
     return REMOVED
 
 
 def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
-    """Delete the batches that crashed runs of a hop left in its staging folder; their number."""
+    """Delete the batches that crashed runs of a hop left in its staging folder; their number.
+
+    Nothing else is touched: the folder may be one that others use, too."""
     root = Path(names.staging(hop))
     last = time.time() - older_than_days * 86400
-    stale = [folder for folder in root.iterdir() if folder.stat().st_mtime < last] if root.is_dir() else []
+    found = root.iterdir() if root.is_dir() and not root.is_symlink() else ()
+    stale = [folder for folder in found if is_batch(folder) and folder.stat().st_mtime < last]
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)
     return len(stale)

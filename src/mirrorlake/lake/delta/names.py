@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, literal, quote
-from mirrorlake.errors import UsageError
+from mirrorlake.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession  # ``preflight`` uses this file without PySpark
@@ -22,6 +23,7 @@ SYSTEM_TABLES = (
 )  # fmt: skip
 """Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
+_ID = re.compile(r"[A-Za-z0-9_]*")
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -63,14 +65,17 @@ class LakeNames:
 
     def mirror_path(self, mirror_id: str) -> str:
         """The mirror's folder, or its name in the catalog, for a person."""
+        _check_id(mirror_id)
         return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
 
     def snapshot(self, copy_id: str) -> Sql:
         """A snapshot of a source table, with the rows as the server showed them."""
+        _check_id(copy_id)
         return self._table("bronze", f"{_COPY}{copy_id}")
 
     def snapshot_path(self, copy_id: str) -> str:
         """The folder of a snapshot, for a lake in a folder."""
+        _check_id(copy_id)
         return self.folder("bronze", f"{_COPY}{copy_id}")
 
     def find_snapshots(self, spark: SparkSession) -> list[str]:
@@ -79,7 +84,8 @@ class LakeNames:
             prefix = f"bronze_{_COPY}"
             shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE {literal(prefix + '*')}").collect()
             return [row.tableName.removeprefix(prefix) for row in shown]
-        return [folder.name.removeprefix(_COPY) for folder in sorted(Path(self.root, "bronze").glob(f"{_COPY}*"))]
+        folders = filter(Path.is_dir, sorted(Path(self.root, "bronze").glob(f"{_COPY}*")))
+        return [copy_id for folder in folders if _ID.fullmatch(copy_id := folder.name.removeprefix(_COPY))]
 
     def staging(self, hop: str) -> str:
         """The folder in which a hop leaves Parquet files for Spark to append."""
@@ -93,6 +99,12 @@ class LakeNames:
         if self.is_unity:
             return quote(*self._parts, f"{layer}_{noun}")
         return quote("delta", self.folder(layer, noun))
+
+
+def _check_id(table_id: str) -> None:
+    """Raise RefusedError ``lake-damaged`` for an id that mirrorlake did not make: it might lead out of the lake."""
+    if not _ID.fullmatch(table_id):
+        raise RefusedError("lake-damaged", f"{table_id!r} is no id of a table of the lake")
 
 
 def legible(database: str, table: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from contextlib import suppress
@@ -13,8 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mirrorlake.core.sql_text import Sql
 
+_BATCH = re.compile(r"[0-9a-f]{32}")
+_FILE = re.compile(r"[0-9]{5,}\.parquet")
 FILE_BYTES = 128 << 20
 """A new file begins after this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
+
+
+def is_batch(folder: Path) -> bool:
+    """Has a ``Stage`` made this folder, as far as its name and what is in it can tell?"""
+    if not _BATCH.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(_FILE.fullmatch(file.name) and file.is_file() for file in folder.iterdir())
 
 
 class Stage:

@@ -6,6 +6,7 @@ ended there, any process can take the syncpoint at any time.
 
 from __future__ import annotations
 
+from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold.control.epochs import DONE
@@ -21,19 +22,27 @@ class SyncpointRequests:
         self._ends: dict[str, int] = {}
 
     def answer(self, applied_lsn: int) -> None:
-        """Take the syncpoints that gold has reached; those that it passed are missed."""
+        """Take the syncpoints that gold has reached; those that it passed, or that no log can have, are missed."""
         if self._news.has_come():
             self._asked = syncpoints.waiting(self._lake)
         for asked in list(self._asked):
+            if self._is_answered(asked, applied_lsn):
+                self._asked.remove(asked)
+
+    def _is_answered(self, asked: Syncpoint, applied_lsn: int) -> bool:
+        try:
             end = self._end(asked)
-            if end is None or applied_lsn < end:
-                continue
-            ended = applied_lsn if is_same_position(self._lake, end, applied_lsn) else self._end_of_epoch(end)
-            if ended is not None:
-                syncpoints.take(self._lake, ended, asked.name)
-            else:
-                syncpoints.miss(self._lake, asked)
-            self._asked.remove(asked)
+        except UsageError:  # no log can have this position
+            syncpoints.miss(self._lake, asked)
+            return True
+        if end is None or applied_lsn < end:
+            return False
+        ended = applied_lsn if is_same_position(self._lake, end, applied_lsn) else self._end_of_epoch(end)
+        if ended is not None:
+            syncpoints.take(self._lake, ended, asked.name)
+        else:
+            syncpoints.miss(self._lake, asked)
+        return True
 
     def next_end(self, applied_lsn: int, fence: int) -> int:
         """The lsn at which the next epoch must end at the latest."""

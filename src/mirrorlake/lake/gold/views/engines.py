@@ -54,15 +54,16 @@ class DuckDb:
 
     def create_view(self, view: View) -> list[Sql]:
         version = "" if view.version is None else f", version := {view.version}"
+        columns = _columns(view, ansi_quote, self._parsed)
         rows = f"delta_scan({ansi_literal(self._names.mirror_path(view.mirror_id))}{version})"
         return [
-            f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} AS SELECT {self._columns(view)} FROM {rows}",
+            f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} AS SELECT {columns} FROM {rows}",
             f"COMMENT ON VIEW {ansi_quote(*view.name)} IS {ansi_literal(view.comment)}",
         ]
 
     @staticmethod
-    def _columns(view: View) -> Sql:
-        return _columns(view, ansi_quote, lambda text: f"TRY_CAST({text} AS JSON)")
+    def _parsed(text: Sql) -> Sql:
+        return f"TRY_CAST({text} AS JSON)"
 
 
 class Trino:
@@ -83,16 +84,17 @@ class Trino:
         schema, mirror, location = map(ansi_literal, texts)
         version = "" if view.version is None else f" FOR VERSION AS OF {view.version}"
         rows = ansi_quote(view.name.schema, view.mirror_id) + version
+        columns = _columns(view, ansi_quote, self._parsed)
         return [
             f"CALL system.register_table(schema_name => {schema}, table_name => {mirror}, "
             f"table_location => {location})",
             f"CREATE OR REPLACE VIEW {ansi_quote(*view.name)} COMMENT {ansi_literal(view.comment)} "
-            f"AS SELECT {self._columns(view)} FROM {rows}",
+            f"AS SELECT {columns} FROM {rows}",
         ]
 
     @staticmethod
-    def _columns(view: View) -> Sql:
-        return _columns(view, ansi_quote, lambda text: f"TRY(json_parse({text}))")
+    def _parsed(text: Sql) -> Sql:
+        return f"TRY(json_parse({text}))"
 
 
 class Spark:
@@ -142,11 +144,14 @@ class Spark:
             f"{self._names.mirror(view.mirror_id)}{version}"
         )
 
-    @staticmethod
-    def _columns(view: View) -> Sql:
+    def _columns(self, view: View) -> Sql:
         if any(has_variable(name) for name, _ in view.columns):  # Spark would replace it in the view's text
             return "*"
-        return _columns(view, quote, lambda text: f"try_parse_json({text})")
+        return _columns(view, quote, self._parsed)
+
+    @staticmethod
+    def _parsed(text: Sql) -> Sql:
+        return f"try_parse_json({text})"
 
 
 class Databricks(Spark):
