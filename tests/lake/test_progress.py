@@ -478,3 +478,12 @@ def test_a_note_that_delta_could_not_read_again_is_refused_before_the_commit(spa
     assert read_progress(spark, table) == first and contents(spark, table) == [(1, "a")]
     second = note(15_999_000)
     assert read_progress(spark, table) == second and contents(spark, table) == [(1, "a"), (2, "a")]
+
+
+@pytest.mark.parametrize(
+    "note", ['{"mirrorlake": "x"}', '{"mirrorlake": 1}', '{"mirrorlake": 1, "lsn": 1, "payload": []}']
+)
+def test_a_note_that_we_did_not_write_so_is_damage(spark, table, note):
+    spark.sql(rows(1, 2)).writeTo(table).option("userMetadata", note).append()
+    with pytest.raises(RefusedError, match="lake-damaged: a commit carries a note"):
+        read_progress(spark, table)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.session import is_connect
 
@@ -45,7 +47,8 @@ def log_folder(spark: SparkSession, table: Sql) -> Path | None:
 
 
 def read_entries(log: Path) -> Iterator[HistoryEntry]:
-    """Yield commits, newest first, as far as Delta keeps them; nothing if there is no table."""
+    """Yield commits, newest first, as far as Delta keeps them; nothing if there is no table. Raises RefusedError
+    ``lake-damaged``."""
     try:
         names = os.listdir(log)
     except FileNotFoundError:
@@ -59,11 +62,21 @@ def read_entries(log: Path) -> Iterator[HistoryEntry]:
 
 
 def _read_entry(file: Path, version: int) -> HistoryEntry:
+    try:
+        return _entry(file, version)
+    except (ValueError, TypeError, AttributeError, OverflowError):  # of UTF-8, JSON, the commit's own fields
+        raise RefusedError("lake-damaged", f"commit {version} cannot be read", table=str(file.parent.parent)) from None
+
+
+def _entry(file: Path, version: int) -> HistoryEntry:
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):  # a FIFO would wait for a writer
+        raise ValueError
     with file.open(encoding="utf-8") as lines:
         actions = (json.loads(line) for line in lines if '"commitInfo"' in line)
         info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
-    at = datetime.fromtimestamp(info.get("inCommitTimestamp", file.stat().st_mtime * 1000) / 1000)
-    found = info.get("operation"), info.get("operationParameters") or {}, info.get("userMetadata")
+    at = datetime.fromtimestamp(info.get("inCommitTimestamp", status.st_mtime * 1000) / 1000)
+    found = info.get("operation"), dict(info.get("operationParameters") or {}), info.get("userMetadata")
     return HistoryEntry(version, at, *found)
 
 

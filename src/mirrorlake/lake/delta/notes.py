@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import NoneType
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -129,6 +130,20 @@ def _parse(text: str | None) -> Note | None:
         return None  # somebody else's
     if not isinstance(note, dict) or "mirrorlake" not in note:
         return None
+    if not _is_whole(note):
+        raise RefusedError("lake-damaged", "a commit carries a note that is not as mirrorlake writes it")
     if note["mirrorlake"] > NOTE_FORMAT:
         raise RefusedError("lake-version", f"a commit carries a note of format {note['mirrorlake']}")
     return note
+
+
+def _is_whole(note: dict[str, Any]) -> bool:
+    """Has it the fields of a ``Note``? One of a later format has at least its number."""
+    if type(note["mirrorlake"]) is not int:
+        return False
+    return note["mirrorlake"] > NOTE_FORMAT or (
+        isinstance(note.get("payload"), dict)
+        and type(note.get("lsn", "")) in (int, NoneType)
+        and type(note.get("txn_version", "")) in (int, NoneType)
+        and {"app_id", "commit"} <= note.keys()
+    )
