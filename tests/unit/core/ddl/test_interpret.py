@@ -135,6 +135,7 @@ EFFECTS = {
     ],
     "create table n (id int primary key": [refused("n", "end of the statement is not understood at character 35")],
     "create table n (c varchar primary key)": [refused("n", "varchar without a length")],
+    "create table n (c decimal(10,2,3) primary key)": [refused("n", "a type with 3 sizes")],
     "create temporary table n (id int primary key)": [],
     "create sequence n start 5": [("refuse", "d.n", "sequence", "CREATE SEQUENCE")],
     "create table n (next_not_cached_value bigint not null) sequence=1": [

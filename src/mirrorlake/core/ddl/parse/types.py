@@ -11,6 +11,7 @@ from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.charsets import BINARY, canonical_charset
 
 _REAL_AS_FLOAT, _MAXDB, _ORACLE = 1, 1 << 12, 1 << 9  # bits of sql_mode; the last two act on MariaDB only
+_MOST_SIZES = 2  # DECIMAL(precision, scale)
 _UTF8_IS_UTF8MB4 = 1 << 33  # INTERPRET_UTF8_AS_UTF8MB4 of MySQL 9.7
 _SYNONYMS = {
     "bool": "tinyint", "boolean": "tinyint", "int1": "tinyint", "int2": "smallint", "int3": "mediumint",
@@ -118,7 +119,10 @@ def _read_arguments(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str | bytes,
         return (), ()
     if tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
         return (), tokens.enclosed(lambda: _read_label(tokens))
-    return tokens.enclosed(lambda: _read_size(tokens)), ()
+    sizes = tokens.enclosed(lambda: _read_size(tokens))
+    if len(sizes) > _MOST_SIZES:
+        raise ParseError(f"a type with {len(sizes)} sizes")
+    return sizes, ()
 
 
 def _read_size(tokens: Tokens) -> int:
