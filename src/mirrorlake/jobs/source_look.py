@@ -50,7 +50,7 @@ class SourceLook:
             try:
                 definitions[name] = schema = definition_of(read.rows, name, flavor, name_case)
                 if schema and not table.has_versions:
-                    sums[name] = sums_of(read.rows, schema)
+                    sums[name] = sums_of(read.rows_of_scan, schema)
             except TableChanged:
                 definitions.pop(name, None)
         return cls(tables, definitions, sums)

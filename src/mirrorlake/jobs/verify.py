@@ -204,7 +204,7 @@ def _verified_table(
         return VerifiedTable(*entry.name, DIFFERENT, reason="; ".join(found))
     if not look.tables[entry.name].has_versions:
         before = look.sums.get(entry.name)
-        if before is None or now is None or before != _source_sums(read.rows, now):
+        if before is None or now is None or before != _source_sums(read.rows_of_scan, now):
             return VerifiedTable(*entry.name, NOT_COMPARED, reason=ROWS_CHANGED)
     return _compared(lake, entry, version, read, n_keys)
 
@@ -250,7 +250,7 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     def ask_mirror(sql: Sql) -> Sequence[tuple]:
         return lake.spark.sql(sql).collect()
 
-    source = _source(read.rows, entry.name)
+    source = _source(read.rows_of_scan, entry.name)
     mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))

@@ -18,6 +18,7 @@ from mirrorlake.mysql.session import Session
 LOCK_WAIT_S = 10
 """Seconds that the server may wait for running statements, and others for us, before we give up."""
 QUERY_LIMIT_S = 24 * 3600
+"""Seconds for a query that reads all rows of a table; every other query has the limit of ``Session``."""
 _SETTINGS = (
     f"SET SESSION wait_timeout = {QUERY_LIMIT_S}",
     f"SET SESSION net_write_timeout = {QUERY_LIMIT_S}",
@@ -41,7 +42,7 @@ class CurrentRead:
 
     def __init__(self, login: ServerLogin):
         """Connect. Raises what ``Session`` raises."""
-        self._session = Session(login, read_timeout_s=QUERY_LIMIT_S)
+        self._session = Session(login)
         try:
             for setting in _SETTINGS:
                 self.rows(setting)
@@ -53,6 +54,10 @@ class CurrentRead:
         """Run a query. values: for its %s. Raises TableChanged for a table that does not exist; what ``Session``
         raises."""
         return _rows(self._session, sql, *values)
+
+    def rows_of_scan(self, sql: Sql) -> list[tuple]:
+        """Run a query that reads a whole table. Raises what ``rows`` raises."""
+        return _rows(self._session, sql, silence_limit_s=QUERY_LIMIT_S)
 
     def close(self) -> None:
         self._session.hang_up()
@@ -92,7 +97,7 @@ class ConsistentRead:
             self.identity, self._flavor, status_sql = control.identity, control.flavor, control.log_status_sql
         finally:
             control.close()
-        self._session = Session(login, read_timeout_s=QUERY_LIMIT_S)
+        self._session = Session(login)
         holder = _Holder(login, holding) if holding else None
         try:
             self.position = self._begin(status_sql)
@@ -108,6 +113,10 @@ class ConsistentRead:
     def rows(self, sql: Sql, *values: str) -> list[tuple]:
         """Run a query. values: for its %s. Raises TableChanged; what ``Session`` raises."""
         return _rows(self._session, sql, *values)
+
+    def rows_of_scan(self, sql: Sql) -> list[tuple]:
+        """Run a query that reads a whole table. Raises what ``rows`` raises."""
+        return _rows(self._session, sql, silence_limit_s=QUERY_LIMIT_S)
 
     def batches(self, sql: Sql, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Run a query, and yield its rows as columns. types: of the columns, text or bytes."""
@@ -137,8 +146,8 @@ class ConsistentRead:
         return log_end(self._login, status)
 
 
-def _rows(session: Session, sql: Sql, *values: str) -> list[tuple]:
+def _rows(session: Session, sql: Sql, *values: str, silence_limit_s: float | None = None) -> list[tuple]:
     try:
-        return session.rows(sql, *values, expected=_CHANGED)
+        return session.rows(sql, *values, expected=_CHANGED, silence_limit_s=silence_limit_s)
     except ServerSaid:
         raise TableChanged from None

@@ -73,12 +73,12 @@ class Session(pymysql.Connection):
 
     _auth_plugin_name: str
 
-    def __init__(self, login: ServerLogin, *, receive_buffer_bytes: int = 0, read_timeout_s: float = READ_TIMEOUT_S):
+    def __init__(self, login: ServerLogin, *, receive_buffer_bytes: int = 0):
         """Connect. receive_buffer_bytes: of the socket; 0 leaves it to the system."""
         self.login, context = login, tls_context(login)
         super().__init__(
             host=login.host, port=login.port, user=login.user, password=login.password.encode(), charset="utf8mb4",
-            autocommit=True, read_timeout=read_timeout_s, write_timeout=READ_TIMEOUT_S, defer_connect=True,
+            autocommit=True, read_timeout=READ_TIMEOUT_S, write_timeout=READ_TIMEOUT_S, defer_connect=True,
             auth_plugin_map=METHODS, server_public_key=_public_key(login),
             **({"ssl": context} if context else {"ssl_disabled": True}),
         )  # fmt: skip
@@ -98,9 +98,14 @@ class Session(pymysql.Connection):
         """The socket, for a caller that reads an answer itself: no byte of it has been read."""
         return self._sock
 
-    def rows(self, sql: Sql, *values: str, expected: Collection[int] = ()) -> list[tuple]:
-        """Run a query. values: for its %s. Raises ServerSaid for an error whose number is expected."""
-        self._expect_answer()
+    def rows(
+        self, sql: Sql, *values: str, expected: Collection[int] = (), silence_limit_s: float | None = None
+    ) -> list[tuple]:
+        """Run a query. values: for its %s. silence_limit_s: how long the server may compute; None: as usual.
+
+        Raises ServerSaid for an error whose number is expected.
+        """
+        self._expect_answer(silence_limit_s)
         with self._talk(expected), self.cursor() as cursor:
             cursor.execute(sql, values or None)
             found = list(cursor.fetchall())
@@ -187,8 +192,9 @@ class Session(pymysql.Connection):
             raise RetryableError("server-lost", f"{self.login}: the server did not finish its answer")
         self._sock.settimeout(min(seconds, left_s))
 
-    def _expect_answer(self) -> None:
-        limit_s = max(ANSWER_LIMIT_S, self._read_timeout)
+    def _expect_answer(self, silence_limit_s: float | None = None) -> None:
+        self._read_timeout = silence_limit_s or READ_TIMEOUT_S
+        limit_s = max(ANSWER_LIMIT_S, silence_limit_s or 0)
         self._may_send = _Allowance(ANSWER_BYTES, ANSWER_BYTES, time.monotonic() + limit_s)
 
 

@@ -12,16 +12,18 @@ import pyarrow as pa
 import pytest
 
 from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.jobs.run.failures import as_ours
-from mirrorlake.mysql import binlog_dump, session
+from mirrorlake.mysql import binlog_dump, consistent_read, session
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.connection import ServerConnection
-from mirrorlake.mysql.consistent_read import ConsistentRead
+from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.preflight import run_preflight
 from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
+from mirrorlake.mysql.snapshot_checks import check_select
 from mirrorlake.mysql.source_tables import create_statement, list_tables
 from tests.support.rogue_server import COLUMN_END, LARGEST, OK, Keys, RogueServer, Wire
 
@@ -178,6 +180,63 @@ def test_no_answer_is_a_defect_of_ours(act, ask):
             assert as_ours(error).code not in ("internal", "usage"), as_ours(error)
         finally:
             connection.close()
+
+
+def sleeps(wire):
+    time.sleep(60)
+
+
+def drips_an_answer(wire):
+    wire.send_raw(struct.pack("<HBB", 1000, 0, 1))
+    wire.drip()
+
+
+def answers_late(wire):
+    time.sleep(1.5)
+    wire.send_rows([("1",)], 1)
+    wire.patience_s = 0.1
+    wire.receive()
+
+
+def until(word: bytes, then):
+    """Every query is answered with OK up to the first one with this word."""
+
+    def act(wire):
+        wire.let_in()
+        while word not in wire.receive():
+            wire.send(OK)
+        then(wire)
+
+    return act
+
+
+def short_limits(monkeypatch) -> None:
+    monkeypatch.setattr(session, "READ_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(session, "ANSWER_LIMIT_S", 1)
+    monkeypatch.setattr(consistent_read, "QUERY_LIMIT_S", 20)
+
+
+@pytest.mark.parametrize("then", [sleeps, drips_an_answer])
+@pytest.mark.parametrize(
+    ("word", "ask"),
+    [
+        (b"LIMIT 0", lambda where: check_select(ServerConnection(where), [TableName("d", "t")])),
+        (b"SET SESSION", CurrentRead),
+        (b"information_schema", lambda where: list_tables(CurrentRead(where).rows)),
+    ],
+)
+def test_only_a_query_over_a_whole_table_may_take_hours(word, ask, then, monkeypatch):
+    short_limits(monkeypatch)
+    with RogueServer(until(word, then)) as rogue:
+        began = time.monotonic()
+        assert code_of(lambda: ask(login(rogue))) == "server-lost"
+    assert time.monotonic() - began < 10
+
+
+def test_a_server_may_compute_for_longer_over_a_whole_table(monkeypatch):
+    short_limits(monkeypatch)
+    with RogueServer(until(b"SUM", answers_late)) as rogue:
+        assert CurrentRead(login(rogue)).rows_of_scan("SELECT SUM(x) FROM d.t") == [("1",)]
 
 
 @pytest.mark.parametrize(
