@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.preflight import check_generated_columns
 from tests.support.command_line import mirrorlake_cli, without_spark
 from tests.support.servers import Server
 
@@ -98,3 +101,14 @@ def test_a_user_who_sees_no_table_lacks_select(server):
         "missing: this user sees no table"
     ]
     assert found["checks"][-1]["found"] == "not checked without --lake" and found["tables"] == []
+
+
+def test_the_first_hundred_generated_columns_are_named(mariadb118):
+    mariadb118.reset()
+    columns = ", ".join(f"g{i} INT AS (id)" for i in range(60))
+    mariadb118.play(("CREATE DATABASE shop", *(f"CREATE TABLE shop.{t} (id INT, {columns})" for t in ("a", "b"))))
+    connection = ServerConnection(ServerLogin("127.0.0.1", mariadb118.port, "root", ""))
+    found = check_generated_columns(connection).found
+    connection.close()
+    assert found.startswith("not logged: shop.a (g0, g1, ") and found.count(", g") == 98
+    assert found.endswith(", g38, g39); and more; they are computed, or see --generated")

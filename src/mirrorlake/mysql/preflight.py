@@ -21,6 +21,7 @@ _UNKNOWN = "unknown to this server"
 _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
 """MariaDB from this version on may log no generated column; versions between 10.11 and 11.8 were not measured."""
+_SHOWN_COLUMNS = 100
 _BINLOG_FILTERS = ("binlog_do_db", "binlog_ignore_db")  # columns 3 and 4 of SHOW MASTER STATUS
 _REPLICATION_FILTERS = (  # columns 13 to 18 of SHOW SLAVE STATUS
     "replicate_do_db",
@@ -49,6 +50,11 @@ class Check:
 def run_preflight(connection: ServerConnection) -> list[Check]:
     """Make all checks in order. Raises only when the server cannot be reached or does not let us in."""
     return [check(connection) for check in CHECKS]
+
+
+def require_source(connection: ServerConnection) -> None:
+    """Make the checks that can refuse a server. Raises what ``run_preflight`` and ``refuse_failed`` raise."""
+    refuse_failed([check(connection) for check in CHECKS if check not in _INFORMATION])
 
 
 def refuse_failed(checks: list[Check]) -> None:
@@ -115,12 +121,15 @@ def check_generated_columns(connection: ServerConnection) -> Check:
         return Check(name, True, "logged")
     rows = connection.query(
         "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE IS_GENERATED = 'ALWAYS'"
-        " AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION",
+        " AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION"
+        f" LIMIT {_SHOWN_COLUMNS + 1}",
         3,
     )
     if not rows:
         return Check(name, True, "none")
-    tables = (f"{'.'.join(table)} ({', '.join(row[2] for row in of)})" for table, of in groupby(rows, lambda r: r[:2]))
+    by_table = groupby(rows[:_SHOWN_COLUMNS], lambda row: row[:2])
+    tables = [f"{'.'.join(table)} ({', '.join(row[2] for row in of)})" for table, of in by_table]
+    tables += ["and more"] * (len(rows) > _SHOWN_COLUMNS)
     found = f"not logged: {'; '.join(tables)}; they are computed, or see --generated"
     return Check(name, True, found)
 
@@ -241,6 +250,19 @@ CHECKS: tuple[Callable[[ServerConnection], Check], ...] = (
     check_name_case,
     check_default_engine,
 )
+_INFORMATION = frozenset(
+    {
+        check_flavor,
+        check_row_image,
+        check_generated_columns,
+        check_row_metadata,
+        check_gtid_mode,
+        check_replication_filters,
+        check_name_case,
+        check_default_engine,
+    }
+)
+"""Checks that refuse nothing: no run waits for them."""
 
 
 def _shown(connection: ServerConnection, name: str) -> str:

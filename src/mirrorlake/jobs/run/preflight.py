@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mirrorlake.core.binlog.source import BinlogSource
 from mirrorlake.mysql.binlog_dump import LiveSource
-from mirrorlake.mysql.preflight import refuse_failed, run_preflight
+from mirrorlake.mysql.preflight import require_source
 
 
 def check_source(source: BinlogSource) -> None:
     """Raise RefusedError with the code of the first thing that a server lacks; files are not checked."""
     if isinstance(source, LiveSource):
-        refuse_failed(run_preflight(source.control))
+        require_source(source.control)
