@@ -27,10 +27,6 @@ _PARENTS = """
     SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 """  # MariaDB shows REFERENTIAL_CONSTRAINTS only to users who may change the table
-_COLUMNS = f"""
-    SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
-    WHERE TABLE_SCHEMA NOT IN ({_SYSTEM})
-"""
 _CHARSETS = f"""
     SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA
     WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
@@ -78,10 +74,10 @@ def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
     return {TableName(*map(named, row)) for row in _rows(ask, _NAMES, (str, str))}
 
 
-def column_names(ask: Ask, named: Callable[[str], str] = str) -> set[ColumnName]:
-    """The names of the columns of tables and views. named: as above."""
-    rows = _rows(ask, _COLUMNS, (str, str, str))
-    return {ColumnName(TableName(named(database), named(table)), column) for database, table, column in rows}
+def column_names(ask: Ask, name: TableName) -> set[ColumnName]:
+    """The names of a table's columns."""
+    rows = _rows(ask, f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {_is(name)}", (str,))
+    return {ColumnName(name, column) for (column,) in rows}
 
 
 def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
@@ -89,8 +85,7 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
     connection = ServerConnection(login)
     try:
         found = connection.query(
-            "SELECT ENGINE FROM information_schema.TABLES"
-            f" WHERE TABLE_SCHEMA = {server_literal(database)} AND TABLE_NAME = {server_literal(table)}"
+            f"SELECT ENGINE FROM information_schema.TABLES WHERE {_is(TableName(database, table))}"
         )
     finally:
         connection.close()
@@ -117,6 +112,10 @@ def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
 def database_charsets(ask: Ask) -> dict[str, str]:
     """Return database -> character set of its new tables."""
     return dict(_rows(ask, _CHARSETS, (str, str)))
+
+
+def _is(name: TableName) -> Sql:
+    return f"TABLE_SCHEMA = {server_literal(name.database)} AND TABLE_NAME = {server_literal(name.table)}"
 
 
 def _rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from mirrorlake.config import Options
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.jobs.run.chosen_tables import unused_columns
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import SourceTable, list_tables, parents_first
+from tests.support.rogue_server import RogueServer
 
 
 def table(name: str, *parents: str) -> SourceTable:
@@ -36,3 +42,20 @@ def test_tables_have_the_names_by_which_the_server_compares_them():
     answers = {"REFERENCED": [("D", "A", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
     (found,) = list_tables(lambda sql: next(rows for word, rows in answers.items() if word in sql), str.lower)
     assert found == SourceTable("d", "a", "innodb", 9, frozenset({("d", "p")}))
+
+
+def test_only_tables_that_patterns_name_are_asked_for_their_columns():
+    """All columns may be more than an answer can have."""
+    asked = "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'd' AND TABLE_NAME = 't7'"
+
+    def act(wire):
+        wire.let_in()
+        wire.answer_as_mysql({asked: [("id",), ("phone",)]})
+
+    options = Options(lake="x", columns={"d.t7.phone": "drop", "d.t7.fone": "hash", "*.*.mail": "drop"})
+    with RogueServer(act) as rogue:
+        control = ServerConnection(ServerLogin("127.0.0.1", rogue.port, "u", "p"))
+        found = list(unused_columns(control, options, [TableName("d", f"t{i}") for i in range(9)]))
+        control.close()
+        assert rogue.heard.count(b"COLUMN_NAME") == 1
+    assert found == ["d.t7.fone fits no column that this user sees; the nearest: d.t7.phone"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -59,8 +60,21 @@ class ColumnPatterns:
 
     def unused(self, columns: Collection[ColumnName]) -> list[str]:
         """The patterns without a wildcard that fit none of these columns."""
-        exact = (pattern for pattern in (*self.patterns, *self.hashed) if not any(sign in pattern for sign in _WILD))
-        return [pattern for pattern in exact if not any(self._fits(pattern, column) for column in columns)]
+        return [pattern for pattern in self._exact() if not any(self._fits(pattern, column) for column in columns)]
+
+    def named_tables(self, tables: Collection[TableName]) -> set[TableName]:
+        """The tables of these that the patterns without a wildcard name; for a pattern that names none, the nearest."""
+        named = defaultdict[str, set[TableName]](set)
+        for table in tables:
+            for other in (table.table, *shadowed(table.table)):
+                named[self.name_case.fold(f"{table.database}.{other}")].add(table)
+        names = {self.name_case.fold(pattern.rpartition(".")[0]) for pattern in self._exact()}
+        missing = sorted(names - named.keys())
+        nearest = {like for name in missing for like in difflib.get_close_matches(name, named, cutoff=_LIKE)}
+        return {table for name in nearest | names & named.keys() for table in named[name]}
+
+    def _exact(self) -> list[str]:
+        return [pattern for pattern in (*self.patterns, *self.hashed) if not any(sign in pattern for sign in _WILD)]
 
     def _fits(self, pattern: str, column: ColumnName) -> bool:
         table_pattern, _, column_pattern = pattern.rpartition(".")

@@ -25,7 +25,7 @@ def chosen_tables(control: ServerConnection, options: Options) -> list[SourceTab
     names = {table.name for table in tables}
     require_select(control, names)
     require_used(options, names)
-    for fault in unused_columns(control, options):
+    for fault in unused_columns(control, options, names):
         raise UsageError("usage", fault)
     return [table for table in tables if options.wants(*table.name)]
 
@@ -58,11 +58,13 @@ def _none(what: str, pattern: str, like: list[str]) -> str:
     return f"{pattern} fits no {what} that this user sees" + (f"; the nearest: {', '.join(like)}" if like else "")
 
 
-def unused_columns(control: ServerConnection, options: Options) -> Iterator[str]:
-    """Yield what is wrong with each pattern of ``columns`` that should fit a column of the server, and fits none."""
-    if not options.columns:
-        return
+def unused_columns(control: ServerConnection, options: Options, names: Collection[TableName]) -> Iterator[str]:
+    """Yield what is wrong with each pattern of ``columns`` that should fit a column of these tables, and fits none.
+
+    Only the tables that the patterns name are asked for: a list of all columns has no bound.
+    """
     hidden = options.hidden(NameCase(options.lower_case_table_names))
-    seen = column_names(control.query, hidden.name_case.fold)
+    tables = sorted(hidden.named_tables(names))
+    seen = {column for name in tables for column in column_names(control.query, name)}
     for pattern in hidden.unused(seen):
         yield _none("column", pattern, nearest_columns(pattern, seen))

@@ -22,7 +22,7 @@ def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> N
         names = seen | {entry.name for entry in TableRegister.read(lake)}
         for pattern in options.patterns.unused(names):
             warn(fits_none(pattern, names))
-    for fault in unused_columns(control, options) if seen else ():
+    for fault in unused_columns(control, options, seen) if seen else ():
         warn(fault)
 
 

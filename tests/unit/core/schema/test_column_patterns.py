@@ -34,3 +34,18 @@ def test_a_pattern_without_a_wildcard_must_fit_a_column():
     patterns = ColumnPatterns(("shop.people.phone", "shop.people.fone", "*.*.password"))
     assert patterns.unused(columns) == ["shop.people.fone"]
     assert nearest_columns("shop.people.fone", columns)[0] == "shop.people.phone"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("shop.people.fone", ["shop._people_gho", "shop.people"]), ("shop.peopel.phone", ["shop._people_gho", "shop.people"]),
+        ("crm.PEOPLE.phone", ["crm.PEOPLE"]), ("shop.a.b.phone", ["shop.a.b"]), ("*.people.phone", []),
+        ("elsewhere.x.y", []),
+    ],
+)  # fmt: skip
+def test_a_pattern_without_a_wildcard_names_tables(pattern, named):
+    names = ("shop.people", "shop._people_gho", "crm.PEOPLE", "shop.a.b", "shop.t1")
+    tables = [TableName(*name.split(".", 1)) for name in names]
+    assert sorted(map(str, ColumnPatterns(hashed=(pattern,)).named_tables(tables))) == named
+    assert ColumnPatterns(("SHOP.People.x",), NameCase(1)).named_tables(tables[:1]) == {tables[0]}
