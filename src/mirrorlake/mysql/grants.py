@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mirrorlake.mysql.source_tables import Ask
 
 _GRANT = re.compile(r"GRANT (?P<names>.+?) ON (?P<on>\S+)")
-_COLUMNS = re.compile(r" \([^)]*\)")
+_COLUMNS = re.compile(r" \((?:`[^`]*`|[^`()])*\)")
 _ALL = "ALL PRIVILEGES"
 
 

@@ -15,13 +15,16 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 
-_TEXT = r"'(?:[^'\\]|\\.|'')*'"
+_TEXT = r"'(?:[^'\\]|\\.|'')*'(?!')"
+_NAME = r"`(?:[^`]|``)*`(?!`)"
+_HEAD = re.compile(rf"CREATE (?:TEMPORARY )?TABLE {_NAME} \(\n")
 _COLUMN = re.compile(
-    rf"^  `(?P<name>(?:[^`]|``)+)` (?:(?P<kind>enum|set)\((?P<labels>{_TEXT}(?:,{_TEXT})*)\)|\w)"
-    rf"(?P<rest>(?:{_TEXT}|`(?:[^`]|``)*`|[^'`\n])*)$",
-    re.MULTILINE | re.DOTALL,
+    rf"  (?P<name>{_NAME}) (?:(?P<kind>enum|set)\((?P<labels>{_TEXT}(?:,{_TEXT})*)\)|\w)"
+    rf"(?P<rest>(?:{_TEXT}|{_NAME}|[^'`\n])*)\n",
+    re.DOTALL,
 )
-_LABEL, _DEFAULT = re.compile(_TEXT, re.DOTALL), re.compile(rf"(?<= DEFAULT ){_TEXT}", re.DOTALL)
+_LABEL = re.compile(_TEXT, re.DOTALL)
+_DEFAULT = re.compile(rf"(?:{_TEXT}|{_NAME}|[^'`])*? DEFAULT (?P<text>{_TEXT})", re.DOTALL)
 _ANSWER = "@mirrorlake_text"
 _KNOWS_TYPE_OF: Sql = "SELECT 0 /*M!100300 + 1 */"
 
@@ -45,14 +48,21 @@ def with_all_characters(ask: Ask, name: TableName, text: str) -> str:
 
 def _replaced(ask: Ask, name: TableName, text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and true text of each literal with a question mark."""
-    for found in _COLUMN.finditer(text):
-        column = found["name"].replace("``", "`")
+    for found in _columns(text):
+        column = found["name"][1:-1].replace("``", "`")
         for number, label in enumerate(_LABEL.finditer(text, *found.span("labels")) if found["labels"] else ()):
             if "?" in label[0]:
                 yield *label.span(), _label(ask, name, column, 1 << number if found["kind"] == "set" else number + 1)
-        default = _DEFAULT.search(text, *found.span("rest"))
-        if default and "?" in default[0]:
-            yield *default.span(), _default(ask, name, column)
+        default = _DEFAULT.match(text, *found.span("rest"))
+        if default and "?" in default["text"]:
+            yield *default.span("text"), _default(ask, name, column)
+
+
+def _columns(text: str) -> Iterator[re.Match[str]]:
+    """The columns, which come before all else, one after another: to look for each would take time squared."""
+    found = _HEAD.match(text)
+    while found and (found := _COLUMN.match(text, found.end())):
+        yield found
 
 
 def _label(ask: Ask, name: TableName, column: str, value: int) -> str:

@@ -10,6 +10,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.source_look import definition_of, shown_definition
 from mirrorlake.mysql.shown_texts import with_all_characters
+from tests.support.linear_time import assert_linear
 
 SHOWN = r"""CREATE TABLE `t` (
   `id` int(11) NOT NULL,
@@ -79,3 +80,16 @@ def test_another_answer_is_the_servers_fault(rows):
     with pytest.raises(RefusedError) as refused:
         with_all_characters(lambda sql: rows, TableName("d", "t"), SHOWN)
     assert refused.value.code == "server-protocol"
+
+
+@pytest.mark.parametrize(
+    ("first", "piece", "last"),
+    [
+        ("  `a` int DEFAULT '?x", "''x", "' `\n"), ("  `a` int ", "`x``", "'\n"), ("  `a` enum('?", "','", "''\n"),
+        ("", "  `a` int\\'\n", ""), ("  `a` int ", "` DEFAULT '`", "'\n"), ("  `", "``", "\n"),
+        ("", "  `a` int,\n", ""), ("  `a` int", " DEFAULT ", "'\n"),
+    ],
+)  # fmt: skip
+def test_time_grows_with_the_texts_length_and_no_faster(first, piece, last):
+    texts = (f"CREATE TABLE `t` (\n  `v` int COMMENT '?',\n{first}{piece * n}{last})" for n in (20_000, 40_000))
+    assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text), *texts)

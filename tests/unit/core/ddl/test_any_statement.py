@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from mirrorlake.core.ddl.effect import interpret
 from mirrorlake.core.ddl.parse import tokens
 from mirrorlake.core.ddl.parse.create import MAX_COLUMNS
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from tests.support.linear_time import assert_linear
 
 ZEROS = "0" * 5000
 SHOP = (
@@ -218,14 +217,7 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_time_grows_with_the_statements_length_and_no_faster(kind):
     definitions, n = shop(), 8_000
-    texts = [LONG[kind](n), LONG[kind](2 * n)]
-    best_s = [1e9, 1e9]
-    for _ in range(5):  # in turn, so that both meet the same disturbance
-        for i, sql in enumerate(texts):
-            started = time.process_time()
-            run(sql, definitions)
-            best_s[i] = min(best_s[i], time.process_time() - started)
-    assert best_s[1] < 3 * best_s[0] + 0.02
+    assert_linear(lambda sql: run(sql, definitions), LONG[kind](n), LONG[kind](2 * n))
 
 
 def test_more_options_than_any_statement_has():
