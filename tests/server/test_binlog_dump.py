@@ -199,9 +199,15 @@ def test_a_log_without_checksums_is_read_too(server, source):
         fresh = LiveSource(login(server))
         insert(server, 2)
         assert read_files(fresh, fresh.earliest(), fresh.current()) == on_disk(server)
+        inside = fresh.current()
+        insert(server, 3)
+        end = fresh.current()
         fresh.close()
     finally:
         server.execute("SET GLOBAL binlog_checksum = 'CRC32'")
+    assert read_files(source, inside, end) == {
+        end.log_file: on_disk(server)[end.log_file][inside.offset - 4 : end.offset - 4]
+    }
 
 
 # --- GTIDs

@@ -44,7 +44,7 @@ def test_format_description_tells_flavor_and_algorithm_with_and_without_its_crc(
 
 def test_format_description_of_a_server_without_checksums():
     body = struct.pack("<H50sIB", 4, b"5.5.62-log", 0, 19) + bytes(14) + bytes([57 + 27]) + bytes(12)
-    assert parse_format_description(body) == FormatDescription("5.5.62-log", "mysql", 0, 0)
+    assert parse_format_description(body) == FormatDescription("5.5.62-log", "mysql", 0, None)
 
 
 def test_format_description_of_another_binlog_version_is_refused():

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mirrorlake.core.binlog.events import parse_format_description, parse_rotate
+from mirrorlake.core.binlog.description_event import read_format_description
+from mirrorlake.core.binlog.events import parse_rotate
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, EventIndex
 from mirrorlake.core.binlog.gtid_search import first_missing
 from mirrorlake.core.binlog.log_reader import begins_run
@@ -197,11 +198,12 @@ class LogCursor:
 
     def _learn(self, buf: np.ndarray, events: EventIndex, i: int) -> None:
         start, length = int(events.offset[i]), int(events.length[i])
+        event = buf[start : start + length].tobytes()
         if events.event_type[i] == EventType.ROTATE:
-            rotate = parse_rotate(_without_checksum(buf[start : start + length].tobytes())[HEADER_BYTES:])
+            rotate = parse_rotate(_without_checksum(event)[HEADER_BYTES:])
             self._log_file, self._offset = rotate.next_file, rotate.offset
         elif events.event_type[i] == EventType.FORMAT_DESCRIPTION:
-            description = parse_format_description(buf[start + HEADER_BYTES : start + length].tobytes())
+            description = read_format_description(event, self._log_file)
             self._has_checksum = description.checksum_algorithm == ChecksumAlgorithm.CRC32
 
 

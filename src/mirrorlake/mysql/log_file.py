@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirrorlake.core.binlog.events import FormatDescription, parse_format_description
+from mirrorlake.core.binlog.description_event import read_format_description
+from mirrorlake.core.binlog.events import FormatDescription
 from mirrorlake.core.binlog.framing import HEADER_BYTES
-from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, EventFlag, EventType
+from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, ChecksumAlgorithm, EventFlag, EventType
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
 
@@ -35,7 +36,8 @@ class LogFile:
 
     @classmethod
     def open(cls, path: Path) -> LogFile:
-        """Raises RefusedError ``log-missing``, ``log-event`` (no file, no binlog, encrypted), ``log-truncated``."""
+        """Raises RefusedError ``log-missing``, ``log-event`` (no file, no binlog, encrypted), ``log-checksum``,
+        ``log-truncated``."""
         with open_file(path) as handle, reading(path):
             head, size = os.pread(handle.fileno(), _HEAD_BYTES, 0), os.fstat(handle.fileno()).st_size
         _check_magic(head, path.name)
@@ -49,12 +51,12 @@ class LogFile:
             raise RefusedError("log-truncated", "the file ends inside its first event", position=where)
         if head[first + length + 4 : first + length + 5] == bytes([EventType.START_ENCRYPTION]):
             raise RefusedError("log-event", f"{path.name} is encrypted; read it through the server")
-        description = parse_format_description(head[first + HEADER_BYTES : first + length])
+        description = read_format_description(head[first : first + length], path.name)
         return cls(path, size, description, server_id, bool(flags & EventFlag.IN_USE))
 
     @property
     def has_checksum(self) -> bool:
-        return self.description.checksum_algorithm == 1
+        return self.description.checksum_algorithm == ChecksumAlgorithm.CRC32
 
     @property
     def end(self) -> BinlogPosition:

@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 
 from mirrorlake.core.binlog.framing import CHECKSUM_BYTES, HEADER_BYTES, EventBlock, without_in_use_flag
+from mirrorlake.core.constants import EventType
 from mirrorlake.core.kernels.memory import item_i64, item_u32, kernel, peek_u8, peek_u32, peek_u64
 from mirrorlake.errors import RefusedError
 
@@ -32,8 +33,10 @@ _TABLES = _tables()
 
 
 def verify_checksums(block: EventBlock) -> None:
-    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes."""
+    """Raises RefusedError ``log-checksum`` at the first event whose CRC32 does not match its bytes, and if the log says
+    that events have none but all have."""
     if not block.has_checksum:
+        _verify_absence(block)
         return
     bad = _first_bad(block, 0)
     while bad >= 0 and _matches_without_in_use_flag(block, bad):
@@ -42,6 +45,13 @@ def verify_checksums(block: EventBlock) -> None:
         raise RefusedError(
             "log-checksum", "an event's CRC32 does not match its bytes", position=str(block.position(bad))
         )
+
+
+def _verify_absence(block: EventBlock) -> None:
+    first = int(block.events.event_type[0] == EventType.FORMAT_DESCRIPTION) if len(block.events) else 0
+    if first < len(block.events) and _first_bad(block, first) < 0:
+        what = "the log says that its events have no CRC32, but they have"
+        raise RefusedError("log-checksum", what, position=str(block.position(first)))
 
 
 def _first_bad(block: EventBlock, first: int) -> int:

@@ -22,6 +22,7 @@ from mirrorlake.core.constants import (
     STATUS_VAR_BYTES,
     UPDATED_DB_NAMES_OVERFLOW,
     AlterPhase,
+    ChecksumAlgorithm,
     StatusVar,
 )
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
@@ -46,12 +47,13 @@ _OVERLAP_BYTES = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class FormatDescription:
-    """created_s: when the server started, if this file is its first, else 0. checksum_algorithm: 0 off, 1 CRC32."""
+    """created_s: when the server started, if this file is its first, else 0. checksum_algorithm: 0 off,
+    1 CRC32, None: of a server that knows no checksums."""
 
     server_version: str
     flavor: str
     created_s: int
-    checksum_algorithm: int
+    checksum_algorithm: int | None
 
     @property
     def version_number(self) -> int | None:
@@ -171,7 +173,9 @@ def parse_format_description(body: bytes) -> FormatDescription:
     for event_type, n_bytes in _FIXED_PARTS_READ.items():
         if len(fixed_parts) >= event_type and fixed_parts[event_type - 1] not in (0, n_bytes):
             raise reader.malformed(f"events of type {event_type} begin with {fixed_parts[event_type - 1]} bytes")
-    algorithm = 0 if reader.at_end else reader.uint(1)
+    algorithm = None if reader.at_end else reader.uint(1)
+    if algorithm not in (None, *ChecksumAlgorithm):
+        raise reader.malformed(f"checksum algorithm {algorithm} is not known")
     flavor = "mariadb" if n_types >= _FIRST_MARIADB_ONLY_TYPES else "mysql"
     return FormatDescription(server_version, flavor, created_s, algorithm)
 
