@@ -156,7 +156,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
         ("text", "text is there already and is no file of DuckDB"),
         ("folder", "folder is there already and is no file of DuckDB"),
         ("pipe", "pipe is there already and is no file of DuckDB"),
-        ("none/x.db", "DuckDB: IO Error: Cannot open file"),
+        ("none/x.db", "none/x.db: No such file or directory"),
     ],
 )
 def test_another_file_is_not_replaced(tmp_path, name, message):

@@ -39,14 +39,27 @@ def test_a_verb_without_a_source_takes_it_too(verb, tmp_path):
     assert done.stdout.splitlines()[-1:] == ["False"] and "s3cret" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("mode", "is_told"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
-def test_a_password_file_that_others_may_read_is_warned_about(mode, is_told, tmp_path, capsys):
+@pytest.mark.parametrize(("mode", "is_told"), [(0o600, False), (0o400, False), (0o640, True), (0o602, True)])
+def test_a_password_file_that_others_may_read_or_change_is_warned_about(mode, is_told, tmp_path, capsys):
     file = tmp_path / "password"
     file.write_text("s3cret\n")
     file.chmod(mode)
     assert [password(Options(lake="l", password_file=file)) for _ in range(2)] == ["s3cret", "s3cret"]
     said = capsys.readouterr().err
     assert said.count(str(file)) == is_told and "s3cret" not in said
+
+
+@pytest.mark.parametrize("path", ["nul", "/dev/zero"])
+def test_a_password_file_without_an_end_or_with_a_nul_is_a_usage_error(tmp_path, path):
+    (tmp_path / "nul").write_bytes(b"s3cret\0more")
+    with pytest.raises(UsageError, match="^usage: the password file has more than 10,000 characters, or a NUL"):
+        password(Options(lake="l", password_file=tmp_path / path))
+
+
+def test_a_password_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "password").write_bytes(b"\xef\xbb\xbfs3cret\r\n")
+    (tmp_path / "password").chmod(0o600)
+    assert password(Options(lake="l", password_file=tmp_path / "password")) == "s3cret"
 
 
 def test_a_password_file_that_is_no_text_is_a_usage_error(tmp_path):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mirrorlake.core.sql_text import Sql, ansi_literal
@@ -32,20 +32,17 @@ def write_duckdb(file: Path, schemas: Iterable[str], statements: Iterable[Sql]) 
     except ImportError:
         raise UsageError("usage", "--duckdb needs DuckDB: pip install 'mirrorlake[duckdb]'") from None
     _check(file, schemas)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with duckdb.connect(beside) as connection:
-            install_delta(connection)
-            for statement in statements:
-                connection.execute(statement)
-        os.replace(beside, file)
+        with TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as beside:
+            with duckdb.connect(Path(beside, file.name)) as connection:
+                install_delta(connection)
+                for statement in statements:
+                    connection.execute(statement)
+            os.replace(Path(beside, file.name), file)
     except duckdb.Error as error:
         raise UsageError("usage", f"DuckDB: {one_line(error)}") from error
     except OSError as error:
         raise UsageError("usage", f"cannot write {file}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def install_delta(connection: DuckDBPyConnection) -> None:

@@ -31,7 +31,7 @@ def time_limit(spark: SparkSession, seconds: float) -> Iterator[None]:
     add, remove, interrupt = (getattr(tagged, name) for name in _METHODS[tagged is spark])
 
     def end() -> None:
-        pause = seconds
+        pause = min(seconds, threading.TIMEOUT_MAX)
         while not has_ended.wait(pause):
             is_over.set()
             interrupt(tag)

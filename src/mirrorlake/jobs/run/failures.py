@@ -48,7 +48,7 @@ ACCESS = (
 )  # fmt: skip
 _OF_INPUT_AND_OUTPUT = re.compile(r"(java\.(io|nio|net)|org\.apache\.hadoop)\..*|[A-Za-z]*Error")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ETIMEDOUT}
-_ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+_ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 _CALL_ALONE = re.compile(r"An error occurred while calling [\w.$:]+")
 _PACKAGE = Path(errors.__file__).parent
 

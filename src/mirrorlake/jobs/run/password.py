@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mirrorlake.config import Options  # slow to import
 
 PASSWORD_VARIABLE = "MIRRORLAKE_PASSWORD"
+_MOST_CHARACTERS = 10_000
 _taken: str | None = None
 
 
@@ -68,11 +69,15 @@ def warn(text: str) -> None:
 
 def _of_file(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             mode = os.fstat(file.fileno()).st_mode
-            text = file.read().rstrip("\r\n")
+            text = file.read(_MOST_CHARACTERS + 1).rstrip("\r\n")
     except (OSError, ValueError) as error:
         raise UsageError("usage", f"cannot read the password file: {getattr(error, 'strerror', 'not UTF-8')}") from None
-    if mode & (stat.S_IRGRP | stat.S_IROTH):
-        warn(f"other users may read the password file {path}: chmod 600 keeps it to its owner")
+    if len(text) > _MOST_CHARACTERS or "\0" in text:
+        raise UsageError(
+            "usage", f"the password file has more than {_MOST_CHARACTERS:,} characters, or a NUL character"
+        )
+    if mode & (stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH):
+        warn(f"other users may read or change the password file {path}: chmod 600 keeps it to its owner")
     return text

@@ -39,7 +39,8 @@ def test_a_pattern_without_a_wildcard_must_fit_a_column():
 @pytest.mark.parametrize(
     ("pattern", "named"),
     [
-        ("shop.people.fone", ["shop._people_gho", "shop.people"]), ("shop.peopel.phone", ["shop._people_gho", "shop.people"]),
+        ("shop.people.fone", ["shop._people_gho", "shop.people"]),
+        ("shop.peopel.phone", ["shop._people_gho", "shop.people"]),
         ("crm.PEOPLE.phone", ["crm.PEOPLE"]), ("shop.a.b.phone", ["shop.a.b"]), ("*.people.phone", []),
         ("elsewhere.x.y", []),
     ],
