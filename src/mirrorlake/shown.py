@@ -15,8 +15,10 @@ from typing import Any, TextIO
 MOST = 500
 """Maximum number of characters of one text."""
 _LINES = "\n\t"
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""C0, C1, signs of direction, separators of lines, and halves of characters, which no output can encode."""
+STEERING = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+"""C0, C1, signs of direction, separators of lines, and halves of characters, which no output can encode: to stand
+in the brackets of a pattern."""
+_STEERING = re.compile(f"[{STEERING}]")
 
 
 def shown(text: str, most: int | None = MOST) -> str:

@@ -20,6 +20,7 @@ from tests.support import binlog_events as events
 from tests.support.binlog_spec import Ddl, Log, Query, RawEvent, Restart, Rotate, Transaction
 from tests.support.binlog_writer import encode_logs, write_logs
 from tests.support.log_bytes import read_files
+from tests.support.log_names import LOG_NAMES, NO_LOG_NAMES
 
 FLAVORS = ("mysql", "mariadb")
 DDL = Ddl("CREATE TABLE t (id INT PRIMARY KEY)", "shop")
@@ -346,6 +347,31 @@ def test_offsets_beyond_4_gib_are_resume_positions_like_others(tmp_path, flavor)
     assert chunk.resume.position == BinlogPosition(near.log_file, near.end_pos + far)
     assert unpack_lsn(chunk.resume.lsn)[2] == int(near.start_positions[-1]) + far
     assert chunk.batch["log_pos"].to_pylist() == [int(position) + far for position in near.start_positions]
+
+
+@pytest.mark.parametrize("name", LOG_NAMES)
+def test_a_log_may_have_any_base(tmp_path, name):
+    base, _, number = name.rpartition(".")
+    write_logs(tmp_path, log("mysql", basename=base, first_number=int(number)))
+    source = FileSource(tmp_path)
+    assert source.earliest() == BinlogPosition(name, 4)
+    chunks = list(
+        LogReader(source.earliest(), parse_gtid_set("mysql", "")).read(source.read(source.earliest(), source.current()))
+    )
+    assert chunks[-1].resume.position.log_file.rpartition(".")[0] == base
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NO_LOG_NAMES if "/" not in name and name[-1] != "\n" and name[0] != "."]
+)
+def test_a_log_with_a_name_that_controls_a_terminal_is_refused(tmp_path, name):
+    path = write_logs(tmp_path, log("mysql"))[0]
+    for other in tmp_path.iterdir():
+        other.rename(tmp_path / name) if other == path else other.unlink()
+    refused = refusal_of(lambda: FileSource(tmp_path))
+    assert (
+        refused.code == "log-event" and refused.message.startswith("a binlog file in") and name not in refused.message
+    )
 
 
 def test_two_files_of_one_number_are_refused(tmp_path):

@@ -24,6 +24,7 @@ from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
 from mirrorlake.errors import RefusedError
 from tests.support import binlog_events as bodies
 from tests.support.binlog_spec import Query
+from tests.support.log_names import LOG_NAMES, NO_LOG_NAMES
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 VERSIONS = [("mysql", "9.7.4"), ("mysql", "8.0.36"), ("mariadb", "10.11.19-MariaDB-log")]
@@ -53,7 +54,8 @@ def test_format_description_of_another_binlog_version_is_refused():
 
 
 def test_rotate_names_the_next_file():
-    assert parse_rotate(bodies.rotate("binlog.000004", 2**33)) == Rotate("binlog.000004", 2**33)
+    for name in LOG_NAMES:
+        assert parse_rotate(bodies.rotate(name, 2**33)) == Rotate(name, 2**33)
 
 
 def test_rotate_to_an_offset_beyond_any_file_is_refused():
@@ -61,7 +63,9 @@ def test_rotate_to_an_offset_beyond_any_file_is_refused():
         parse_rotate(bodies.rotate("binlog.000004", 2**63))
 
 
-@pytest.mark.parametrize("name", ["", "binlog", "binlog.1", "binlog.00000x", "binlog.٠٠٠٠٠١", "../binlog.000001"])
+@pytest.mark.parametrize(
+    "name", ["", "binlog", "binlog.1", "binlog.00000x", "binlog.٠٠٠٠٠١", "../binlog.000001", *NO_LOG_NAMES]
+)
 def test_rotate_to_what_is_no_binlog_file_is_refused(name):
     with pytest.raises(RefusedError, match="^log-event: malformed ROTATE event: it names no binlog file$"):
         parse_rotate(bodies.rotate(name, 4))

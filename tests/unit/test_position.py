@@ -18,6 +18,7 @@ from mirrorlake.core.position import (
     unpack_lsn,
 )
 from mirrorlake.errors import RefusedError, UsageError
+from tests.support.log_names import LOG_NAMES, NO_LOG_NAMES
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 B = "8a94f357-aab4-11df-86ab-c80aa9429562"
@@ -43,6 +44,13 @@ def test_positions_order_by_number_not_by_spelling():
     assert BinlogPosition.parse(str(low)) == low
 
 
+@pytest.mark.parametrize("name", LOG_NAMES)
+def test_a_position_is_parsed_as_it_was_written(name):
+    position = BinlogPosition(name, 2**35 - 1)
+    assert BinlogPosition.parse(str(position)) == position
+    assert parse_start(str(position), "mysql") == parse_until(str(position), "mariadb") == position
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,6 +63,7 @@ def test_positions_order_by_number_not_by_spelling():
         "binlog.00000١:4",
         "binlog.000001:٤",
         "binlog.000001:" + "9" * 5000,
+        *(f"{name}:4" for name in NO_LOG_NAMES),
     ],
 )
 def test_malformed_position_is_a_usage_error(text):

@@ -19,20 +19,33 @@ from functools import total_ordering
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.shown import STEERING
 
 __all__ = [
-    "FIRST_EVENT_OFFSET", "UNTIL_CURRENT", "BinlogPosition", "GtidSet", "LogEdge", "MariadbGtidSet", "MysqlGtidSet",
-    "Start", "Until", "pack_lsn", "parse_gtid_set", "parse_moment", "parse_start", "parse_until", "show_lsn",
-    "unpack_lsn",
+    "FILE_POSITION", "FIRST_EVENT_OFFSET", "UNTIL_CURRENT", "BinlogPosition", "GtidSet", "LogEdge", "MariadbGtidSet",
+    "MysqlGtidSet", "Start", "Until", "is_log_name", "pack_lsn", "parse_gtid_set", "parse_moment", "parse_start",
+    "parse_until", "show_lsn", "unpack_lsn",
 ]  # fmt: skip
 
 INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
 FIRST_EVENT_OFFSET = 4
 """A file's first event comes after its magic bytes."""
 
-_FILE_POSITION = re.compile(r"\S+\.[0-9]{1,19}:[0-9]{1,19}")
+_BASE = f"[^/{STEERING}]+"
+_LOG_NAME = re.compile(rf"{_BASE}\.[0-9]{{6,19}}")
+FILE_POSITION = rf"{_BASE}\.[0-9]{{1,19}}:[0-9]{{1,19}}"
+"""Pattern of ``str`` of a position. Names of files may have spaces."""
+_FILE_POSITION = re.compile(FILE_POSITION)
 _DATE_ALONE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
+
+
+def is_log_name(name: str) -> bool:
+    """Is it the name of a binlog file, as every server numbers them: BASE.NNNNNN?
+
+    It may have spaces, but no ``/`` and no character that controls a terminal; mirrorlake keeps and shows it.
+    """
+    return _LOG_NAME.fullmatch(name) is not None
 
 
 def pack_lsn(incarnation: int, file_number: int, offset: int) -> int:

@@ -7,7 +7,7 @@ import time
 from functools import cached_property
 
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
-from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.position import BinlogPosition, is_log_name
 from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.mysql.login import ServerLogin
@@ -123,7 +123,7 @@ def log_positions(login: ServerLogin, rows: list[tuple]) -> list[BinlogPosition]
     """Make positions of the rows of SHOW BINARY LOGS: file and number of bytes."""
     try:
         found = [BinlogPosition(str(row[0]), int(row[1])) for row in rows]
-        if all(0 <= position.offset < 1 << 63 and position.file_number >= 0 for position in found):
+        if all(0 <= position.offset < 1 << 63 and is_log_name(position.log_file) for position in found):
             return found
     except (IndexError, TypeError, ValueError, UsageError):
         pass

@@ -16,10 +16,10 @@ from mirrorlake.core.binlog.description_event import read_format_description
 from mirrorlake.core.binlog.events import FormatDescription
 from mirrorlake.core.binlog.framing import HEADER_BYTES
 from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, ChecksumAlgorithm, EventFlag, EventType
-from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
+from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, is_log_name
 from mirrorlake.errors import RefusedError
 
-_NAME = re.compile(r"(.+)\.([0-9]{6,})")
+_NAME = re.compile(r"(.+)\.([0-9]{6,})", re.DOTALL)
 _HEADER = struct.Struct("<IBIIIH")
 _HEAD_BYTES = 1024
 
@@ -129,9 +129,10 @@ def find_log_files(folder: Path) -> dict[int, Path]:
         named = sorted((path.name, match) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
     except OSError as error:
         raise RefusedError("log-missing", f"cannot list the folder {folder}: {error.strerror}") from None
-    if any(os.fsencode(name).decode("utf-8", "replace") != name for name, _ in named):
-        raise RefusedError("log-event", f"a binlog file in {folder} has a name that is not UTF-8")
     bases = {match[1] for name, match in named if _is_log(folder / name)}
+    if not all(is_log_name(name) for name, match in named if not bases or match[1] in bases):
+        what = "a name with control characters, of more than 19 digits or not in UTF-8"
+        raise RefusedError("log-event", f"a binlog file in {folder} has {what}")
     if len(bases) > 1:
         raise RefusedError("log-event", f"the folder holds several logs: {', '.join(sorted(bases))}")
     if not bases and named:

@@ -25,6 +25,7 @@ from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
 from mirrorlake.mysql.snapshot_checks import check_select
 from mirrorlake.mysql.source_tables import create_statement, list_tables
+from tests.support.log_names import NO_LOG_NAMES
 from tests.support.rogue_server import COLUMN_END, LARGEST, OK, Keys, RogueServer, Wire
 
 ROOT = Path(__file__).parents[3]
@@ -240,8 +241,12 @@ def test_a_server_may_compute_for_longer_over_a_whole_table(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "row", [("binlog.000001", "99999999999999999999"), ("binlog.000001", "-1"), ("binlog", "4"), ("binlog.1", "x")]
-)
+    "row",
+    [
+        ("binlog.000001", "99999999999999999999"), ("binlog.000001", "-1"), ("binlog", "4"), ("binlog.000001", "x"),
+        *((name, "4") for name in NO_LOG_NAMES),
+    ],
+)  # fmt: skip
 def test_a_place_in_the_log_that_is_none(row):
     def act(wire):
         wire.let_in()

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mirrorlake.core.binlog.framing import EventBlock, without_in_use_flag
-from mirrorlake.core.position import BinlogPosition
+from mirrorlake.core.position import FILE_POSITION, BinlogPosition
 
-_TEXT = re.compile(r"(\S+:[0-9]+)-([0-9]+) ([0-9a-f]{16})")
+_TEXT = re.compile(rf"({FILE_POSITION})-([0-9]+) ([0-9a-f]{{16}})")
 
 
 @dataclass(frozen=True, slots=True)

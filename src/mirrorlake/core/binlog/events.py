@@ -26,13 +26,13 @@ from mirrorlake.core.constants import (
     StatusVar,
 )
 from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.position import is_log_name
 from mirrorlake.errors import RefusedError
 
 _FIRST_MARIADB_ONLY_TYPES = 160
 _FORMAT_DESCRIPTION_TYPE, _FIXED_PART_BYTES = 15, 57
 _FIXED_PARTS_READ = {2: 13, 19: 8, 23: 8, 24: 8, 25: 8, 30: 10, 31: 10, 32: 10}
 """Event type -> bytes of its fixed part, or 0 if a server never writes the type. Older servers had others."""
-_NUMBERED = re.compile(r"[^/]+\.[0-9]{6,19}")
 _TIMESTAMP_FOLLOWS = 1 << 55
 _MARIADB_LOGS_NO_VAIN_CREATE = 101100
 _COMMIT_TIME_AT = 42  # in a GTID event of 8.0 and later
@@ -184,7 +184,7 @@ def parse_rotate(body: bytes) -> Rotate:
     """u64 offset of the first event in the next file, then the file's name to the end."""
     reader = ByteReader(body, "ROTATE event")
     offset, name = reader.uint(8), reader.name(len(body) - 8)
-    if not _NUMBERED.fullmatch(name):
+    if not is_log_name(name):
         raise reader.malformed("it names no binlog file")
     if offset >= 1 << 63:
         raise reader.malformed("its offset is beyond any file")

@@ -6,10 +6,11 @@ import pytest
 
 from mirrorlake.core.binlog.event_mark import EventMark
 from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.position import parse_gtid_set
+from mirrorlake.core.position import BinlogPosition, parse_gtid_set
 from mirrorlake.mysql.binlog_files import FileSource
 from tests.support.binlog_writer import write_logs
 from tests.support.histories import random_history
+from tests.support.log_names import LOG_NAMES
 
 
 @pytest.fixture(params=["mysql", "mariadb"])
@@ -38,6 +39,12 @@ def test_a_file_in_use_has_the_mark_of_the_closed_one(source):
     assert EventMark.of_block(block) == before
     block.buf[block.events.offset[0] + 18] ^= 1
     assert EventMark.of_block(block) != before
+
+
+@pytest.mark.parametrize("name", LOG_NAMES)
+def test_a_mark_is_parsed_as_it_was_written(name):
+    mark = EventMark(BinlogPosition(name, 154), 231, "8badf00d8badf00d")
+    assert EventMark.parse(str(mark)) == mark
 
 
 @pytest.mark.parametrize("text", ["", "binlog.000001:4", "binlog.000001:4-120", "binlog.000001:4-120 8badf00d"])
