@@ -31,6 +31,9 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences, no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import check_server
 from mirrorlake.lake.compare.row_text import (
+    FINEST,
+    KEY_BYTES,
+    VALUE_BYTES,
     Spelled,
     hash_of,
     key_shown,
@@ -59,6 +62,8 @@ NOT_ON_SERVER = "the server does not have it"
 LEFT_OUT = "the lake does not have it, and no pattern of --tables fits it"
 LOOK_EVERY_S = 1
 PARTS_LOOKED_INTO = 8
+LOOKED_INTO_BYTES = 8 << 20
+"""At most, of the rows of a side that are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +258,41 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
     source = _source(read.rows_of_scan, entry.name)
     mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
-    parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
+    parts = _differing_parts(theirs, ours)
     rows, mirror_rows = (sum(n for n, _ in sums.values()) for sums in (theirs, ours))
     if not parts:
         return VerifiedTable(*entry.name, EQUAL, rows, mirror_rows, reason=_left_out(schema))
     if not of_key:
         return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows)
-    found = (side.rows(key, text, key_shown(of_key), parts[:PARTS_LOOKED_INTO]) for side in (source, mirror))
-    keys = _differing_keys(*found, names=[column.name for column in schema.columns if not column.is_hashed])
+    names = [column.name for column in schema.columns if not column.is_hashed]
+    few = _few_rows(source, mirror, key, text, parts, LOOKED_INTO_BYTES // (KEY_BYTES + VALUE_BYTES * len(names)))
+    found = (side.rows(key, text, key_shown(of_key), few) for side in (source, mirror))
+    keys = _differing_keys(*found, names=names)
     return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows, tuple(keys[:n_keys]))
+
+
+def _differing_parts(theirs: Sums, ours: Sums) -> dict[str, int]:
+    """Return part -> its number of rows on the side that has more, of the first parts that differ."""
+    parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
+    none = (0, 0)
+    return {part: max(theirs.get(part, none)[0], ours.get(part, none)[0]) for part in parts[:PARTS_LOOKED_INTO]}
+
+
+def _few_rows(source: _Side, mirror: _Side, key: Spelled, text: Spelled, parts: dict[str, int], n_rows: int) -> _Parts:
+    """Parts that differ and have together at most so many rows, of the first level at which there are some.
+
+    parts: of level 0. None are left if so many rows have one hash.
+    """
+    level = 0
+    while sum(parts.values()) > n_rows and level < FINEST:
+        within, level = _Parts(level, list(parts)), level + 1
+        parts = _differing_parts(*(side.sums(key, text, level, within) for side in (source, mirror)))
+    taken, left = [], n_rows
+    for part, n in parts.items():
+        if n <= left:
+            taken.append(part)
+            left -= n
+    return _Parts(level, taken)
 
 
 def _left_out(schema: TableSchema) -> str | None:
@@ -279,6 +310,14 @@ def _for_mirror(spelled: Spelled) -> Sql:
 
 
 @dataclass(frozen=True, slots=True)
+class _Parts:
+    """Parts of one level; see ``part_of``."""
+
+    level: int
+    numbers: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Side:
     """table: in SQL, as ``ask`` takes it. spelled: this side's expression. number: the SQL type of a hash."""
 
@@ -287,17 +326,23 @@ class _Side:
     spelled: Callable[[Spelled], Sql]
     number: Sql
 
-    def sums(self, key: Spelled, text: Spelled) -> dict[str, tuple[int, int]]:
-        """Return part of the keys -> (number of rows, sum of their hashes)."""
-        part, row_hash = map(self.spelled, (part_of(key), hash_of(text)))
-        sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {self.table} GROUP BY 1"
+    def sums(self, key: Spelled, text: Spelled, level: int = 0, within: _Parts | None = None) -> Sums:
+        """Return part of the keys -> (number of rows, sum of their hashes). within: only parts of these."""
+        part, row_hash = map(self.spelled, (part_of(key, level), hash_of(text)))
+        rows = f"{self.table} WHERE {self._in(key, within)}" if within else self.table
+        sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {rows} GROUP BY 1"
         return {str(number): (int(n), int(total)) for number, n, total in self.ask(sql)}
 
-    def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: list[str]) -> Iterable[tuple]:
+    def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: _Parts) -> Iterable[tuple]:
         """Return (the key's hash, the row's text, the key for a person) of the rows in some parts."""
-        wanted, part = map(self.spelled, (hash_of(key), text, shown)), self.spelled(part_of(key))
-        numbers = ", ".join(map(server_literal, parts))  # digits, which both sides spell alike
-        return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {part} IN ({numbers})")
+        if not parts.numbers:
+            return []
+        wanted = map(self.spelled, (hash_of(key), text, shown))
+        return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {self._in(key, parts)}")
+
+    def _in(self, key: Spelled, parts: _Parts) -> Sql:
+        numbers = ", ".join(map(server_literal, parts.numbers))  # digits, which both sides spell alike
+        return f"{self.spelled(part_of(key, parts.level))} IN ({numbers})"
 
 
 def _differing_keys(theirs: Iterable[tuple], ours: Iterable[tuple], *, names: list[str]) -> list[tuple[str, str]]:

@@ -49,8 +49,15 @@ _DOUBLE = Spelled(
 )
 _BYTES = Spelled("SHA2({0}, 256)", "sha2({0}, 256)")  # MySQL 9.7 has no MD5 by itself
 _TEXT = Spelled("SHA2(CONVERT({0} USING utf8mb4), 256)", "sha2(CAST({0} AS binary), 256)")
-_HASH = Spelled("CONV(LEFT(SHA2({0}, 256), 15), 16, 10)", "conv(left(sha2({0}, 256), 15), 16, 10)")
-_PART = Spelled("CONV(LEFT(SHA2({0}, 256), 3), 16, 10)", "conv(left(sha2({0}, 256), 3), 16, 10)")
+_HASHES = [  # of 12, 24, ... 60 bits
+    Spelled(f"CONV(LEFT(SHA2({{0}}, 256), {n}), 16, 10)", f"conv(left(sha2({{0}}, 256), {n}), 16, 10)")
+    for n in (3, 6, 9, 12, 15)
+]
+FINEST = len(_HASHES) - 1
+"""The level of the smallest parts: all rows of one have the same hash."""
+_FIRST = Spelled("LEFT({0}, 1000)", "left({0}, 1000)")
+VALUE_BYTES, KEY_BYTES = 80, 4096
+"""Of the text of a value in ``row_text``, and of a key in ``key_shown``, at most."""
 
 
 def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
@@ -64,22 +71,24 @@ def row_text(columns: Sequence[Column], *, as_text: bool) -> Spelled:
 
 
 def key_shown(columns: Sequence[Column]) -> Spelled:
-    """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits."""
+    """A key for a person: ``id=5, part=00FF``, bytes in hexadecimal digits; its first 1,000 characters."""
     cells = [(f"{c.name}=", _shown(c.type.name).of_column(c.name)) for c in columns]
-    return Spelled(
+    shown = Spelled(
         "CONCAT_WS(', ', " + ", ".join(f"CONCAT({server_literal(name)}, {cell.source})" for name, cell in cells) + ")",
         "concat_ws(', ', " + ", ".join(f"concat({literal(name)}, {cell.mirror})" for name, cell in cells) + ")",
     )
+    return _FIRST.of(shown)
 
 
 def hash_of(text: Spelled) -> Spelled:
     """A hash of 60 bits, as decimal digits."""
-    return _HASH.of(text)
+    return _HASHES[FINEST].of(text)
 
 
-def part_of(text: Spelled) -> Spelled:
-    """The number of the part, of 4096, that a row belongs to, as decimal digits."""
-    return _PART.of(text)
+def part_of(text: Spelled, level: int) -> Spelled:
+    """The number of the part that a row belongs to, as decimal digits: of 4096, which have 4096 of the next level
+    each."""
+    return _HASHES[level].of(text)
 
 
 def register_functions(session: SparkSession) -> None:
