@@ -45,6 +45,7 @@ _MYSQL = {
     "SHOW BINARY LOG STATUS": [("binlog.000001", "1000", "", "", "")],
 }  # fmt: skip
 LARGEST = 0xFFFFFF
+NULL = b"\xfb"
 COLUMN_END = b"\xfe\0\0\x02\0"
 
 
@@ -112,17 +113,17 @@ class Wire:
         traits = struct.pack("<BHIBHBxx", 12, 45, 999, kind, 0, 0)
         return b"\x03def\0\0\0" + bytes((len(name),)) + name + b"\0" + traits
 
-    def send_rows(self, rows: list[tuple[str, ...]], n_columns: int) -> None:
-        """A whole answer."""
+    def send_rows(self, rows: list[tuple[str | None, ...]], n_columns: int) -> None:
+        """A whole answer. None: NULL."""
         self.send(bytes((n_columns,)))
         for _ in range(n_columns):
             self.send(self.column())
         self.send(COLUMN_END)
         for row in rows:
-            self.send(b"".join(bytes((len(cell),)) + cell.encode() for cell in row))
+            self.send(b"".join(NULL if cell is None else bytes((len(cell),)) + cell.encode() for cell in row))
         self.send(COLUMN_END)
 
-    def answer_as_mysql(self, answers: dict[str, list[tuple[str, ...]]]) -> bool:
+    def answer_as_mysql(self, answers: dict[str, list[tuple[str | None, ...]]]) -> bool:
         """Answer what a job asks, by ``answers`` first; True when it asks for the log, False when it hangs up."""
         answers = _MYSQL | answers
         try:

@@ -11,6 +11,7 @@ from mirrorlake.core.constants import SYSTEM_DATABASES, Command
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import REFUSALS, RefusedError
 from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.source_tables import typed_rows
 
 OLDEST = {"mysql": (5, 6, 0), "mariadb": (10, 2, 0)}
 _NAME_ENGINES = (
@@ -22,6 +23,11 @@ _PROBE_SERVER_ID = 0x7FFFFFFF
 _LEAVES_OUT_GENERATED = (11, 0, 0)
 """MariaDB from this version on may log no generated column; versions between 10.11 and 11.8 were not measured."""
 _SHOWN_COLUMNS = 100
+GENERATED_COLUMNS = f"""
+    SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE IS_GENERATED = 'ALWAYS'
+    AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION
+    LIMIT {_SHOWN_COLUMNS + 1}
+"""
 _BINLOG_FILTERS = ("binlog_do_db", "binlog_ignore_db")  # columns 3 and 4 of SHOW MASTER STATUS
 _REPLICATION_FILTERS = (  # columns 13 to 18 of SHOW SLAVE STATUS
     "replicate_do_db",
@@ -119,12 +125,7 @@ def check_generated_columns(connection: ServerConnection) -> Check:
     name = "generated columns"
     if connection.flavor == "mysql" or connection.version_numbers < _LEAVES_OUT_GENERATED:
         return Check(name, True, "logged")
-    rows = connection.query(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE IS_GENERATED = 'ALWAYS'"
-        " AND GENERATION_EXPRESSION NOT IN ('ROW START', 'ROW END') ORDER BY 1, 2, ORDINAL_POSITION"
-        f" LIMIT {_SHOWN_COLUMNS + 1}",
-        3,
-    )
+    rows = typed_rows(connection.query, GENERATED_COLUMNS, (str, str, str))
     if not rows:
         return Check(name, True, "none")
     by_table = groupby(rows[:_SHOWN_COLUMNS], lambda row: row[:2])

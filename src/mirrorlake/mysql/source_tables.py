@@ -57,10 +57,10 @@ class SourceTable:
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
     """List the tables with rows of users, by name. named: gives the name that a database or table has here."""
     parents: dict[TableName, set[TableName]] = {}
-    for row in _rows(ask, _PARENTS, (str, str, str, str)):
+    for row in typed_rows(ask, _PARENTS, (str, str, str, str)):
         database, table, *parent = map(named, row)
         parents.setdefault(TableName(database, table), set()).add(TableName(*parent))
-    tables = _rows(ask, _LIST, (str, str, (str, NoneType), (int, NoneType)))
+    tables = typed_rows(ask, _LIST, (str, str, (str, NoneType), (int, NoneType)))
     return [
         SourceTable(
             database, table, (engine or "").lower(), size or 0, frozenset(parents.get(TableName(database, table), ()))
@@ -71,12 +71,12 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
 
 def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
     """The names of the same tables, by one query that opens none of them."""
-    return {TableName(*map(named, row)) for row in _rows(ask, _NAMES, (str, str))}
+    return {TableName(*map(named, row)) for row in typed_rows(ask, _NAMES, (str, str))}
 
 
 def column_names(ask: Ask, name: TableName) -> set[ColumnName]:
     """The names of a table's columns."""
-    rows = _rows(ask, f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {_is(name)}", (str,))
+    rows = typed_rows(ask, f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {_is(name)}", (str,))
     return {ColumnName(name, column) for (column,) in rows}
 
 
@@ -111,15 +111,15 @@ def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
 
 def database_charsets(ask: Ask) -> dict[str, str]:
     """Return database -> character set of its new tables."""
-    return dict(_rows(ask, _CHARSETS, (str, str)))
+    return dict(typed_rows(ask, _CHARSETS, (str, str)))
 
 
 def _is(name: TableName) -> Sql:
     return f"TABLE_SCHEMA = {server_literal(name.database)} AND TABLE_NAME = {server_literal(name.table)}"
 
 
-def _rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
-    """The rows of a query whose columns have these types."""
+def typed_rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
+    """The rows of a query whose columns have these types. Raises RefusedError ``server-protocol`` for others."""
     rows = ask(sql)
     if all(len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows):
         return rows

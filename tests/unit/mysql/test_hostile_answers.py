@@ -19,7 +19,7 @@ from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.preflight import require_source, run_preflight
+from mirrorlake.mysql.preflight import GENERATED_COLUMNS, check_generated_columns, require_source, run_preflight
 from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
@@ -268,6 +268,15 @@ def test_a_run_waits_for_no_check_that_is_information_only():
     with RogueServer(act) as rogue:
         assert code_of(lambda: require_source(ServerConnection(login(rogue)))) == "binlog-off"
         assert b"binlog_checksum" in rogue.heard and b"information_schema" not in rogue.heard
+
+
+def test_names_of_generated_columns_that_are_none():
+    def act(wire):
+        wire.let_in()
+        wire.answer_as_mysql({"SELECT VERSION()": [("11.8.2-MariaDB",)], GENERATED_COLUMNS: [("d", None, "c")]})
+
+    with RogueServer(act) as rogue:
+        assert code_of(lambda: check_generated_columns(ServerConnection(login(rogue)))) == "server-protocol"
 
 
 # --- memory: in a process of its own, whose peak the system tells
