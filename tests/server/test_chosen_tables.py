@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.sql_text import quote
+from mirrorlake.mysql import source_tables
+from mirrorlake.mysql.connection import ServerConnection
+from mirrorlake.mysql.login import ServerLogin
 from tests.support.command_line import complaint, mirrorlake_cli
 
 PASSWORD = "only for these tests"
+ODD = ("Orders", "ORDERS", "o'r", "\u00e9", "\\", "a.b")
 TABLES = ("shop.orders", "shop.order_lines", "crm.users")
 
 
@@ -18,6 +24,27 @@ def shop(server):
     for table in TABLES:
         server.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY)")
     return server
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 10])
+def test_long_lists_are_read_in_pages(shop, monkeypatch, n_rows):
+    """Names that differ in case alone, or are odd in SQL, are on one side of a page's end."""
+    shop.play(
+        (
+            *(f"CREATE TABLE shop.{quote(name)} (id INT PRIMARY KEY)" for name in ODD),
+            "CREATE TABLE crm.child (u INT, v INT, FOREIGN KEY (u) REFERENCES users (id),"
+            " FOREIGN KEY (v) REFERENCES shop.orders (id), FOREIGN KEY (v) REFERENCES users (id))",
+        )
+    )
+    names = {TableName("shop", name) for name in ODD} | {TableName(*name.split(".")) for name in (*TABLES, "crm.child")}
+    monkeypatch.setattr(source_tables, "PAGE_ROWS", n_rows)
+    monkeypatch.setattr(source_tables, "MOST_PAGES", 20)
+    control = ServerConnection(ServerLogin("127.0.0.1", shop.port, "root", ""))
+    tables = source_tables.list_tables(control.query)
+    assert [table.name for table in tables] == sorted(names) and source_tables.table_names(control.query) == names
+    assert tables[0].parents == {TableName("crm", "users"), TableName("shop", "orders")}
+    assert source_tables.database_charsets(control.query).keys() == {"crm", "shop"}
+    control.close()
 
 
 @pytest.mark.parametrize(

@@ -279,9 +279,9 @@ def _differing_parts(theirs: Sums, ours: Sums) -> dict[str, int]:
 
 
 def _few_rows(source: _Side, mirror: _Side, key: Spelled, text: Spelled, parts: dict[str, int], n_rows: int) -> _Parts:
-    """Parts that differ and have together at most so many rows, of the first level at which there are some.
+    """Parts that differ and together have at most ``n_rows`` rows, of the first level that has some.
 
-    parts: of level 0. None are left if so many rows have one hash.
+    parts: of level 0. None are left if more rows than that have the same hash.
     """
     level = 0
     while sum(parts.values()) > n_rows and level < FINEST:

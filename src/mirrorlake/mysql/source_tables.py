@@ -19,18 +19,22 @@ _SYSTEM = ", ".join(server_literal(name) for name in sorted(SYSTEM_DATABASES))
 _TABLES = f"""
     FROM information_schema.TABLES
     WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND TABLE_SCHEMA NOT IN ({_SYSTEM})
-    ORDER BY TABLE_SCHEMA, TABLE_NAME
 """  # views and sequences have other types
 _NAMES = f"SELECT TABLE_SCHEMA, TABLE_NAME {_TABLES}"
 _LIST = f"SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, DATA_LENGTH {_TABLES}"
 _PARENTS = """
-    SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
-    FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
+    SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME
+    FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND ORDINAL_POSITION = 1
 """  # MariaDB shows REFERENTIAL_CONSTRAINTS only to users who may change the table
 _CHARSETS = f"""
     SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA
-    WHERE SCHEMA_NAME NOT IN ({_SYSTEM}) ORDER BY SCHEMA_NAME
+    WHERE SCHEMA_NAME NOT IN ({_SYSTEM})
 """
+_TABLE: tuple[Sql, ...] = ("TABLE_SCHEMA", "TABLE_NAME")
+PAGE_ROWS, MOST_PAGES = 30_000, 16
+"""Five names of a row have at most 960 bytes, so that a page is below the limit of ``Session``."""
+_NAME_LENGTH = 100
+"""Of names that servers show: 64 characters, or more with a prefix."""
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
 
 
@@ -52,6 +56,10 @@ class SourceTable:
     def has_versions(self) -> bool:
         """Does the engine show a transaction the rows as they were when it began?"""
         return self.engine in _VERSIONED_ENGINES
+
+
+class ListTooLong(RefusedError):
+    """The server has more tables, foreign keys or databases than we list."""
 
 
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
@@ -121,9 +129,13 @@ def _is(name: TableName) -> Sql:
 def typed_rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
     """The rows of a query whose columns have these types. Raises RefusedError ``server-protocol`` for others."""
     rows = ask(sql)
-    if all(len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows):
+    if len(rows) <= PAGE_ROWS and all(len(row) == len(kinds) and all(map(_fits, row, kinds)) for row in rows):
         return rows
     raise _unexpected()
+
+
+def _fits(cell: object, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(cell, kind) and (not isinstance(cell, str) or len(cell) <= _NAME_LENGTH)
 
 
 def _unexpected() -> RefusedError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mirrorlake.config import Options
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.jobs.run.chosen_tables import unused_columns
+from mirrorlake.mysql import source_tables
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import SourceTable, list_tables, parents_first
+from mirrorlake.mysql.source_tables import ListTooLong, SourceTable, list_tables, parents_first, table_names
 from tests.support.rogue_server import RogueServer
 
 
@@ -28,7 +31,10 @@ def test_parents_come_before_their_children_and_a_circle_ends():
 
 
 def test_tables_are_told_with_engine_size_and_parents():
-    answers = {"REFERENCED": [("d", "a", "d", "p"), ("d", "a", "e", "q")], "TABLES": [("d", "a", "InnoDB", None)]}
+    answers = {
+        "REFERENCED": [("d", "a", "x", "d", "p"), ("d", "a", "y", "e", "q")],
+        "TABLES": [("d", "a", "InnoDB", None)],
+    }
 
     def ask(sql: str) -> list[tuple]:
         return next(rows for word, rows in answers.items() if word in sql)
@@ -39,7 +45,7 @@ def test_tables_are_told_with_engine_size_and_parents():
 
 
 def test_tables_have_the_names_by_which_the_server_compares_them():
-    answers = {"REFERENCED": [("D", "A", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
+    answers = {"REFERENCED": [("D", "A", "X", "D", "P")], "TABLES": [("D", "A", "InnoDB", 9)]}
     (found,) = list_tables(lambda sql: next(rows for word, rows in answers.items() if word in sql), str.lower)
     assert found == SourceTable("d", "a", "innodb", 9, frozenset({("d", "p")}))
 
@@ -59,3 +65,16 @@ def test_only_tables_that_patterns_name_are_asked_for_their_columns():
         control.close()
         assert rogue.heard.count(b"COLUMN_NAME") == 1
     assert found == ["d.t7.fone fits no column that this user sees; the nearest: d.t7.phone"]
+
+
+def test_a_list_without_an_end_is_ended(monkeypatch):
+    monkeypatch.setattr(source_tables, "PAGE_ROWS", 2)
+    asked: list[str] = []
+
+    def ask(sql: str) -> list[tuple]:
+        asked.append(sql)
+        return [("d", "a"), ("d", "b" * len(asked))]
+
+    with pytest.raises(ListTooLong):
+        table_names(ask)
+    assert len(asked) == source_tables.MOST_PAGES and len(set(asked)) == len(asked)

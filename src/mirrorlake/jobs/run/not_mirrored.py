@@ -8,7 +8,7 @@ from mirrorlake.jobs.run.password import warn
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.register import STREAMING, TableRegister
 from mirrorlake.mysql.connection import ServerConnection
-from mirrorlake.mysql.source_tables import table_names
+from mirrorlake.mysql.source_tables import ListTooLong, table_names
 
 
 def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> None:
@@ -17,7 +17,11 @@ def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> N
 
     A user without SELECT sees no table, and gets no warning. options: from ``as_compared``.
     """
-    seen = table_names(control.query, lake.name_case.fold)
+    try:
+        seen = table_names(control.query, lake.name_case.fold)
+    except ListTooLong as error:
+        warn(f"whether patterns fit tables is not checked: {error}")
+        return
     if seen and options.patterns.unused(seen):
         names = seen | {entry.name for entry in TableRegister.read(lake)}
         for pattern in options.patterns.unused(names):
@@ -27,7 +31,11 @@ def warn_of_unused(lake: Lake, control: ServerConnection, options: Options) -> N
 
 
 def count_not_mirrored(lake: Lake, control: ServerConnection, options: Options) -> int:
-    """How many tables of the server the options choose and no mirror follows. options: from ``as_compared``."""
-    seen = table_names(control.query, lake.name_case.fold)
+    """How many tables of the server the options choose and no mirror follows; 0 if they are too many to look at.
+    options: from ``as_compared``."""
+    try:
+        seen = table_names(control.query, lake.name_case.fold)
+    except ListTooLong:
+        return 0
     streaming = {entry.name for entry in TableRegister.read(lake) if entry.state == STREAMING}
     return sum(options.wants(*name) for name in seen - streaming)
