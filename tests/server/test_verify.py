@@ -6,17 +6,15 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.errors import RetryableError
+from mirrorlake.jobs.row_comparison import CHANGED, EXTRA, MISSING
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.snapshot import TableSnapshot, snapshot
 from mirrorlake.jobs.verify import (
-    CHANGED,
     CHANGED_MEANWHILE,
     DIFFERENT,
     EQUAL,
-    EXTRA,
     LEFT_OUT,
-    MISSING,
     NEVER_IN_LAKE,
     NOT_COMPARED,
     NOT_IN_LAKE,
@@ -94,7 +92,7 @@ def test_what_differs_is_named(server, spark, lake_dir, monkeypatch):
     assert damaged == [(4, 3)]
     server.play(("SET sql_log_bin = 0", "UPDATE shop.wide SET c0 = 'b'"))
     monkeypatch.setattr("mirrorlake.mysql.session.ANSWER_BYTES", 8_000)  # all rows of eight parts are longer
-    monkeypatch.setattr("mirrorlake.jobs.verify.LOOKED_INTO_BYTES", 12_000)
+    monkeypatch.setattr("mirrorlake.jobs.row_comparison.LOOKED_INTO_BYTES", 12_000)
     (wide,) = (table for table in verified(options, spark) if table.table == "wide")
     assert (wide.state, wide.rows, wide.mirror_rows) == (DIFFERENT, 64, 64)
     assert 1 <= len(wide.keys) <= 2 and {what for _, what in wide.keys} == {f"{CHANGED} in c0"}

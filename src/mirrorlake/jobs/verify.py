@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -21,8 +20,9 @@ from mirrorlake.config import Options
 from mirrorlake.core.ddl.effect.hidden_columns import hashed_names
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.sql_text import Sql, quote, server_literal
+from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RetryableError
+from mirrorlake.jobs.row_comparison import Side, differing_keys, differing_parts, few_rows, for_mirror, for_source
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.chosen_tables import require_select, require_used
 from mirrorlake.jobs.run.open import as_compared, open_lake
@@ -31,13 +31,8 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import SourceLook, Sums, definition_of, differences, no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import check_server
 from mirrorlake.lake.compare.row_text import (
-    FINEST,
-    KEY_BYTES,
-    VALUE_BYTES,
     Spelled,
-    hash_of,
     key_shown,
-    part_of,
     register_functions,
     row_text,
 )
@@ -53,7 +48,6 @@ from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import Ask, SourceTable, list_tables, table_names
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
-MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
 CHANGED_MEANWHILE = "DDL has changed it meanwhile"
 ROWS_CHANGED = "its rows have changed meanwhile, and its storage engine keeps no older versions"
 NOT_IN_LAKE = "the lake does not have it: `mirrorlake snapshot` copies it"
@@ -61,9 +55,6 @@ NEVER_IN_LAKE = "the lake does not have it, and `mirrorlake snapshot` leaves it 
 NOT_ON_SERVER = "the server does not have it"
 LEFT_OUT = "the lake does not have it, and no pattern of --tables fits it"
 LOOK_EVERY_S = 1
-PARTS_LOOKED_INTO = 8
-LOOKED_INTO_BYTES = 8 << 20
-"""At most, of the rows of a side that are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +223,8 @@ def _source_sums(ask: Ask, schema: TableSchema) -> Sums:
     return _source(ask, schema.name).sums(key, text)
 
 
-def _source(ask: Ask, name: TableName) -> _Side:
-    return _Side(ask, quote(*name), _for_source, "UNSIGNED")
+def _source(ask: Ask, name: TableName) -> Side:
+    return Side(ask, quote(*name), for_source, "UNSIGNED")
 
 
 def _spelled(schema: TableSchema, as_text: bool) -> tuple[Spelled, Spelled, list[Column]]:
@@ -256,109 +247,22 @@ def _compared(lake: Lake, entry: TableEntry, version: int, read: ConsistentRead,
         return lake.spark.sql(sql).collect()
 
     source = _source(read.rows_of_scan, entry.name)
-    mirror = _Side(ask_mirror, mirror_version, _for_mirror, "DECIMAL(38,0)")
+    mirror = Side(ask_mirror, mirror_version, for_mirror, "DECIMAL(38,0)")
     theirs, ours = source.sums(key, text), mirror.sums(key, text)
-    parts = _differing_parts(theirs, ours)
+    parts = differing_parts(theirs, ours)
     rows, mirror_rows = (sum(n for n, _ in sums.values()) for sums in (theirs, ours))
     if not parts:
         return VerifiedTable(*entry.name, EQUAL, rows, mirror_rows, reason=_left_out(schema))
     if not of_key:
         return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows)
     names = [column.name for column in schema.columns if not column.is_hashed]
-    few = _few_rows(source, mirror, key, text, parts, LOOKED_INTO_BYTES // (KEY_BYTES + VALUE_BYTES * len(names)))
+    few = few_rows(source, mirror, key, text, parts, len(names))
     found = (side.rows(key, text, key_shown(of_key), few) for side in (source, mirror))
-    keys = _differing_keys(*found, names=names)
+    keys = differing_keys(*found, names=names)
     return VerifiedTable(*entry.name, DIFFERENT, rows, mirror_rows, tuple(keys[:n_keys]))
-
-
-def _differing_parts(theirs: Sums, ours: Sums) -> dict[str, int]:
-    """Return part -> its number of rows on the side that has more, of the first parts that differ."""
-    parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
-    none = (0, 0)
-    return {part: max(theirs.get(part, none)[0], ours.get(part, none)[0]) for part in parts[:PARTS_LOOKED_INTO]}
-
-
-def _few_rows(source: _Side, mirror: _Side, key: Spelled, text: Spelled, parts: dict[str, int], n_rows: int) -> _Parts:
-    """Parts that differ and together have at most ``n_rows`` rows, of the first level that has some.
-
-    parts: of level 0. None are left if more rows than that have the same hash.
-    """
-    level = 0
-    while sum(parts.values()) > n_rows and level < FINEST:
-        within, level = _Parts(level, list(parts)), level + 1
-        parts = _differing_parts(*(side.sums(key, text, level, within) for side in (source, mirror)))
-    taken, left = [], n_rows
-    for part, n in parts.items():
-        if n <= left:
-            taken.append(part)
-            left -= n
-    return _Parts(level, taken)
 
 
 def _left_out(schema: TableSchema) -> str | None:
     """What the comparison of rows leaves out: the server has no digests."""
     hashed = hashed_names(schema)
     return f"hashed columns are not compared: {', '.join(hashed)}" if hashed else None
-
-
-def _for_source(spelled: Spelled) -> Sql:
-    return spelled.source
-
-
-def _for_mirror(spelled: Spelled) -> Sql:
-    return spelled.mirror
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """Parts of one level; see ``part_of``."""
-
-    level: int
-    numbers: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """table: in SQL, as ``ask`` takes it. spelled: this side's expression. number: the SQL type of a hash."""
-
-    ask: Callable[[Sql], Iterable[tuple]]
-    table: Sql
-    spelled: Callable[[Spelled], Sql]
-    number: Sql
-
-    def sums(self, key: Spelled, text: Spelled, level: int = 0, within: _Parts | None = None) -> Sums:
-        """Return part of the keys -> (number of rows, sum of their hashes). within: only parts of these."""
-        part, row_hash = map(self.spelled, (part_of(key, level), hash_of(text)))
-        rows = f"{self.table} WHERE {self._in(key, within)}" if within else self.table
-        sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {rows} GROUP BY 1"
-        return {str(number): (int(n), int(total)) for number, n, total in self.ask(sql)}
-
-    def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: _Parts) -> Iterable[tuple]:
-        """Return (the key's hash, the row's text, the key for a person) of the rows in some parts."""
-        if not parts.numbers:
-            return []
-        wanted = map(self.spelled, (hash_of(key), text, shown))
-        return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {self._in(key, parts)}")
-
-    def _in(self, key: Spelled, parts: _Parts) -> Sql:
-        numbers = ", ".join(map(server_literal, parts.numbers))  # digits, which both sides spell alike
-        return f"{self.spelled(part_of(key, parts.level))} IN ({numbers})"
-
-
-def _differing_keys(theirs: Iterable[tuple], ours: Iterable[tuple], *, names: list[str]) -> list[tuple[str, str]]:
-    """Return (shown key, difference) from rows (key's hash, row's text, shown key). names: of the columns."""
-    shown, sides = dict[str, str](), (defaultdict[str, Counter](Counter), defaultdict[str, Counter](Counter))
-    for side, rows in zip(sides, (theirs, ours), strict=True):
-        for key, text, what in rows:
-            side[key][text] += 1
-            shown.setdefault(key, what)
-    source, mirror = sides
-    keys = [key for key in shown if source.get(key) != mirror.get(key)]
-    return sorted((shown[key], _what(source.get(key), mirror.get(key), names)) for key in keys)
-
-
-def _what(source: Counter | None, mirror: Counter | None, names: list[str]) -> str:
-    if not source or not mirror:
-        return MISSING if source else EXTRA
-    cells = zip(names, min(source).split(","), min(mirror).split(","), strict=True)
-    return f"{CHANGED} in {', '.join(name for name, theirs, ours in cells if theirs != ours)}"
