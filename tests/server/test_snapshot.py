@@ -11,16 +11,21 @@ from typer.testing import CliRunner
 
 from mirrorlake.cli import app
 from mirrorlake.config import Options
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs import snapshot
 from mirrorlake.jobs.inspect.trace import trace_row
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.jobs.source_look import shown_definition
 from mirrorlake.jobs.verify import EQUAL, NOT_COMPARED, VerifiedTable, verify
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.lake.gold.control.runs import last_runs
+from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
 from mirrorlake.mysql.session import Session
@@ -78,6 +83,25 @@ def test_labels_that_mariadb_shows_as_question_marks_are_copied_with_their_chara
     assert [tuple(row) for row in rows] == [
         ("x😀", "😀,it's?"), ("?", "b\\?"), ("x😀", "😀,b\\?"), ("?", ""), ("y🐬", "it's?"),
     ]  # fmt: skip
+
+
+def test_a_default_that_mariadb_shows_as_question_marks_is_asked_for(mariadb):
+    """A table without rows does not tell that of a NOT NULL column."""
+    mariadb.reset()
+    columns = "(id INT PRIMARY KEY, n VARCHAR(9) DEFAULT '🐬?', c VARCHAR(9) NOT NULL DEFAULT '?😀')"
+    mariadb.play((
+        "CREATE DATABASE odd CHARACTER SET utf8mb4", f"CREATE TABLE odd.empty {columns}",
+        f"CREATE TABLE odd.full {columns}", "INSERT INTO odd.full (id) VALUES (1), (2)",
+    ))  # fmt: skip
+    connection = ServerConnection(ServerLogin("127.0.0.1", mariadb.port, "root", ""))
+    full, empty = (
+        shown_definition(connection.query, TableName("odd", table), "mariadb", AS_WRITTEN, NO_COLUMNS)
+        for table in ("full", "empty")
+    )
+    connection.close()
+    assert [column.default.text for column in full[1].columns[1:]] == ["🐬?", "?😀"]
+    reason = "may have lost characters of the DEFAULT of c, and MariaDB tells it only if the table has a row"
+    assert empty == ("", None, f"ddl-unsupported: SHOW CREATE TABLE {reason}")
 
 
 @pytest.mark.parametrize("policy", ["null", "text"])

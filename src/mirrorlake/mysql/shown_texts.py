@@ -35,7 +35,8 @@ Ask = Callable[[Sql], list[tuple]]
 def with_all_characters(ask: Ask, name: TableName, text: str) -> str:
     """The SHOW CREATE TABLE of a MariaDB table with the characters that it lacks. ask: asks the server.
 
-    Raises what ``ask`` raises; RefusedError ``server-protocol``; ``ddl-unsupported`` of a label on an older server.
+    Raises what ``ask`` raises; RefusedError ``server-protocol``; ``ddl-unsupported`` of a label on an older server, and
+    of a NOT NULL column's DEFAULT in a table without rows.
     """
     if "?" not in text:
         return text
@@ -78,8 +79,13 @@ def _label(ask: Ask, name: TableName, column: str, value: int) -> str:
 
 
 def _default(ask: Ask, name: TableName, column: str) -> str:
+    """Of a NOT NULL column, a table without rows does not tell it."""
     value = f"HEX(CONVERT(DEFAULT({quote(column)}) USING utf8mb4))"
-    return _text(ask(f"SELECT {value} FROM (SELECT 1 AS one) a LEFT JOIN {quote(*name)} ON false"))
+    rows = ask(f"SELECT {value} FROM (SELECT 1 AS one) a LEFT JOIN {quote(*name)} ON true LIMIT 1")
+    if rows == [(None,)]:
+        what = f"SHOW CREATE TABLE may have lost characters of the DEFAULT of {column}"
+        raise RefusedError("ddl-unsupported", f"{what}, and MariaDB tells it only if the table has a row")
+    return _text(rows)
 
 
 def _text(rows: list[tuple]) -> str:
