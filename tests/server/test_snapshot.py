@@ -86,7 +86,7 @@ def test_labels_that_mariadb_shows_as_question_marks_are_copied_with_their_chara
 
 
 def test_a_default_that_mariadb_shows_as_question_marks_is_asked_for(mariadb):
-    """A table without rows does not tell that of a NOT NULL column."""
+    """A table without rows does not show that of a NOT NULL column."""
     mariadb.reset()
     columns = "(id INT PRIMARY KEY, n VARCHAR(9) DEFAULT '🐬?', c VARCHAR(9) NOT NULL DEFAULT '?😀')"
     mariadb.play((
@@ -100,7 +100,7 @@ def test_a_default_that_mariadb_shows_as_question_marks_is_asked_for(mariadb):
     )
     connection.close()
     assert [column.default.text for column in full[1].columns[1:]] == ["🐬?", "?😀"]
-    reason = "may have lost characters of the DEFAULT of c, and MariaDB tells it only if the table has a row"
+    reason = "may have lost characters of the DEFAULT of c, and MariaDB shows it only if the table has a row"
     assert empty == ("", None, f"ddl-unsupported: SHOW CREATE TABLE {reason}")
 
 

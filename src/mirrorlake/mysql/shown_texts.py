@@ -79,12 +79,12 @@ def _label(ask: Ask, name: TableName, column: str, value: int) -> str:
 
 
 def _default(ask: Ask, name: TableName, column: str) -> str:
-    """Of a NOT NULL column, a table without rows does not tell it."""
+    """Of a NOT NULL column, a table without rows does not show it."""
     value = f"HEX(CONVERT(DEFAULT({quote(column)}) USING utf8mb4))"
     rows = ask(f"SELECT {value} FROM (SELECT 1 AS one) a LEFT JOIN {quote(*name)} ON true LIMIT 1")
     if rows == [(None,)]:
         what = f"SHOW CREATE TABLE may have lost characters of the DEFAULT of {column}"
-        raise RefusedError("ddl-unsupported", f"{what}, and MariaDB tells it only if the table has a row")
+        raise RefusedError("ddl-unsupported", f"{what}, and MariaDB shows it only if the table has a row")
     return _text(rows)
 
 

@@ -65,10 +65,10 @@ class ListTooLong(RefusedError):
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
     """List the tables with rows of users, by name. named: gives the name that a database or table has here."""
     parents: dict[TableName, set[TableName]] = {}
-    for row in typed_rows(ask, _PARENTS, (str, str, str, str)):
-        database, table, *parent = map(named, row)
+    for row in _pages(ask, _PARENTS, (*_TABLE, "CONSTRAINT_NAME"), (str, str, str, str, str)):
+        database, table, _, *parent = map(named, row)
         parents.setdefault(TableName(database, table), set()).add(TableName(*parent))
-    tables = typed_rows(ask, _LIST, (str, str, (str, NoneType), (int, NoneType)))
+    tables = _pages(ask, _LIST, _TABLE, (str, str, (str, NoneType), (int, NoneType)))
     return [
         SourceTable(
             database, table, (engine or "").lower(), size or 0, frozenset(parents.get(TableName(database, table), ()))
@@ -78,8 +78,8 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
 
 
 def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
-    """The names of the same tables, by one query that opens none of them."""
-    return {TableName(*map(named, row)) for row in typed_rows(ask, _NAMES, (str, str))}
+    """The names of the same tables, by queries that open none of them."""
+    return {TableName(*map(named, row)) for row in _pages(ask, _NAMES, _TABLE, (str, str))}
 
 
 def column_names(ask: Ask, name: TableName) -> set[ColumnName]:
@@ -119,11 +119,28 @@ def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
 
 def database_charsets(ask: Ask) -> dict[str, str]:
     """Return database -> character set of its new tables."""
-    return dict(typed_rows(ask, _CHARSETS, (str, str)))
+    return dict(_pages(ask, _CHARSETS, ("SCHEMA_NAME",), (str, str)))
 
 
 def _is(name: TableName) -> Sql:
     return f"TABLE_SCHEMA = {server_literal(name.database)} AND TABLE_NAME = {server_literal(name.table)}"
+
+
+def _pages(ask: Ask, select: Sql, key: tuple[Sql, ...], kinds: tuple) -> Iterator[tuple]:
+    """The rows of a query in the order of its first columns, the key, by as many queries as bounded answers need.
+
+    Names are compared as bytes: MariaDB's order has ``T`` and ``t`` as equal. Raises ListTooLong.
+    """
+    order, after = ", ".join(f"CAST({name} AS BINARY)" for name in key), ""
+    for _ in range(MOST_PAGES):
+        page = typed_rows(ask, f"{select} {after} ORDER BY {order} LIMIT {PAGE_ROWS}", kinds)
+        yield from page
+        if len(page) < PAGE_ROWS:
+            return
+        last = ", ".join(f"CAST({server_literal(name)} AS BINARY)" for name in page[-1][: len(key)])
+        after = f"AND ({order}) > ({last})"
+    what = f"the server has more than {MOST_PAGES * PAGE_ROWS:,} tables, foreign keys or databases"
+    raise ListTooLong("server-protocol", what)
 
 
 def typed_rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
