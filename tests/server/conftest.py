@@ -35,20 +35,26 @@ def pytest_generate_tests(metafunc):
     """
     for fixture in {"server", "lower"} & set(metafunc.fixturenames):
         is_quick = "spark" not in metafunc.fixturenames
-        flavors = FLAVORS if is_quick else _chosen(metafunc, FLAVORS)
+        flavors = FLAVORS if is_quick else _chosen(metafunc, FLAVORS, _marked(metafunc, "flavor"))
         metafunc.parametrize(fixture, flavors, indirect=True, scope="module" if fixture == "lower" else None)
     if "server" in metafunc.fixturenames or not LEAST_METADATA.keys().isdisjoint(metafunc.fixturenames):
-        marker = metafunc.definition.get_closest_marker("row_metadata")
-        wanted = marker.args[0] if marker else metafunc.config.option.row_metadata
+        wanted = _marked(metafunc, "row_metadata") or metafunc.config.option.row_metadata
         metafunc.parametrize(
             "row_metadata", [wanted] if wanted else _chosen(metafunc, ("full", "default")), indirect=True
         )
 
 
-def _chosen(metafunc, values: tuple[str, ...]) -> list[str]:
-    """All in the long form; one by the seed in the short one."""
+def _marked(metafunc, name: str) -> str | None:
+    marker = metafunc.definition.get_closest_marker(name)
+    return marker.args[0] if marker else None
+
+
+def _chosen(metafunc, values: tuple[str, ...], wanted: str | None = None) -> list[str]:
+    """All in the long form; in the short one the one that is wanted, or one by the seed."""
     if metafunc.config.option.long:
         return list(values)
+    if wanted:
+        return [wanted]
     shares = "lower" in metafunc.fixturenames  # a server of their own, which the tests of the module share
     test = metafunc.definition.parent if shares else metafunc.definition
     named = f"{metafunc.config.option.seed} {test.nodeid} {values}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 from mirrorlake.config import Options
 from mirrorlake.jobs.inspect.sql import run_sql
 from mirrorlake.jobs.inspect.tables import list_tables
@@ -37,6 +39,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.flavor("mariadb")
 def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, spark, lake_dir):
     server.reset()
     server.play(STATEMENTS)

@@ -53,9 +53,13 @@ def test_filters_and_a_replica_that_does_not_log_are_named(flavor):
         assert not_ok(server) == found | replica | replicated
 
 
-def test_a_filter_of_system_databases_alone_stops_no_run():
-    with running_server("mariadb", "--binlog-ignore-db=mysql", "--binlog-ignore-db=sys") as server:
-        assert not_ok(server) == {"binlog filters": ("binlog_ignore_db = mysql,sys", None)}
+def test_a_filter_of_system_databases_alone_and_another_default_engine_stop_no_run():
+    ignored = ("--binlog-ignore-db=mysql", "--binlog-ignore-db=sys")
+    with running_server("mariadb", *ignored, "--default-storage-engine=MyISAM") as server:
+        assert not_ok(server) == {
+            "binlog filters": ("binlog_ignore_db = mysql,sys", None),
+            "default_storage_engine": ("MyISAM", None),
+        }
 
 
 def test_a_node_of_a_cluster_that_does_not_log_the_others_changes_is_named():

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 
 import pymysql
+import pytest
 
 from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.canonical import source_rows
@@ -105,6 +106,7 @@ def play(server: Server, database: str) -> None:
             time.sleep(0.01)
 
 
+@pytest.mark.flavor("mariadb")
 def test_what_was_rolled_back_is_in_no_mirror(server, spark, tmp_path, monkeypatch):
     server.reset()
     play(server, "rb_plain")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+import pytest
+
 from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Keep, ServerMode
@@ -54,6 +56,7 @@ def cases(is_long: bool) -> Iterator[Case]:
             yield Case(STRICT, charset, before, f"MODIFY c {after} CHARACTER SET {charset}", (*values, *more))
 
 
+@pytest.mark.flavor("mysql")
 def test_gold_makes_of_each_value_what_the_server_makes(server, spark, is_long):
     server.execute("CREATE DATABASE IF NOT EXISTS text_to_binary")
     asked, answers = [], []

@@ -27,6 +27,7 @@ from mirrorlake.jobs.verify import (
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.mysql.consistent_read import ConsistentRead
+from tests.support.command_line import mirrorlake_cli
 
 
 def verified(options: Options, spark, **how) -> list[VerifiedTable]:
@@ -83,6 +84,8 @@ def test_what_differs_is_named(server, spark, lake_dir, monkeypatch):
         "visits": VerifiedTable("shop", "visits", DIFFERENT, 4, 4),
         "wide": VerifiedTable("shop", "wide", EQUAL, 64, 64),
     }  # fmt: skip
+    printed = mirrorlake_cli("verify", "shop.orders", "--source", server.url, "--lake", lake_dir, "--run")
+    assert printed.exit_code == 3 and "orders" in printed.stdout
     point, tables = _verified(options, spark, n_keys=1)
     (shown,) = (table.keys for table in tables if table.table == "orders")
     assert shown == found["orders"].keys[:1]
