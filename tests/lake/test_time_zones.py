@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -34,6 +35,15 @@ def test_only_times_that_come_twice_or_never_have_no_moment(spark, zone, day):
     n_unsure = {"America/Chicago": 4, "Europe/Berlin": 4, "Australia/Lord_Howe": 2, "America/Caracas": 2,
                 "Pacific/Apia": 96, "Asia/Kolkata": 0}[zone]  # fmt: skip
     assert made.count(None) == n_unsure
+
+
+@pytest.mark.parametrize(("zone", "day"), CHANGES)
+def test_each_moment_has_a_wall_clock(spark, zone, day):
+    first = datetime.fromisoformat(day).replace(tzinfo=timezone.utc) - timedelta(days=2)
+    moments = [first + timedelta(minutes=15 * n) for n in range(5 * 24 * 4)]
+    rows = ", ".join(f"(TIMESTAMP'{moment}')" for moment in moments)
+    made = spark.sql(f"SELECT {from_utc('moment', zone)} FROM VALUES {rows} AS t(moment)").collect()
+    assert [row[0] for row in made] == [m.astimezone(ZoneInfo(zone)).replace(tzinfo=None) for m in moments]
 
 
 def test_zones_that_are_not_known_have_no_moment():
