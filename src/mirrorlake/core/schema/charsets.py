@@ -38,10 +38,12 @@ _SHARED = {
     "cp1256": (57, 67), "utf32": (60, 61, *range(160, 184)), BINARY: (63,), "geostd8": (92, 93), "cp932": (95, 96),
     "eucjpms": (97, 98),
 }  # fmt: skip
-_MYSQL = {"gb18030": range(248, 251), "utf8mb4": range(255, 324)}  # the latter: the 0900 family
+_0900_FAMILY = range(255, 324)
+"""MySQL's since 8.0; MariaDB 11.8 has the same names and numbers."""
+_MYSQL = {"gb18030": range(248, 251), "utf8mb4": _0900_FAMILY}
 _MARIADB = {
     "utf8mb3": (*range(576, 608), *range(2048, 2304)),  # 2048 and up: UCA 14.0.0, 256 ids per character set
-    "utf8mb4": (*range(608, 640), *range(2304, 2560)),
+    "utf8mb4": (*_0900_FAMILY, *range(608, 640), *range(2304, 2560)),
     "ucs2": (*range(640, 672), *range(2560, 2816)),
     "utf16": (*range(672, 704), *range(2816, 3072)),
     "utf16le": range(704, 736),
