@@ -109,7 +109,8 @@ def test_the_first_difference_is_named(seen, difference):
     [
         ("mysql", 8, "latin1"), ("mysql", 63, "binary"), ("mysql", 255, "utf8mb4"), ("mysql", 76, "utf8mb3"),
         ("mysql", 28, "gbk"), ("mysql", 2304, "other"), ("mysql", 1032, "other"), ("mariadb", 1032, "latin1"),
-        ("mariadb", 255, "utf8mb4"), ("mariadb", 324, "other"), ("mariadb", 2304, "utf8mb4"), ("mariadb", 2048, "utf8mb3"),
+        ("mariadb", 255, "utf8mb4"), ("mariadb", 324, "other"), ("mariadb", 2304, "utf8mb4"),
+        ("mariadb", 2048, "utf8mb3"),
         ("mariadb", 576, "utf8mb3"), ("mariadb", 1270, "utf8mb4"), ("mariadb", 2560, "ucs2"),
         ("mariadb", 3071, "utf16"),
         ("mariadb", 3328, "other"),
