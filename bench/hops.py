@@ -26,10 +26,10 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.session import open_session
 
 
-def measure(spark, logs: Path, lake_folder: Path) -> dict[str, tuple[float, float]]:
+def measure(spark, logs: Path, lake_folder: Path, *, commit_columns: bool) -> dict[str, tuple[float, float]]:
     """{hop: (wall seconds, CPU seconds)}"""
     manifest = json.loads((logs / "manifest.json").read_text())
-    options = Options(source=f"files:{logs}", lake=str(lake_folder))
+    options = Options(source=f"files:{logs}", lake=str(lake_folder), commit_columns=commit_columns)
     source = open_source(options)
     lake = create_lake(options, source, spark)
     if manifest["base_rows"]:
@@ -47,10 +47,10 @@ def measure(spark, logs: Path, lake_folder: Path) -> dict[str, tuple[float, floa
     return seconds
 
 
-def measured(spark, logs: Path) -> dict[str, tuple[float, float]]:
+def measured(spark, logs: Path, *, commit_columns: bool) -> dict[str, tuple[float, float]]:
     """The same with their sum, on a lake that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="mirrorlake-bench-") as folder:
-        seconds = measure(spark, logs, Path(folder))
+        seconds = measure(spark, logs, Path(folder), commit_columns=commit_columns)
     return seconds | {"all three": tuple(map(sum, zip(*seconds.values(), strict=True)))}
 
 
@@ -61,6 +61,7 @@ def main() -> None:
         "--rounds", type=int, default=3, help="all hops are shown for the last one, their sum for the first, too"
     )
     parser.add_argument("--kinds", default="bulk,oltp")
+    parser.add_argument("--commit-columns", action="store_true", help="mirrors have them, as with the option of `run`")
     arguments = parser.parse_args()
     spark, memory = open_session("bench"), PeakMemory()
     memory.start()
@@ -70,7 +71,7 @@ def main() -> None:
     for kind in arguments.kinds.split(","):
         logs = arguments.logs / kind
         changes = json.loads((logs / "manifest.json").read_text())["row_changes"]
-        rounds = [measured(spark, logs) for _ in range(arguments.rounds)]
+        rounds = [measured(spark, logs, commit_columns=arguments.commit_columns) for _ in range(arguments.rounds)]
         shown = rounds[-1] | {"all three, first round": rounds[0]["all three"]}
         for hop, (wall, cpu) in shown.items():
             table.add_row(
