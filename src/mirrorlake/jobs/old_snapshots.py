@@ -21,10 +21,10 @@ def removable_snapshots(lake: Lake, *, left_days: int, bronze_days: int | None) 
     for copy_id in lake.names.find_snapshots(lake.spark):
         answered = given.get(copy_id)
         if answered is None:
-            oldest = next(iter([*read_history(lake.spark, lake.names.snapshot(copy_id))][-1:]), None)
-            if oldest is None:  # a run was killed before its first commit
+            history = list(read_history(lake.spark, lake.names.snapshot(copy_id)))
+            if not history:  # a run was killed before its first commit
                 continue
-            begun = oldest.timestamp.astimezone(dt.timezone.utc)
+            begun = history[-1].timestamp.astimezone(dt.timezone.utc)
             is_old = now - begun > dt.timedelta(days=left_days)
         else:
             is_done = bronze_days is not None and answered.answer.number <= n_done

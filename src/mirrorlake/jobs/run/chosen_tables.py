@@ -63,6 +63,8 @@ def unused_columns(control: ServerConnection, options: Options, names: Collectio
 
     Only the tables that the patterns name are asked for: a list of all columns has no bound.
     """
+    if not options.columns:
+        return
     hidden = options.hidden(NameCase(options.lower_case_table_names))
     tables = sorted(hidden.named_tables(names))
     seen = {column for name in tables for column in column_names(control.query, name)}

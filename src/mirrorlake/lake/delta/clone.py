@@ -7,15 +7,15 @@ import shutil
 from pathlib import Path
 
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.names import linked_path
 
 LOG, HINT = "_delta_log", "_last_checkpoint"
 
 
 def check_without_links(table: str) -> None:
-    """Raise RefusedError ``lake-damaged`` for a symbolic link in a table's folder: mirrorlake makes none, and a clone
-    would have the files of others."""
+    """Raise RefusedError ``lake-damaged`` for a symbolic link in a table's folder."""
     folder = Path(table)
-    if linked := next((path for path in (folder, *folder.rglob("*")) if path.is_symlink()), None):
+    if linked := linked_path(folder):
         raise RefusedError("lake-damaged", f"{linked.relative_to(folder.parent)} is a symbolic link")
 
 

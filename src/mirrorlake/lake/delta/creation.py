@@ -1,4 +1,4 @@
-"""CREATE TABLE, and the log without a commit that a process killed inside it leaves.
+"""CREATE TABLE, table properties, and the log without a commit that a process killed inside it leaves.
 
 Delta treats such a log as an existing table: IF NOT EXISTS does nothing, and nothing can be read.
 """
@@ -32,9 +32,18 @@ def create_table_statement(
     table: Sql, columns: Sql, properties: Mapping[str, str] | None = None, comment: str = ""
 ) -> Sql:
     """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
-    settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (properties or {}).items())
-    options = f" TBLPROPERTIES ({settings})" if settings else ""
+    options = f" TBLPROPERTIES ({property_list(properties)})" if properties else ""
     return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{comment_clause(comment)}{options}"
+
+
+def set_properties(spark: SparkSession, table: Sql, properties: Mapping[str, str]) -> None:
+    """Set table properties, in a commit without a note."""
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({property_list(properties)})").collect()
+
+
+def property_list(properties: Mapping[str, str]) -> Sql:
+    """Write properties as TBLPROPERTIES takes them, without its brackets."""
+    return ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
 
 
 def comment_clause(comment: str) -> Sql:

@@ -15,8 +15,9 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.sql_text import Sql, literal
-from mirrorlake.lake.delta.names import LakeNames, local_folder, table_exists
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.delta.creation import set_properties
+from mirrorlake.lake.delta.names import LakeNames, linked_path, local_folder, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
 from mirrorlake.lake.delta.refusals import is_unsupported
@@ -98,9 +99,9 @@ def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
 
 
 def _has_link(table: Sql) -> bool:
-    """Is the folder of a local table a symbolic link, or is there one in it? mirrorlake makes none."""
+    """Has a local table a symbolic link?"""
     folder = local_folder(table)
-    return folder is not None and (folder.is_symlink() or any(path.is_symlink() for path in folder.rglob("*")))
+    return folder is not None and linked_path(folder) is not None
 
 
 def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
@@ -125,8 +126,7 @@ def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
         if days > (int(found[1]) if found else default):
             settings[name] = f"interval {days} days"
     if settings:
-        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in settings.items())
-        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
+        set_properties(spark, table, settings)
 
 
 def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:

@@ -129,6 +129,11 @@ def local_folder(table: Sql) -> Path | None:
     return folder if folder.is_absolute() else None
 
 
+def linked_path(folder: Path) -> Path | None:
+    """A symbolic link: the folder, or one in it. mirrorlake makes none, and one leads to the files of others."""
+    return next((path for path in (folder, *folder.rglob("*")) if path.is_symlink()), None)
+
+
 def table_exists(spark: SparkSession, table: Sql) -> bool:
     from pyspark.errors import AnalysisException
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pyspark.sql import Row, SparkSession
 
 from mirrorlake.core.schema.name_case import folded_by_spark
-from mirrorlake.core.sql_text import Sql, literal
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.delta.creation import set_properties
 
 LARGE_BYTES = 32 << 20
 """Size of a mirror's files from which deletion vectors cost less (``bench/large_mirror.py``)."""
@@ -88,8 +89,7 @@ def provide(session: SparkSession, table: Sql, features: Collection[Feature]) ->
 def turn_on(session: SparkSession, table: Sql, features: Collection[Feature]) -> None:
     """One commit, of which Delta says SET TBLPROPERTIES; it carries no note, since it moves no progress."""
     if features:
-        listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties_of(features).items())
-        session.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})").collect()
+        set_properties(session, table, properties_of(features))
 
 
 def takes_feed(columns: Collection[str]) -> bool:
@@ -108,7 +108,7 @@ def suspend_feed(session: SparkSession, table: Sql, columns: Collection[str], *,
     state = read_state(session, table)
     if not CHANGE_DATA_FEED.is_on(state) or (comes_back and not COLUMN_MAPPING.is_on(state)):
         return False
-    session.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({literal(CHANGE_DATA_FEED.setting)} = 'false')").collect()
+    set_properties(session, table, {CHANGE_DATA_FEED.setting: "false"})
     return comes_back
 
 

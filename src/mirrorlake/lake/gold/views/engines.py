@@ -14,6 +14,7 @@ from typing import Protocol
 from mirrorlake.core.schema.view_names import ViewName
 from mirrorlake.core.sql_text import Sql, ansi_literal, ansi_quote, has_variable, literal, quote
 from mirrorlake.errors import UsageError
+from mirrorlake.lake.delta.creation import property_list
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.gold.views.wanted import View
 from mirrorlake.shown import as_line
@@ -136,11 +137,10 @@ class Spark:
 
     def _definition(self, view: View) -> Sql:
         properties = {MIRROR_PROPERTY: self._names.mirror_path(view.mirror_id), STATE_PROPERTY: self.state(view)}
-        settings = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return (
             f"{self.qualified(*view.name)} WITH SCHEMA EVOLUTION COMMENT {literal(view.comment)} "
-            f"TBLPROPERTIES ({settings}) AS SELECT {self._columns(view)} FROM "
+            f"TBLPROPERTIES ({property_list(properties)}) AS SELECT {self._columns(view)} FROM "
             f"{self._names.mirror(view.mirror_id)}{version}"
         )
 
