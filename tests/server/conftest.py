@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 from tests.support.servers import (
     FLAVORS,
     LEAST_METADATA,
+    PROGRAMS,
     Server,
     ServerUnavailable,
     install,
@@ -26,22 +29,36 @@ from tests.support.servers import (
 )
 
 NOT_TESTED = "NOT TESTED against"
+_SERVERS = ("server", "mysql", "mariadb", "mariadb118")
+_OF_A_MODULE = ("lower", "primary_and_replica")
 
 
 def pytest_generate_tests(metafunc):
-    """A test of ``server`` runs on both servers, and with FULL row metadata and the servers' default.
+    """A test of ``server`` runs on each program, and with FULL row metadata and the servers' default.
 
-    In the short form the seed chooses the row metadata of each test, and one server for a test that needs Spark.
+    In the short form the seed chooses the row metadata of each test, the program of a test that needs Spark, and
+    MariaDB's release where a test takes ``mariadb``.
     """
-    for fixture in {"server", "lower"} & set(metafunc.fixturenames):
-        is_quick = "spark" not in metafunc.fixturenames
-        flavors = FLAVORS if is_quick else _chosen(metafunc, FLAVORS, _marked(metafunc, "flavor"))
-        metafunc.parametrize(fixture, flavors, indirect=True, scope="module" if fixture == "lower" else None)
-    if "server" in metafunc.fixturenames or not LEAST_METADATA.keys().isdisjoint(metafunc.fixturenames):
+    names = set(metafunc.fixturenames)
+    for fixture in names & {"server", "lower", "mariadb", "primary_and_replica"}:
+        programs = _programs(metafunc, fixture)
+        metafunc.parametrize(fixture, programs, indirect=True, scope="module" if fixture in _OF_A_MODULE else None)
+    if not names.isdisjoint(_SERVERS):
         wanted = _marked(metafunc, "row_metadata") or metafunc.config.option.row_metadata
         metafunc.parametrize(
             "row_metadata", [wanted] if wanted else _chosen(metafunc, ("full", "default")), indirect=True
         )
+
+
+def _programs(metafunc, fixture: str) -> list[str]:
+    of_mariadb = _chosen(metafunc, tuple(program for program in PROGRAMS if program != "mysql"))
+    if fixture == "mariadb":
+        return of_mariadb
+    if fixture == "primary_and_replica":
+        return ["mysql", *of_mariadb]
+    flavor = _marked(metafunc, "flavor")
+    programs = tuple(program for program in PROGRAMS if program.startswith(flavor or ""))
+    return _chosen(metafunc, programs) if "spark" in metafunc.fixturenames else list(programs)
 
 
 def _marked(metafunc, name: str) -> str | None:
@@ -49,13 +66,11 @@ def _marked(metafunc, name: str) -> str | None:
     return marker.args[0] if marker else None
 
 
-def _chosen(metafunc, values: tuple[str, ...], wanted: str | None = None) -> list[str]:
-    """All in the long form; in the short one the one that is wanted, or one by the seed."""
+def _chosen(metafunc, values: tuple[str, ...]) -> list[str]:
+    """All in the long form; in the short one the one of the seed."""
     if metafunc.config.option.long:
         return list(values)
-    if wanted:
-        return [wanted]
-    shares = "lower" in metafunc.fixturenames  # a server of their own, which the tests of the module share
+    shares = any(name in metafunc.fixturenames for name in _OF_A_MODULE)  # their own servers
     test = metafunc.definition.parent if shares else metafunc.definition
     named = f"{metafunc.config.option.seed} {test.nodeid} {values}"
     return [values[zlib.crc32(named.encode()) % len(values)]]
@@ -69,25 +84,45 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def mariadb() -> Iterator[Server]:
-    yield from _session_server("mariadb")
+def server_of() -> Iterator[Callable[[str], Server]]:
+    """program -> the session's server, which starts when a test first asks for it."""
+    with ExitStack() as stack:
+
+        @cache
+        def start(program: str) -> Server:
+            _require(program)
+            return stack.enter_context(running_server(program))
+
+        yield start
 
 
 @pytest.fixture(scope="session")
-def mysql() -> Iterator[Server]:
-    yield from _session_server("mysql")
+def mysql(server_of) -> Server:
+    return server_of("mysql")
 
 
 @pytest.fixture(scope="session")
-def mysql56() -> Iterator[Server]:
+def mysql56(server_of) -> Server:
     """MySQL 5.6, for what only old logs have."""
-    yield from _session_server("mysql56")
+    return server_of("mysql56")
 
 
 @pytest.fixture(scope="session")
-def mariadb118() -> Iterator[Server]:
+def mariadb118(server_of) -> Server:
     """MariaDB 11.8, for what only newer logs have."""
-    yield from _session_server("mariadb118")
+    return server_of("mariadb118")
+
+
+@pytest.fixture
+def mariadb(request, server_of) -> Server:
+    """MariaDB 10.11 or 11.8."""
+    return server_of(getattr(request, "param", "mariadb"))
+
+
+@pytest.fixture
+def server(request, server_of) -> Server:
+    """Each server in turn, or one of them."""
+    return server_of(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -96,21 +131,12 @@ def row_metadata(request) -> Iterator[str]:
     if getattr(request, "param", "full") == "full":
         yield "full"
         return
-    names = LEAST_METADATA.keys() & set(request.fixturenames)
-    if "server" in request.fixturenames:
-        names.add(request.node.callspec.params["server"])
-    servers = {name: request.getfixturevalue(name) for name in names}
-    for name, server in servers.items():
-        server.execute(f"SET GLOBAL binlog_row_metadata = '{LEAST_METADATA[name]}'")
+    servers = [request.getfixturevalue(name) for name in _SERVERS if name in request.fixturenames]
+    for server in servers:
+        server.execute(f"SET GLOBAL binlog_row_metadata = '{LEAST_METADATA[server.flavor]}'")
     yield "default"
-    for server in servers.values():
+    for server in servers:
         server.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
-
-
-@pytest.fixture
-def server(request) -> Server:
-    """Each server in turn, or one of them."""
-    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="session")
@@ -131,16 +157,10 @@ def read_with_tool() -> Callable[..., str]:
     return read
 
 
-def _session_server(flavor: str) -> Iterator[Server]:
-    _require(flavor)
-    with running_server(flavor) as server:
-        yield server
-
-
-def _require(flavor: str) -> None:
+def _require(program: str) -> None:
     try:
-        install(flavor)
+        install(program)
     except ServerUnavailable as error:
-        if os.environ.get("MIRRORLAKE_REQUIRE_SERVERS") == "1" and flavor in FLAVORS:
+        if os.environ.get("MIRRORLAKE_REQUIRE_SERVERS") == "1" and program in FLAVORS:
             pytest.fail(f"MIRRORLAKE_REQUIRE_SERVERS=1, but: {error}")
-        pytest.skip(f"{NOT_TESTED} {flavor}: {error}")
+        pytest.skip(f"{NOT_TESTED} {program}: {error}")

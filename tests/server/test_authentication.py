@@ -81,15 +81,16 @@ def test_an_account_that_requires_a_certificate_gets_it(mysql, account):
     assert user_of(mysql, tls="required", **own) == "proof@%"
 
 
-def test_native_password(mariadb, account):
+def test_native_password(server_of, account):
+    mariadb = server_of("mariadb")  # which has no certificate
     account(mariadb, f"IDENTIFIED BY '{PASSWORD}'")
     assert user_of(mariadb) == user_of(mariadb, ANOTHER_HOST, tls="off") == "proof@%"
     assert refusal(mariadb, ANOTHER_HOST).code == refusal(mariadb, tls="required").code == "server-tls"
 
 
 @pytest.mark.parametrize("method", ["ed25519", "parsec"])
-def test_methods_of_mariadb_that_never_send_the_password(method, request, account):
-    server = request.getfixturevalue("mariadb" if method == "ed25519" else "mariadb118")
+def test_methods_of_mariadb_that_never_send_the_password(method, server_of, account):
+    server = server_of("mariadb" if method == "ed25519" else "mariadb118")
     if not (Path(server.query("SELECT @@plugin_dir")[0][0]) / f"auth_{method}.so").exists():
         pytest.skip(f"this server comes without auth_{method}")
     server.execute(f"INSTALL SONAME 'auth_{method}'")

@@ -358,7 +358,7 @@ def test_unreachable_port_and_unknown_host(server):
 
 def test_tls_is_used_or_refused(server):
     required = login(server, tls="required")
-    if server.flavor == "mariadb":  # 10.11 has no certificate unless it is given one
+    if server.program == "mariadb":  # 10.11 has no certificate unless it is given one
         assert refusal_of(lambda: LiveSource(required)).code == "server-tls"
         return
     source = LiveSource(required)

@@ -26,26 +26,26 @@ from tests.support.canonical import TableDigest, source_rows, source_tables
 from tests.support.every_form import write_every_form
 from tests.support.live import changes_in_silver, mirrors
 from tests.support.replicas import OPTIONS, catch_up, let_domains_overtake, newest_of, replicate, stop
-from tests.support.servers import FLAVORS, Server, running_server
+from tests.support.servers import Server, running_server
 
 CUTS, CUTS_LONG = 6, 60
 _SHOWN = ["gtid", "op", "database", "table", "before", "after", "statement", "changes", "checksum"]
 pytestmark = pytest.mark.xdist_group("failover")
 
 
-@pytest.fixture(scope="module", params=FLAVORS)
-def pair(request) -> tuple[Server, Server]:
+@pytest.fixture(scope="module")
+def primary_and_replica(request, server_of) -> tuple[Server, Server]:
     """(primary, replica)"""
-    primary = request.getfixturevalue(request.param)
-    with running_server(request.param, *OPTIONS[request.param]) as replica:
+    primary = server_of(request.param)
+    with running_server(request.param, *OPTIONS[primary.flavor]) as replica:
         yield primary, replica
 
 
 @pytest.fixture
-def servers(pair) -> tuple[Server, Server]:
+def servers(primary_and_replica) -> tuple[Server, Server]:
     """Both from an empty state; the replica follows."""
-    replicate(*pair)
-    return pair
+    replicate(*primary_and_replica)
+    return primary_and_replica
 
 
 class Follower:

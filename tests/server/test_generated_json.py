@@ -101,9 +101,9 @@ def filled(server: Server, flavor: str, kind: str, documents: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("name", [pytest.param("mariadb", marks=pytest.mark.long), "mariadb118", "mysql"])
-def test_values_are_those_of_the_server_or_are_not_computed(request, name, spark):
-    server = request.getfixturevalue(name)
-    flavor = "mysql" if name == "mysql" else "mariadb"
+def test_values_are_those_of_the_server_or_are_not_computed(server_of, name, spark):
+    server = server_of(name)
+    flavor = server.flavor
     kind, documents = ("JSON", DOCUMENTS) if flavor == "mysql" else ("LONGTEXT", DOCUMENTS + INVALID)
     rows = filled(server, flavor, kind, documents)
     document = Column("j", ColumnType("json") if flavor == "mysql" else ColumnType("longtext", charset="utf8mb4"))

@@ -64,10 +64,10 @@ ROWS = {"children": 1, "customers": 4, "gone": 1, "other one": 1, "parents": 1, 
 
 
 @pytest.fixture(scope="module")
-def lower(request) -> Iterator[Server]:
-    request.getfixturevalue(request.param)  # can it be had?
+def lower(request, server_of) -> Iterator[Server]:
+    flavor = server_of(request.param).flavor  # it fails where the server cannot be had
     with running_server(
-        request.param, "--lower-case-table-names=1", f"--binlog-row-metadata={LEAST_METADATA[request.param]}"
+        request.param, "--lower-case-table-names=1", f"--binlog-row-metadata={LEAST_METADATA[flavor]}"
     ) as server:
         yield server
 

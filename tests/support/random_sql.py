@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from random import Random
@@ -50,8 +51,8 @@ def create_sql(random: Random, table: TableSchema, flavor: str) -> str:
         for column in table.columns:
             if column.type.name in _COMPRESSIBLE and column.name not in table.primary_key and random.random() < 0.5:
                 line = column_sql(column)
-                word = "NULL" if column.nullable else "NOT NULL"
-                sql = sql.replace(line, line.removesuffix(word) + f"COMPRESSED {word}")
+                words = re.sub(r"(?= (CHARACTER SET|NULL|NOT NULL)\b)", " COMPRESSED", line, count=1)
+                sql = sql.replace(line, words)
     return sql
 
 

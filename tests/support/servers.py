@@ -4,10 +4,10 @@
         server.execute("CREATE DATABASE shop")
         server.query("SELECT 1 + %s", 1)               # [(2,)]
 
-``scripts/servers/*.sh`` get the programs (Debian's packages) and start them. MySQL's unpacked programs are kept in
-``.cache/mysql97`` of the checkout; MIRRORLAKE_MYSQL_ROOT names another such folder (the one that holds ``root/``). The
-flavors ``mysql56`` (MySQL 5.6.24 from npm) and ``mariadb118`` (Debian's unstable suite) are for the few tests that are
-about their logs; kept in ``.cache/mysql56`` and ``.cache/mariadb118`` (MIRRORLAKE_MYSQL56_ROOT, .._MARIADB118_ROOT).
+``scripts/servers/*.sh`` get the programs and start them: ``mysql`` 9.7, ``mariadb`` 10.11 (Debian's packages),
+``mariadb118`` (11.8 of Debian's unstable suite), and ``mysql56`` (5.6.24 from npm) for the few tests that are about its
+logs. Unpacked programs are kept in ``.cache/mysql97``, ``.cache/mariadb118`` and ``.cache/mysql56`` of the checkout;
+MIRRORLAKE_MYSQL_ROOT, .._MARIADB118_ROOT and .._MYSQL56_ROOT name other such folders (those that hold ``root/``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from mirrorlake.core.sql_text import quote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FLAVORS = ("mariadb", "mysql")
-LEAST_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG", "mariadb118": "NO_LOG"}
+PROGRAMS = (*FLAVORS, "mariadb118")
+"""The servers that a test without a wish runs on."""
+LEAST_METADATA = {"mysql": "MINIMAL", "mariadb": "NO_LOG"}
 """binlog_row_metadata as servers have it by default."""
 
 _PACKAGES = ("mariadb", "percona_toolkit")
@@ -59,14 +61,18 @@ class ServerUnavailable(Exception):
 
 
 class Server:
-    """One running server. ``root`` has an empty password."""
+    """One running server. ``root`` has an empty password. program: a key of ``_SCRIPTS``, such as mariadb118."""
 
     host, user, password = "127.0.0.1", "root", ""
 
-    def __init__(self, flavor: str, folder: Path, options: tuple[str, ...]):
-        self.flavor, self.folder, self.options = flavor, folder, options
+    def __init__(self, program: str, folder: Path, options: tuple[str, ...]):
+        self.program, self.folder, self.options = program, folder, options
         self.port = free_port()
         self._connection: pymysql.Connection | None = None
+
+    @property
+    def flavor(self) -> str:
+        return next(flavor for flavor in FLAVORS if self.program.startswith(flavor))
 
     @property
     def url(self) -> str:
@@ -116,17 +122,17 @@ class Server:
         self._hang_up()
 
     def start(self) -> None:
-        _script(self.flavor, "start", self.folder, str(self.port), *_FAST_OF[self.flavor], *self.options)
+        _script(self.program, "start", self.folder, str(self.port), *_FAST_OF[self.program], *self.options)
 
     def stop(self) -> None:
         """A clean shutdown; returns when the process is gone."""
         self._hang_up()
         pid = self.pid
-        _script(self.flavor, "stop", self.folder)
+        _script(self.program, "stop", self.folder)
         give_up = time.monotonic() + _STOP_S
         while _is_alive(pid):
             if time.monotonic() > give_up:
-                raise TimeoutError(f"{self.flavor} (process {pid}) is still running {_STOP_S} s after its shutdown")
+                raise TimeoutError(f"{self.program} (process {pid}) is still running {_STOP_S} s after its shutdown")
             time.sleep(0.05)
 
     def restart(self) -> None:
@@ -157,16 +163,16 @@ class Server:
 
 
 @contextmanager
-def running_server(flavor: str, *options: str) -> Iterator[Server]:
+def running_server(program: str, *options: str) -> Iterator[Server]:
     """A new server with empty data, stopped and removed at the end. options: further arguments of the server program.
 
     Raises ServerUnavailable when the programs are not here and cannot be installed.
     """
-    install(flavor)
-    with _new_folder(flavor) as folder:
-        server = Server(flavor, folder, options)
-        if flavor != "mysql56" and not any(option.startswith(_OF_FIRST_START) for option in options):
-            _run(["cp", "-r", "--sparse=always", str(_first_data(flavor)), str(server.datadir)])
+    install(program)
+    with _new_folder(program) as folder:
+        server = Server(program, folder, options)
+        if program != "mysql56" and not any(option.startswith(_OF_FIRST_START) for option in options):
+            _run(["cp", "-r", "--sparse=always", str(_first_data(program)), str(server.datadir)])
         server.start()
         try:
             yield server
@@ -175,18 +181,17 @@ def running_server(flavor: str, *options: str) -> Iterator[Server]:
                 server.stop()
 
 
-def _first_data(flavor: str) -> Path:
+def _first_data(program: str) -> Path:
     """The data of a server that was started for the first time and has logged nothing: one for each of its programs.
 
     To copy them takes a twentieth of the time that it takes to make them.
     """
-    program = (
-        _unpacked(flavor) / _PROGRAM[flavor] if flavor in _UNPACKED else Path(shutil.which("mariadbd", path=_PATH))
-    )
-    kept = CHECKOUT / f".cache/first-data/{flavor}-{program.resolve().stat().st_mtime_ns}"
-    with _locked(kept), _new_folder(flavor) as folder:
+    unpacked = program in _UNPACKED
+    server_file = _unpacked(program) / _PROGRAM[program] if unpacked else Path(shutil.which("mariadbd", path=_PATH))
+    kept = CHECKOUT / f".cache/first-data/{program}-{server_file.resolve().stat().st_mtime_ns}"
+    with _locked(kept), _new_folder(program) as folder:
         if not (kept / "data").exists():
-            server = Server(flavor, folder, ())
+            server = Server(program, folder, ())
             server.start()
             server.stop()
             for file in [*server.datadir.glob("binlog.*"), server.datadir / "auto.cnf"]:  # auto.cnf: MySQL's identity
@@ -198,29 +203,29 @@ def _first_data(flavor: str) -> Path:
 
 
 @contextmanager
-def _new_folder(flavor: str) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{flavor}-"))  # short: a socket's path has 107 bytes at most
+def _new_folder(program: str) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=f"mirrorlake-{program}-"))  # short: a socket's path has 107 bytes at most
     try:
-        if flavor in _UNPACKED:
-            (folder / "root").symlink_to(_unpacked(flavor) / "root")
+        if program in _UNPACKED:
+            (folder / "root").symlink_to(_unpacked(program) / "root")
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache
-def install(flavor: str) -> None:
+def install(program: str) -> None:
     """Makes the server's programs available, or a tool's; quick when they are. Raises ServerUnavailable."""
     try:
-        if flavor in _PACKAGES:
+        if program in _PACKAGES:
             with _locked(CHECKOUT / ".cache/mariadb"):  # both are apt's
-                _script(flavor, "install")
-        elif not (_unpacked(flavor) / _PROGRAM[flavor]).exists():
-            with _locked(_unpacked(flavor)):
-                _script(flavor, "install", _unpacked(flavor))
+                _script(program, "install")
+        elif not (_unpacked(program) / _PROGRAM[program]).exists():
+            with _locked(_unpacked(program)):
+                _script(program, "install", _unpacked(program))
     except (OSError, subprocess.CalledProcessError) as error:
         detail = getattr(error, "stderr", None) or ""
-        raise ServerUnavailable(f"cannot install {flavor}: {error} {detail}".strip()) from error
+        raise ServerUnavailable(f"cannot install {program}: {error} {detail}".strip()) from error
 
 
 def mysqlbinlog(*arguments: str | Path) -> str:
@@ -241,13 +246,13 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _unpacked(flavor: str) -> Path:
-    variable, folder = _UNPACKED[flavor]
+def _unpacked(program: str) -> Path:
+    variable, folder = _UNPACKED[program]
     return Path(os.environ.get(variable) or CHECKOUT / ".cache" / folder)
 
 
-def _script(flavor: str, *arguments: str | Path) -> str:
-    return _run([str(_SCRIPTS[flavor]), *map(str, arguments)])
+def _script(program: str, *arguments: str | Path) -> str:
+    return _run([str(_SCRIPTS[program]), *map(str, arguments)])
 
 
 def _run(command: list[str]) -> str:

@@ -36,5 +36,7 @@ create table @t (id int primary key, c varchar(9), d text) charset gbk
 
 create table @t (id int primary key) partition by key algorithm=2 (id) partitions 3
 
+create table @t (id int primary key, vector int)
+
 -- set: sql_generate_invisible_primary_key
 create table @t (a int)

@@ -122,7 +122,7 @@ create table @t (id int primary key, `key` int, `index` int, `primary` int, `che
 
 create table @t (id int primary key, date date, time datetime, timestamp timestamp null, text text, enum enum('a'), bit bit, year year)
 
-create table @t (id int primary key, comment int, period int, vector int, status int, type int, value int, action int, names int)
+create table @t (id int primary key, comment int, period int, status int, type int, value int, action int, names int)
 
 create table @t (id int primary key, begin int, end int, no int, open int, temporary int, view int, sequence int, serial int)
 

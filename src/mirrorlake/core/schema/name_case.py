@@ -19,7 +19,8 @@ _LOWER = {
 def folded(name: str) -> str:
     """Fold a name: equal for two names exactly if they are equal to MySQL, and to MariaDB before 11.5.
 
-    To later MariaDB more names are equal: a statement of such a server may name a column that is not found here.
+    Later MariaDB compares by Unicode 14: ``ſ`` is ``s`` there, ``ı`` is ``i``, and ``İ`` is not. A statement that needs
+    this names a column that is not found here, and refuses its table; Spark refuses a table with both ``i`` and ``İ``.
     The rule was asked of MySQL 5.6 and 9.7 and of MariaDB 10.11 (``LOWER`` of utf8mb3_general_ci).
     """
     return name.lower() if name.isascii() else name.translate(_LOWER)
