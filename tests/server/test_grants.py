@@ -129,6 +129,7 @@ def test_every_verb_works_with_the_documented_grants_and_no_more(server, user, s
         "z_parents": (EQUAL, 2),
     }
     assert "tables: 2 streaming" in mirrorlake("status")
+    assert set(rows_of(mirrorlake("tables", "--json"))) == {"a_children", "z_parents"}
     mirrorlake("resync", "shop.a_children")
     mirrorlake("run", "--failover", "follow")
     assert {row["state"] for row in rows_of(mirrorlake("verify", "--run", "--json")).values()} == {EQUAL}
