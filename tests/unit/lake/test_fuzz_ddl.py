@@ -7,7 +7,6 @@ import pytest
 from tests.fuzz_ddl import run
 from tests.support.mutated_ddl import statements
 
-
 PART, PARTS = 6_000, 14
 """A minute of CPU time."""
 
