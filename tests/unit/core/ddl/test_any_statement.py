@@ -9,6 +9,7 @@ from mirrorlake.core.ddl.parse import tokens
 from mirrorlake.core.ddl.parse.create import MAX_COLUMNS
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from tests.support.linear_time import assert_linear
+from tests.support.long_statements import LONG, columns
 
 ZEROS = "0" * 5000
 SHOP = (
@@ -150,10 +151,6 @@ def test_what_nobody_thought_of_refuses_the_table_only(monkeypatch, error):
     assert refused("alter table nope.nope add c int") == {}
 
 
-def columns(n: int) -> str:
-    return ", ".join(f"c{i} int" for i in range(n))
-
-
 def test_as_many_columns_as_a_server_takes():
     (created,) = run(f"create table n ({columns(MAX_COLUMNS)})", shop())
     assert len(created.schema.columns) == MAX_COLUMNS
@@ -187,31 +184,6 @@ def test_5000_cases_in_each_other():
     sql = "alter table t add c int default " + "case when 1 then " * 5000 + "1" + " end" * 5000
     (change,) = run(sql, shop(), flavor="mariadb")
     assert change.action == "alter"
-
-
-LONG = {
-    "parentheses": lambda n: "create table n (a int as (" + "(" * n,
-    "parentheses in a default": lambda n: "create table n (a int default " + "(" * n,
-    "signs": lambda n: "alter table t add c int default " + "-" * n + "1",
-    "texts": lambda n: "alter table t comment '" + "\\'" * n + "'",
-    "quotes": lambda n: "alter table t comment '" + "''" * n + "'",
-    "an open quote": lambda n: "alter table t comment '" + "''" * n,
-    "digits": lambda n: "alter table t add c decimal(" + "9" * n + ")",
-    "a word": lambda n: "alter table t add " + "x" * n + " int",
-    "comments": lambda n: "alter table t " + "/* x */" * n + " add c int",
-    "versioned comments": lambda n: "alter table t " + "/*!50000 x " * n,
-    "clauses": lambda n: "alter table t " + ", ".join(f"alter b set default {i}" for i in range(n // 20)),
-    "added columns": lambda n: "alter table t " + ", ".join(f"add c{i} timestamp" for i in range(n // 10)),
-    "options": lambda n: "alter table t " + "comment 'a' " * (n // 20),
-    "columns": lambda n: f"create table n ({columns(n // 10)})",
-    "keys": lambda n: "create table n (a int, " + ", ".join(f"key k{i} (a)" for i in range(n // 20)) + ")",
-    "partitions": lambda n: "alter table t partition by range (id) ("
-    + ", ".join(f"partition p{i} values less than ({i})" for i in range(n // 50)) + ")",
-    "labels": lambda n: "alter table t add c enum (" + ", ".join(f"'{i}'" for i in range(n // 5)) + ")",
-    "renames": lambda n: "rename table " + ", ".join(f"t{i} to t{i + 1}" for i in range(n // 10)),
-    "drops": lambda n: "drop table " + ", ".join(f"t{i}" for i in range(n // 10)),
-    "words of nothing known": lambda n: "frobnicate " + "t0 " * n,
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", LONG)
