@@ -5,14 +5,17 @@ All rows of a part may be more than an answer can have: then its parts are compa
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mirrorlake.core.sql_text import Sql, server_literal
+from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.source_look import Sums
-from mirrorlake.lake.compare.row_text import FINEST, KEY_BYTES, VALUE_BYTES, Spelled, hash_of, part_of
+from mirrorlake.lake.compare.row_text import FINEST, KEY_BYTES, SHOWN, VALUE_BYTES, Spelled, hash_of, part_of
 
+_DIGITS = re.compile("[0-9]{1,40}")
 MISSING, EXTRA, CHANGED = "missing in the mirror", "only in the mirror", "different"
 PARTS_LOOKED_INTO = 8
 LOOKED_INTO_BYTES = 8 << 20
@@ -22,7 +25,7 @@ LOOKED_INTO_BYTES = 8 << 20
 def differing_parts(theirs: Sums, ours: Sums) -> dict[str, int]:
     """Return part -> its number of rows on the side that has more, of the first parts that differ."""
     parts = sorted(part for part in theirs.keys() | ours.keys() if theirs.get(part) != ours.get(part))
-    none = (0, 0)
+    none = (0, "0")
     return {part: max(theirs.get(part, none)[0], ours.get(part, none)[0]) for part in parts[:PARTS_LOOKED_INTO]}
 
 
@@ -63,24 +66,39 @@ class Parts:
 class Side:
     """table: in SQL, as ``ask`` takes it. spelled: this side's expression. number: the SQL type of a hash."""
 
-    ask: Callable[[Sql], Iterable[tuple]]
+    ask: Callable[[Sql], Sequence[tuple]]
     table: Sql
     spelled: Callable[[Spelled], Sql]
     number: Sql
 
     def sums(self, key: Spelled, text: Spelled, level: int = 0, within: Parts | None = None) -> Sums:
         """Return part of the keys -> (number of rows, sum of their hashes). within: only parts of these."""
-        part, row_hash = map(self.spelled, (part_of(key, level), hash_of(text)))
+        of_part, row_hash = map(self.spelled, (part_of(key, level), hash_of(text)))
         rows = f"{self.table} WHERE {self._in(key, within)}" if within else self.table
-        sql = f"SELECT {part}, COUNT(*), SUM(CAST({row_hash} AS {self.number})) FROM {rows} GROUP BY 1"
-        return {str(number): (int(n), int(total)) for number, n, total in self.ask(sql)}
+        total = f"SUM(CAST({row_hash} AS {self.number}))"
+        digits = self.spelled(SHOWN.of(Spelled(total, total)))
+        found = self._typed(f"SELECT {of_part}, COUNT(*), {digits} FROM {rows} GROUP BY 1", (str, int, str))
+        if not all(_DIGITS.fullmatch(number) for part, _, total in found for number in (part, total)):
+            raise self._unexpected()
+        return {part: (n, total) for part, n, total in found}
 
     def rows(self, key: Spelled, text: Spelled, shown: Spelled, parts: Parts) -> Iterable[tuple]:
         """Return (the key's hash, the row's text, the key for a person) of the rows in some parts."""
         if not parts.numbers:
             return []
-        wanted = map(self.spelled, (hash_of(key), text, shown))
-        return self.ask(f"SELECT {', '.join(wanted)} FROM {self.table} WHERE {self._in(key, parts)}")
+        wanted = ", ".join(map(self.spelled, (hash_of(key), text, shown)))
+        return self._typed(f"SELECT {wanted} FROM {self.table} WHERE {self._in(key, parts)}", (str, str, str))
+
+    def _typed(self, sql: Sql, kinds: tuple) -> Iterable[tuple]:
+        """Ask for rows with cells of these types. Raises RefusedError ``server-protocol`` for others."""
+        rows = self.ask(sql)
+        if all(len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows):
+            return rows
+        raise self._unexpected()
+
+    def _unexpected(self) -> RefusedError:
+        what = f"an answer about the rows of {self.table} that is not what was asked for"
+        return RefusedError("server-protocol", what)
 
     def _in(self, key: Spelled, parts: Parts) -> Sql:
         numbers = ", ".join(map(server_literal, parts.numbers))  # digits, which both sides spell alike
@@ -102,5 +120,5 @@ def differing_keys(theirs: Iterable[tuple], ours: Iterable[tuple], *, names: lis
 def _what(source: Counter | None, mirror: Counter | None, names: list[str]) -> str:
     if not source or not mirror:
         return MISSING if source else EXTRA
-    cells = zip(names, min(source).split(","), min(mirror).split(","), strict=True)
+    cells = zip(names, min(source).split(","), min(mirror).split(","), strict=False)  # the server may lie
     return f"{CHANGED} in {', '.join(name for name, theirs, ours in cells if theirs != ours)}"

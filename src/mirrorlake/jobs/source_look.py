@@ -22,7 +22,8 @@ from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
 from mirrorlake.mysql.source_tables import Ask, SourceTable, create_statement, list_tables
 
-Sums = dict[str, tuple[int, int]]
+Sums = dict[str, tuple[int, str]]
+"""Part of the keys -> number of rows, sum of their hashes in decimal digits."""
 _UNSUPPORTED = "ddl-unsupported"
 
 

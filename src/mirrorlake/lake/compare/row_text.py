@@ -42,7 +42,7 @@ class Spelled:
 
 
 _DIGITS = Spelled("CAST({0} + 0 AS CHAR)", "CAST({0} AS string)")
-_SHOWN = Spelled("CAST({0} AS CHAR)", "CAST({0} AS string)")
+SHOWN = Spelled("CAST({0} AS CHAR)", "CAST({0} AS string)")
 _DOUBLE = Spelled(
     "HEX(REVERSE(SUBSTRING(ST_AsBinary(POINT({0} * 1e0, 0)), 6, 8)))",  # x in WKB; * keeps the sign of -0
     f"IF({{0}} IS NULL, NULL, lpad(hex({BITS}(CAST({{0}} AS double))), 16, '0'))",  # the function has no NULL
@@ -107,22 +107,22 @@ def _value_text(kind: ColumnType, is_zerofill: bool, as_text: bool) -> Spelled:
         return _DIGITS
     if name == "decimal":
         is_number = (kind.precision or 0) <= MAX_DECIMAL_DIGITS
-        return _DIGITS if is_zerofill and is_number else _SHOWN
+        return _DIGITS if is_zerofill and is_number else SHOWN
     if name in ("float", "double"):
         return _DOUBLE
     if name in DATED:
-        return _SHOWN if as_text else Spelled(f"IF({_OF_CALENDAR}, CAST({{0}} AS CHAR), NULL)", _moment(kind))
+        return SHOWN if as_text else Spelled(f"IF({_OF_CALENDAR}, CAST({{0}} AS CHAR), NULL)", _moment(kind))
     if name in (*STRINGS, *LABELLED, "json"):
         return _TEXT
     if name in ("binary", "varbinary", *BLOBS, "geometry", "vector"):
         return _BYTES
-    return _SHOWN  # time, uuid, inet6, inet4
+    return SHOWN  # time, uuid, inet6, inet4
 
 
 def _shown(name: str) -> Spelled:
     if name in ("binary", "varbinary"):
         return Spelled("HEX({0})", "hex({0})")
-    return _DIGITS if name in (*INTEGERS, "year", "bit") else _SHOWN
+    return _DIGITS if name in (*INTEGERS, "year", "bit") else SHOWN
 
 
 def _moment(kind: ColumnType) -> Sql:
