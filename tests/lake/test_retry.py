@@ -115,6 +115,17 @@ class UnreadableError(Py4JError):
             (RefusedError, "lake-access"),
         ),
         (PySparkException("a.B: of\nCaused by: java.io.FileNotFoundException: /x"), (RefusedError, "lake-damaged")),
+        *(
+            (PySparkException(f"a.B: of\nCaused by: java.io.FileNotFoundException: /x ({reason})"), wanted)
+            for reason, wanted in {
+                "No such file or directory": (RefusedError, "lake-damaged"),
+                "No space left on device": (RetryableError, "lake-storage"),
+                "Too many open files": (RetryableError, "lake-storage"),
+                "Read-only file system": (RefusedError, "lake-access"),
+                "File name too long": (RefusedError, "lake-access"),
+            }.items()
+        ),
+        (OSError(errno.EMFILE, "Too many open files"), (RetryableError, "lake-storage")),
         (UnreadableError(), (RetryableError, "spark-ended")),
         (PySparkException("something else"), (InternalError, "internal")),
         (ValueError("No space left on device"), (InternalError, "internal")),

@@ -1,4 +1,5 @@
 import ast
+import datetime
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
@@ -123,6 +125,26 @@ def test_a_lake_is_read_alike_with_a_session_that_a_notebook_passes(demo, spark)
         replace(read_status(each, options), lag_s=None) for each in (open_lake(options, spark), lake)
     )
     assert with_theirs == with_ours
+
+
+def test_values_of_files_are_what_they_are_whatever_others_have_set(spark, tmp_path):
+    foreign = spark.newSession()
+    for name in ("datetimeRebaseModeInWrite", "datetimeRebaseModeInRead", "int96RebaseModeInWrite"):
+        foreign.conf.set(f"spark.sql.parquet.{name}", "LEGACY")
+    foreign.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    foreign.conf.set("spark.sql.parquet.binaryAsString", "true")
+    foreign.conf.set("spark.sql.parquet.inferTimestampNTZ.enabled", "false")
+    prepare_session(foreign)
+    day, moment = datetime.date(1582, 10, 10), datetime.datetime(1001, 2, 3, 4, 5, 6, 7)
+    values = f"DATE'{day}' AS day, TIMESTAMP'{moment}' AS moment, TIMESTAMP_NTZ'{moment}' AS local, X'ff' AS bytes"
+    foreign.sql(f"SELECT {values}").write.parquet(str(tmp_path / "spark"))
+    (row,) = pq.read_table(tmp_path / "spark").to_pylist()
+    assert row == {"day": day, "moment": moment.replace(tzinfo=datetime.UTC), "local": moment, "bytes": b"\xff"}
+    columns = {"day": pa.array([day]), "local": pa.array([moment], pa.timestamp("us")), "bytes": pa.array([b"\xff"])}
+    pq.write_table(pa.table(columns), tmp_path / "arrow.parquet")
+    read = foreign.read.parquet(str(tmp_path / "arrow.parquet"))
+    assert [kind for _, kind in read.dtypes] == ["date", "timestamp_ntz", "binary"]
+    assert read.collect()[0].asDict() == {name: column[0].as_py() for name, column in columns.items()}
 
 
 def test_a_setting_that_cannot_be_set_is_named_if_its_value_is_another(spark, monkeypatch):
@@ -263,6 +285,7 @@ def test_whatever_spark_keeps_outside_the_lake_is_in_one_folder_that_goes_with_t
 ENVIRONMENTS = """
 import os, sys
 import pyarrow as pa
+import pyarrow.parquet as pq
 from mirrorlake.cli import app
 sys.argv[1:] = ["tables", "--lake", "none"]
 try:

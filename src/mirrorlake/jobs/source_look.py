@@ -12,7 +12,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
 from mirrorlake.core.schema.column_patterns import ColumnPatterns
-from mirrorlake.core.schema.history import Definitions
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
@@ -60,8 +60,8 @@ class SourceLook:
 def definition_of(ask: Ask, name: TableName, flavor: str, name_case: NameCase) -> TableSchema | None:
     """The definition that a mirror would have; None if the mirror would be refused. Raises what ``ask`` raises."""
     text, refusal = _statement(ask, name, flavor)
-    changes = [] if refusal else interpret_shown(text, name[0], flavor, Definitions(), name_case)
-    schema = changes[0].schema if changes else None
+    change = None if refusal else _change(text, name, flavor, name_case)
+    schema = change.schema if change else None
     return schema and of_rows_in_force(schema)
 
 
@@ -88,13 +88,19 @@ def defined(
     text: str, name: TableName, flavor: str, name_case: NameCase, hidden: ColumnPatterns
 ) -> tuple[TableSchema | None, str | None]:
     """The definition in a SHOW CREATE TABLE, or why a snapshot is refused."""
-    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
-    change = next((change for change in changes if change.table == name[1]), None)
+    change = _change(text, name, flavor, name_case)
     if change is None:
         return None, "ddl-unsupported: its SHOW CREATE TABLE was not understood"
     change = with_hidden(change, None, hidden)
     is_refused = change.action == "refuse" and change.code != NOT_FOLLOWED
     return (None, f"{change.code}: {change.reason}") if is_refused else (change.schema, None)
+
+
+def _change(text: str, name: TableName, flavor: str, name_case: NameCase) -> DefinitionChange | None:
+    """What a SHOW CREATE TABLE defines; None if it is not understood, or is about something else."""
+    changes = interpret_shown(text, name[0], flavor, Definitions(), name_case)
+    of_table = (change for change in changes if (change.database, change.table) == name)
+    return next((change for change in of_table if change.action in ("create", "refuse")), None)
 
 
 def no_versions(table: SourceTable) -> str:

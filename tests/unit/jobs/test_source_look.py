@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from mirrorlake.core.ddl.effect.interpret import interpret_shown
+from mirrorlake.core.schema.column_patterns import NO_COLUMNS
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.jobs.source_look import differences
+from mirrorlake.jobs.source_look import defined, definition_of, differences
 
 
 def shown(columns: str) -> TableSchema:
@@ -50,3 +52,18 @@ def test_each_difference_is_named(source, mirror, expected):
 def test_a_column_that_the_options_leave_out_is_no_difference():
     source, mirror = shown(BASE + ", g INT AS (b + 1)"), replace(shown(BASE), left_out=("g",))
     assert differences(source, mirror) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE t", "RENAME TABLE t TO u", "ALTER TABLE t RENAME TO u", "ALTER TABLE t ADD a INT", "TRUNCATE t",
+        "CREATE TABLE other.t (id INT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)", "CREATE DATABASE d",
+        "CREATE TABLE t LIKE u", "nothing", "", "/*!50000 DROP TABLE t */",
+    ],
+)  # fmt: skip
+def test_what_defines_another_table_or_none_is_no_definition(text):
+    name = TableName("d", "t")
+    schema, reason = defined(text, name, "mariadb", AS_WRITTEN, NO_COLUMNS)
+    assert schema is None and reason.startswith("ddl-unsupported: ")
+    assert definition_of(lambda sql: [("t", text)], name, "mariadb", AS_WRITTEN) is None

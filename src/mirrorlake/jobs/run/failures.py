@@ -38,16 +38,17 @@ DAMAGE = (
     "PATH_NOT_FOUND", "java.io.FileNotFoundException",
 )  # fmt: skip
 STORAGE = (
-    "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Connection reset",
+    "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Too many open files",
+    "Connection reset",
     "java.net.ConnectException", "java.net.SocketTimeoutException", "java.net.UnknownHostException",
     "java.net.NoRouteToHostException",
 )  # fmt: skip
 ACCESS = (
     "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
-    "Not a directory",
+    "Not a directory", "File name too long",
 )  # fmt: skip
 _OF_INPUT_AND_OUTPUT = re.compile(r"(java\.(io|nio|net)|org\.apache\.hadoop)\..*|[A-Za-z]*Error")
-_STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ETIMEDOUT}
+_STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 _CALL_ALONE = re.compile(r"An error occurred while calling [\w.$:]+")
 _PACKAGE = Path(errors.__file__).parent
@@ -71,8 +72,6 @@ def _translated(error: BaseException) -> MirrorlakeError:
         return RetryableError("spark-ended", "Spark has no memory left")
     if any(cause.condition.startswith(CONFLICTS) for cause in causes):
         return RetryableError("lake-conflict", "another commit came in between")
-    if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), None):
-        return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(str(error))}")
     for kind, code, signs, numbers in (
         (RetryableError, "lake-storage", STORAGE, _STORAGE_ERRNO),
         (RefusedError, "lake-access", ACCESS, _ACCESS_ERRNO),
@@ -80,6 +79,9 @@ def _translated(error: BaseException) -> MirrorlakeError:
         sign = error.strerror if isinstance(error, OSError) and error.errno in numbers else _has_sign(causes, signs)
         if sign:
             return kind(code, f"the lake's storage: {sign}")
+    # After those: Java says FileNotFoundException of whatever cannot be opened, with the reason in its message.
+    if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), None):
+        return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(str(error))}")
     return InternalError("internal", f"{what_failed(error)}{_where(error)}")
 
 

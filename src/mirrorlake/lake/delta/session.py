@@ -31,8 +31,14 @@ SAME_MEANING = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.caseSensitive": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
 }
-"""With another value a statement of ours would mean something else, or a value become NULL silently."""
+"""With another value a statement of ours, or a value in a file, would mean something else, or become NULL silently."""
 IF_POSSIBLE = {
     # Since Spark 4.1 a union of parts of one partition each is one partition: one task would decode the whole log.
     "spark.sql.unionOutputPartitioning": "false",
