@@ -224,7 +224,14 @@ def _split(value: Any) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that a mapping has twice: the second one would replace the first, such as a rule for a column."""
+    """Refuses a key that a mapping has twice: the second one would replace the first, such as a rule for a column; and
+    a NUL, which no path and no name of a server has."""
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if "\0" in node.value:
+            raise UsageError("usage", "a NUL character")
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         """As written: what ``<<`` brings is no second one."""
@@ -274,10 +281,12 @@ def load_options(config: Path | None, given: dict[str, Any], **defaults: Any) ->
         values |= _read_yaml(config)
     values |= {name: value for name, value in given.items() if value is not None}
     for name, value in values.items():
-        if "\0" in str(value):  # no path and no name of a server has one
+        if isinstance(value, str) and "\0" in value:
             raise UsageError("usage", f"option {name}: a NUL character")
     try:
         return Options(**values)
+    except OverflowError:
+        raise UsageError("usage", "an option has a number that is too large") from None
     except ValidationError as error:
         first = error.errors()[0]
         what = first["msg"].removeprefix("Value error, ")  # pydantic's, before our own words

@@ -101,9 +101,22 @@ def test_a_file_that_cannot_be_read_is_a_usage_error_that_names_it(tmp_path, con
     assert refused.value.code == "usage" and str(path) in refused.value.message and why in refused.value.message
 
 
-def test_an_option_with_a_nul_character_is_a_usage_error(tmp_path):
-    (tmp_path / "config.yml").write_text('source: "files:a\\0b"')
+@pytest.mark.parametrize("text", ['source: "files:a\\0b"', '"lake\\0": l', 'columns: {hide: ["a\\0"]}'])
+def test_a_file_with_a_nul_character_is_a_usage_error(tmp_path, text):
+    (tmp_path / "config.yml").write_text(text)
+    with pytest.raises(UsageError, match="^usage: cannot read .*: a NUL character$"):
+        load_options(tmp_path / "config.yml", {"lake": "l"})
+
+
+def test_an_option_with_a_nul_character_is_a_usage_error():
     with pytest.raises(UsageError, match="^usage: option source: a NUL character$"):
+        load_options(None, {"lake": "l", "source": "files:a\0b"})
+
+
+@pytest.mark.parametrize("text", ["max_lag: " + "9" * 400, "max_lag: " + "9" * 5000])
+def test_a_number_that_is_too_large_is_a_usage_error(tmp_path, text):
+    (tmp_path / "config.yml").write_text(text)
+    with pytest.raises(UsageError, match="^usage: "):
         load_options(tmp_path / "config.yml", {"lake": "l"})
 
 

@@ -105,6 +105,15 @@ def test_runs_are_those_of_the_jobs_of_the_lake_newest_first_with_the_first_line
     assert len(pages) == 3 and len(json.loads(ask(with_jobs, "runs", "--json", "--last", "2").stdout)) == 2
 
 
+@pytest.mark.parametrize(
+    "odd", [{"state": None}, {"start_time": 10**30}, {"start_time": "soon"}, {"start_time": -(10**18)}]
+)
+def test_runs_with_other_parts_than_documented_are_refused(with_jobs, odd):
+    with_jobs.runs[1][-1] |= odd
+    exit_code, code, message = complaint(ask(with_jobs, "runs"))
+    assert (exit_code, code, message.split(":")[0]) == (3, "workspace-refused", "an answer that cannot be read")
+
+
 def test_runs_are_a_table_for_a_person(with_jobs):
     lines = ask(with_jobs, "runs").stdout.splitlines()
     assert lines[1].split() == ["started", "(UTC)", "job", "state", "duration", "error"]

@@ -24,6 +24,8 @@ from mirrorlake.shown import one_line
 
 RETRY_S = 30
 """How long the SDK repeats a call that the workspace throttles, or that does not reach it."""
+_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
+"""Of Python, where an answer has other parts than the workspace documents."""
 _PASSING = (TooManyRequests, InternalError, TemporarilyUnavailable, DeadlineExceeded)
 
 
@@ -61,6 +63,8 @@ def _errors_of_ours() -> Iterator[None]:
         raise RefusedError("workspace-refused", _named(error)) from error
     except (TimeoutError, RequestException) as error:
         raise RetryableError("workspace-unreachable", _named(error.__cause__ or error)) from error
+    except _UNREADABLE as error:
+        raise RefusedError("workspace-refused", f"an answer that cannot be read: {type(error).__name__}") from error
 
 
 def _named(error: BaseException) -> str:
