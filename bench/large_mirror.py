@@ -1,7 +1,7 @@
-"""What a small epoch costs on a mirror: all rows written again, MERGE that rewrites files, and MERGE with vectors, in
-turn.
+"""What a small epoch costs on a mirror, by form, in turn: all rows written again, MERGE that rewrites files, MERGE with
+vectors, and, as in a session without settings, the rows among which the changed ones are written again (``among``).
 
-    python -m bench.large_mirror [--rows 20000 500000 10000000] [--changes 100 10000] [--rounds 3]
+    python -m bench.large_mirror [--rows 20000 500000 10000000] [--changes 100 10000] [--rounds 3] [--forms among]
 
 Gold's own statement on mirrors that are filled by Spark and compacted by OPTIMIZE. spread: keys all over the mirror.
 newest: the keys that came last, as with AUTO_INCREMENT. written: bytes of all files that the epoch adds. At last, what
@@ -42,7 +42,7 @@ SCHEMA = TableSchema(
     ),
     ("id",),
 )  # fmt: skip
-FORMS = ("rewrite", "files", "vectors")
+FORMS = ("rewrite", "files", "vectors", "among")
 VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _VALUES = """
     id, CAST(pmod(hash(id, 1), 100000) AS INT), CAST(pmod(hash(id, 2), 1000000) / 100 AS DECIMAL(12, 2)),
@@ -63,7 +63,7 @@ class Mirror:
         parts = max(1, rows // 1_000_000)
         spark.sql(f"INSERT INTO {self.name} SELECT {_VALUES}, 1L FROM range(0, {rows}, 1, {parts})")
         spark.sql(f"OPTIMIZE {self.name}")
-        if form == "vectors":
+        if form in ("vectors", "among"):
             turn_on(spark, self.name, [DELETION_VECTORS])
 
     def apply(self, keys: list[int]) -> None:
@@ -77,9 +77,10 @@ class Mirror:
         ddl = ", ".join([*(f"`{name}` {kind}" for name, kind in kinds.items()), f"{LSN} BIGINT, {REMOVED} BOOLEAN"])
         net = NetEffect(self.session.createDataFrame(local, ddl), local, is_at_hand=True)
         payload = self.lake.payload("apply")
-        if self.form == "rewrite":
+        if self.form in ("rewrite", "among"):
+            is_small = self.form == "rewrite"
             rewrite_rows(
-                self.session, self.lake, self.id, net, [*kinds, LSN], ("id",), self.lsn, payload, is_small=True
+                self.session, self.lake, self.id, net, [*kinds, LSN], ("id",), self.lsn, payload, is_small=is_small
             )
             return
         with session_settings(self.session, {VECTORS: str(self.form == "vectors").lower()}):
@@ -114,13 +115,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 500_000, 10_000_000])
     parser.add_argument("--changes", type=int, nargs="+", default=[100, 10_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--forms", choices=FORMS, nargs="+", default=FORMS)
     given = parser.parse_args()
     spark, random = open_session("mirrorlake-bench-large-mirror"), Random(1)
     table = Table("rows", "changes", "keys", "form", "seconds", "CPU s", "written, MB", title="an epoch")
     reads = Table("rows", "form", "files", "seconds", "CPU s", title="a sum over all rows, before and after")
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(spark, LakeNames(folder), "bench", "mysql")
-        pairs = [[Mirror(lake, f"of_{rows}_{form}", rows, form) for form in FORMS] for rows in given.rows]
+        pairs = [[Mirror(lake, f"of_{rows}_{form}", rows, form) for form in given.forms] for rows in given.rows]
 
         def read(mirror: Mirror) -> None:
             mirror.sum()

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from databricks.bundles.jobs import Job
 
+from mirrorlake import __version__
 from tests.support import bundle
 from tests.support.dbx_workspace import TOKEN, DbxWorkspace
 
@@ -84,14 +85,15 @@ def test_there_are_no_other_jobs_and_artifacts_go_to_a_volume():
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="dbx 0.8 needs Python 3.11 or earlier")
-def test_dbx_deploys_launches_and_destroys_a_job(tmp_path: Path):
+def test_dbx_deploys_launches_executes_and_destroys_a_job(tmp_path: Path):
     dbx = subprocess.run([bundle.ROOT / "scripts/dbx.sh"], check=True, capture_output=True, text=True).stdout.strip()
+    (library,) = Path(dbx).parents[1].glob("lib/python*/site-packages")
     for name in ("conf", ".dbx"):
         shutil.copytree(bundle.ROOT / name, tmp_path / name)
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist/mirrorlake-0.1.0-py3-none-any.whl").write_bytes(b"wheel")
     job = "mirrorlake-scheduled-shop"
-    with DbxWorkspace() as workspace:
+    with DbxWorkspace(str(library)) as workspace:
         environment = ENVIRONMENT | {
             "DATABRICKS_HOST": workspace.url, "DATABRICKS_TOKEN": TOKEN, "DBX_CLI_PROFILE": "DEFAULT",
             "DATABRICKS_JOBS_API_VERSION": "2.1", "HOME": str(tmp_path),
@@ -100,6 +102,17 @@ def test_dbx_deploys_launches_and_destroys_a_job(tmp_path: Path):
         for words in (["deploy", job, "--no-rebuild"], ["launch", job], ["destroy", job, "--confirm"]):
             done = subprocess.run([dbx, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
+        executed = {}
+        for verb, more in {"--version": [], "preflight": ["--source", "mysql://u@127.0.0.1:1"]}.items():
+            words = ["--task", "run", "--cluster-name", "mine", "--no-rebuild", "--upload-via-context"]
+            words += ["--parameters", json.dumps({"parameters": [verb, *more]})]
+            executed[verb] = subprocess.run(
+                [dbx, "execute", job, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+            )
+    assert executed["--version"].returncode == 0 and __version__ in executed["--version"].stdout
+    failed = executed["preflight"]
+    assert failed.returncode == 1 and "TaskFailed: server-unreachable: " in failed.stdout
+    assert workspace.installed == [b"wheel"] * 2
     (created,) = workspace.created
     uploaded = "dbfs:/Volumes/main/mirrorlake/dbx/1/r1/artifacts/dist/mirrorlake-0.1.0-py3-none-any.whl"
     assert created["tasks"][0].pop("libraries") == [{"whl": uploaded}]
