@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
@@ -80,9 +81,13 @@ def check_run(arguments: list[str], options: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("dbx ")])
 def test_a_command_of_dbx_names_a_job(command):
-    verb, *names = command.split()[1:]
-    assert verb in ("deploy", "launch", "destroy")
-    assert all(name.removeprefix("mirrorlake-").removesuffix("-shop") in SHOP["jobs"] for name in names)
+    verb, *names = shlex.split(command.partition(" --")[0])[1:]
+    assert verb in ("deploy", "launch", "execute", "destroy")
+    jobs = [SHOP["jobs"][name.removeprefix("mirrorlake-").removesuffix("-shop")] for name in names]
+    words = shlex.split(command)
+    if "--parameters" in words:
+        assert words[words.index("--task") + 1] in [task["task_key"] for task in jobs[0]["tasks"]]
+        bundle.options_of(json.loads(words[words.index("--parameters") + 1])["parameters"])
 
 
 def test_the_page_lists_each_job():
