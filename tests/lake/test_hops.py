@@ -82,7 +82,7 @@ def test_any_cut_and_any_repetition_of_the_hops_gives_the_same(spark, tmp_path, 
     case = Case(seed, history_number)
     case.cut_finely(monkeypatch)
     if case.random.random() < 0.5:
-        count_as_large(monkeypatch)
+        count_as_large(monkeypatch, merges=case.random.random() < 0.5)
     random, run = case.random, case.lake(spark, tmp_path)
     for until in [*(case.somewhere() for _ in range(random.randint(0, 2))), "current"]:
         sizes = {"batch_bytes": random.choice((case.bytes // 3, 1 << 30)), "block_bytes": random.choice((300, 4_000))}
@@ -139,7 +139,7 @@ def test_events_that_are_large_when_opened_are_decoded_by_spark(spark, tmp_path,
 def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_number, monkeypatch):
     case = Case(seed, 1000 + history_number, items=8)
     if case.random.random() < 0.5:
-        count_as_large(monkeypatch)
+        count_as_large(monkeypatch, merges=case.random.random() < 0.5)
     run = case.lake(spark, tmp_path)
     for _ in range(4):
         step, when = case.random.choice(STEPS), case.random.choice(("before", "after"))

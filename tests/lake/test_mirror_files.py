@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.control.register import REFUSED
@@ -55,14 +57,13 @@ class Epochs:
         return self._sql("DESCRIBE DETAIL {}", table).first().numFiles
 
     def operations(self, table) -> list[str]:
-        """Of the mirror's commits, oldest first; a WRITE by its mode, a MERGE with what it did to files."""
+        """Of the mirror's commits, oldest first; a WRITE by its mode, each with what it did to files."""
         shown = []
+        log = Path(self.run.lake.names.mirror_path(self.entry(table).mirror_id), "_delta_log")
         for entry in reversed(self._sql("DESCRIBE HISTORY {}", table).collect()):
-            metrics = entry.operationMetrics or {}
-            if entry.operation == "MERGE" and int(metrics.get("numTargetDeletionVectorsAdded", 0)):
-                shown.append("MERGE with vectors")
-            else:
-                shown.append(entry.operationParameters["mode"] if entry.operation == "WRITE" else entry.operation)
+            operation = entry.operationParameters["mode"] if entry.operation == "WRITE" else entry.operation
+            has_vectors = '"deletionVector":{' in (log / f"{entry.version:020}.json").read_text()
+            shown.append(f"{operation} with vectors" if has_vectors and operation != "OPTIMIZE" else operation)
         return shown
 
     def _sql(self, statement, table):
@@ -101,9 +102,9 @@ def test_a_large_mirror_keeps_its_files_and_small_ones_are_put_together(spark, t
     for _ in range(N_EPOCHS + 1):
         epochs.apply_next()
         assert epochs.files(KEYED) <= 3 + 2 and epochs.files(KEYLESS) <= 3 + 2
-    for table in (KEYED, KEYLESS):
+    for table, form in ((KEYED, "Overwrite"), (KEYLESS, "MERGE")):
         done = epochs.operations(table)
-        assert done[:4] == ["CREATE TABLE", "Append", "SET TBLPROPERTIES", "MERGE with vectors"]
+        assert done[:4] == ["CREATE TABLE", "Append", "SET TBLPROPERTIES", f"{form} with vectors"]
         assert 1 <= done.count("OPTIMIZE") <= 2
     assert epochs.run.gold() == both(expected(N_EPOCHS))
 

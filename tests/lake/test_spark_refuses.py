@@ -77,7 +77,7 @@ def test_names_that_only_look_odd(spark, tmp_path):
 
 def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, mirrored_before, monkeypatch):
     """A MERGE takes the two names for one."""
-    count_as_large(monkeypatch)
+    count_as_large(monkeypatch, merges=True)
     schema, before = table("ſ", "s"), {"id": 1, "ſ": 2, "s": 3}
     insert = Transaction([Insert(schema, [before]), Insert(OTHER, [{"id": 1}])])
     update = Transaction([Update(schema, [(before, before | {"ſ": 4})]), Insert(OTHER, [{"id": 2}])])

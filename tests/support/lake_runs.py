@@ -146,10 +146,12 @@ def run_of(spark: SparkSession, folder: Path, write: Callable[[Path], object]) -
     return LakeRun(spark, folder / "logs", folder / "lake")
 
 
-def count_as_large(monkeypatch: MonkeyPatch, max_small_files: int = 2) -> None:
-    """Every mirror gets deletion vectors, and its files are put together often."""
+def count_as_large(monkeypatch: MonkeyPatch, *, max_small_files: int = 2, merges: bool = False) -> None:
+    """Every mirror gets deletion vectors, and its files are put together often. merges: by MERGE alone."""
     monkeypatch.setattr("mirrorlake.lake.gold.control.features.LARGE_BYTES", 0)
     monkeypatch.setattr("mirrorlake.lake.gold.merge.mirror_files.MAX_SMALL_FILES", max_small_files)
+    if merges:
+        monkeypatch.setattr("mirrorlake.lake.gold.row_epoch.are_few_among", lambda *_: False)
 
 
 def n_commits(folder: Path) -> int:

@@ -50,8 +50,8 @@ from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
 from mirrorlake.lake.gold.merge.keyless import net_counts_of, write_counts
-from mirrorlake.lake.gold.merge.merge import append_rows, merge_rows, rewrite_rows
-from mirrorlake.lake.gold.merge.mirror_files import prepare_files
+from mirrorlake.lake.gold.merge.merge import append_rows, are_few_among, merge_rows, rewrite_rows
+from mirrorlake.lake.gold.merge.mirror_files import Rewriting, prepare_files
 from mirrorlake.lake.gold.merge.net_effect import Sizes, net_effect_of, no_effect
 
 MAX_THREADS = 4
@@ -160,14 +160,14 @@ class RowEpochs:
         payload = lake.payload("apply", epoch=epoch.number, **epoch.lsns.to_json(), invalid=invalid)
         mirror = lake.names.mirror(entry.mirror_id)
         is_empty = planned is not None and planned.version == 0
-        is_small = is_empty or prepare_files(session, mirror, self._rules.features_of(schema))
+        may = Rewriting.ALL if is_empty else prepare_files(session, mirror, self._rules.features_of(schema))
         if not key:
             lsns = lsns.since(held_lsn(session, mirror))
             counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)
             if schema.has_commits:
                 counts = replace(counts, rows=_with_commits(session, reader, counts.rows, [changes.name], lsns))
             step = (session, lake, entry.mirror_id, counts, types, list(own), epoch.lsns.to, payload)
-            return write_counts(*step, is_small)
+            return write_counts(*step, may is Rewriting.ALL)
         if changes.n_changes:
             net = net_effect_of(session, reader, changes, lsns, schema, self._sizes, mirror)
         else:
@@ -183,8 +183,10 @@ class RowEpochs:
         if is_new or is_nothing or is_empty:
             return append_rows(session, lake, entry.mirror_id, net, columns, epoch.lsns.to, payload)
         change = (session, lake, entry.mirror_id, net, columns, key, epoch.lsns.to, payload)
-        may_merge = not is_small and takes_settings(session)
-        return merge_rows(*change) if may_merge else rewrite_rows(*change, is_small=is_small)
+        rewrites = may is Rewriting.ALL or may is Rewriting.FEW and are_few_among(net, key)
+        if rewrites or not takes_settings(session):
+            return rewrite_rows(*change, is_small=may is Rewriting.ALL)
+        return merge_rows(*change)
 
     def _steps_of_others(self, epoch: Epoch, others: list[TableWork]) -> list[EpochTable | TableEntry]:
         """Wait until the others have made all their steps. Raises RetryableError ``apply-groups``."""

@@ -91,8 +91,8 @@ def write_counts(
     session: SparkSession, lake: Lake, mirror_id: str, net: NetCounts, types: dict[str, Sql], own: Sequence[str],
     lsn: int, payload: dict, is_small: bool,
 ) -> StepCommit:  # fmt: skip
-    """Apply row counts. own: the mirror's columns that are not the source's. is_small: see ``prepare_files``. Raises
-    Spark's error for ``mirror-diverged`` if the mirror has too few rows."""
+    """Apply row counts. own: the mirror's columns that are not the source's. is_small: all rows may be written again.
+    Raises Spark's error for ``mirror-diverged`` if the mirror has too few rows."""
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     if net.only_come:
         columns = [f"{column_name(i)} AS {quote(name)}" for i, name in enumerate(types)]

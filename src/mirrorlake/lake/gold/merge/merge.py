@@ -4,8 +4,8 @@ what the epoch has for the table                 statement
 only inserts, or the mirror is still empty       append of the rows that remain: their keys cannot be there, unless
                                                  a DDL that was ignored has left them
 anything else, and the mirror is small           all its rows, joined with the changes by key, in place of themselves
-anything else, and the mirror is large           MERGE by key; where a session takes no settings for it, the same join
-                                                 for the rows among which the changed ones are
+anything else, and the mirror is large           the same join for the rows among which the changed ones are, if these
+                                                 are few; else MERGE by key, where a session takes settings for it
 
 In the join and in MERGE, ``_lsn`` makes an older change lose. columns: all that the mirror has, also our own.
 """
@@ -67,6 +67,18 @@ def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
     if len(values) <= MAX_LISTED and (listed := literals(values.unique())) is not None:
         return f"{quote(column)} IN ({', '.join(listed)})"
     return _between(values, quote(column)) or None
+
+
+def are_few_among(net: NetEffect, key: tuple[str, ...]) -> bool:
+    """Are the rows of ``rows_among`` at most twice those that change? To write them again costs less than MERGE then."""
+    if net.local is None or len(key) > 1 or (values := net.local[key[0]]).null_count:
+        return False
+    if len(values) <= MAX_LISTED:
+        return literals(values.unique()) is not None
+    if not pa.types.is_integer(values.type):
+        return False
+    least, greatest = pc.min_max(values).as_py().values()
+    return greatest - least < 2 * len(values)
 
 
 def changed_rows(mirror: Sql, source: Sql, columns: list[str], key: tuple[str, ...]) -> Sql:

@@ -1,13 +1,14 @@
-"""The data files of a mirror: whether an epoch writes all rows again, and when small files are compacted.
+"""The data files of a mirror: which rows an epoch may write again, and when small files are compacted.
 
 Writing all rows again is faster on a small mirror and leaves one file. In a large one a hundred rows would cost a
-rewrite of all files, in each epoch (``bench/large_mirror.py``). There a MERGE marks rows in deletion vectors and adds
-one more small file, which all later MERGEs must read.
+rewrite of all files, in each epoch (``bench/large_mirror.py``). There a commit marks rows in deletion vectors and adds
+one more small file, which all later commits must read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import Enum, auto
 
 from pyspark.sql import SparkSession
 
@@ -27,9 +28,15 @@ SMALL_FILE_BYTES = 64 << 20
 MAX_SMALL_FILES = 50
 
 
-def prepare_files(session: SparkSession, mirror: Sql, features: Collection[Feature] = ()) -> bool:
+class Rewriting(Enum):
+    """Rows that an epoch may write again. A change data feed would have each of them, so such a mirror has none."""
+
+    ALL, FEW, NONE = auto(), auto(), auto()
+
+
+def prepare_files(session: SparkSession, mirror: Sql, features: Collection[Feature] = ()) -> Rewriting:
     """Compact before an epoch's commit if needed, and give a large mirror deletion vectors, and each mirror the
-    features; return whether all rows may be written again. In a change data feed that would change each row.
+    features; return which rows may be written again.
 
     Outside of our own sessions the platform compacts.
 
@@ -41,4 +48,6 @@ def prepare_files(session: SparkSession, mirror: Sql, features: Collection[Featu
     n_small = state.numFiles - state.sizeInBytes // SMALL_FILE_BYTES  # at least
     if is_own(session) and n_small > MAX_SMALL_FILES:
         compact_small_files(session, mirror, SMALL_FILE_BYTES)
-    return not (is_large(state) or CHANGE_DATA_FEED in wanted or CHANGE_DATA_FEED.is_on(state))
+    if CHANGE_DATA_FEED in wanted or CHANGE_DATA_FEED.is_on(state):
+        return Rewriting.NONE
+    return Rewriting.FEW if is_large(state) else Rewriting.ALL
