@@ -121,6 +121,12 @@ NameCase = Annotated[
     int | None,
     typer.Option("--lower-case-table-names", metavar="0|1|2", help="the setting of the server that wrote the files"),
 ]
+MirrorsSchema = Annotated[
+    str | None,
+    typer.Option(
+        "--mirrors-schema", metavar="SCHEMA", help="where a new lake has its mirrors, in its catalog; default: its own"
+    ),
+]
 Invalid = Annotated[
     str | None,
     typer.Option(
@@ -242,6 +248,7 @@ def move(
     follow: Follow = False,
     failover: Failover = None,
     lower_case_table_names: NameCase = None,
+    mirrors_schema: MirrorsSchema = None,
     invalid_values: Invalid = None,
     ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None,
@@ -552,8 +559,8 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 @app.command()
 def snapshot(
     ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
-    as_json: Json = False, config: Config = None, password_file: PasswordFile = None,
-    password_secret: PasswordSecret = None,
+    mirrors_schema: MirrorsSchema = None, as_json: Json = False, config: Config = None,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
@@ -565,8 +572,8 @@ def snapshot(
 def resync(
     ctx: typer.Context,
     tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which tables: 'shop.orders,crm.*'")],
-    source: Source = None, lake: Lake = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    source: Source = None, lake: Lake = None, mirrors_schema: MirrorsSchema = None, as_json: Json = False,
+    config: Config = None, password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
@@ -608,7 +615,7 @@ def verify(
 
 @app.command()
 def maintain(
-    ctx: typer.Context, lake: Lake = None,
+    ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None,
     retention_days: Annotated[
         int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; at least 30")
     ] = 30,
@@ -649,13 +656,14 @@ def _workspace_options(ctx: typer.Context):
     from mirrorlake.jobs.workspace.parts import LakeParts
 
     options = _given_options(ctx)
-    LakeParts.of(options.lake)
+    LakeParts.of(options)
     return options
 
 
 @workspace.command("check")
 def workspace_check(
-    ctx: typer.Context, lake: Lake = None, source: Source = None, password_secret: PasswordSecret = None,
+    ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None, source: Source = None,
+    password_secret: PasswordSecret = None,
     warehouse: Warehouse = None, profile: Profile = None, as_json: Json = False, config: Config = None,
     verbose: Verbose = False,
 ) -> int:  # fmt: skip
@@ -672,8 +680,8 @@ def workspace_check(
 
 @workspace.command("setup")
 def workspace_setup(
-    ctx: typer.Context, lake: Lake = None, source: Source = None, password_file: PasswordFile = None,
-    password_secret: PasswordSecret = None,
+    ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None, source: Source = None,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     only_secret: Annotated[
         bool, typer.Option("--only-secret", help="no schema and volume: the bundle makes them itself")
     ] = False,

@@ -1,5 +1,7 @@
 """A lake whose tables have names in a catalog: all hops, views and maintenance, where the catalog refuses statements.
 
+One of the two lakes has its mirrors in a schema of their own, which only its first command names.
+
 The catalog is Spark's own, behind a layer that refuses what the open-source Unity Catalog refuses.
 """
 
@@ -7,7 +9,11 @@ from __future__ import annotations
 
 import pytest
 
+from mirrorlake.errors import UsageError
+from mirrorlake.jobs.inspect.sql import run_sql
 from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import mirror_rows
@@ -17,7 +23,7 @@ from tests.support.refusing_catalog import refuse_as_unity_catalog
 
 pytestmark = pytest.mark.xdist_group("kept views")  # they have views in the same catalog
 
-SCHEMAS = ("lake_1", "lake_2", "two_shop")
+SCHEMAS = ("lake_1", "lake_2", "mirrors_2", "two_shop")
 P, X = table("p", "id", "v"), table("x", "id", "v")
 FIRST = (
     ddl("create database shop"),
@@ -39,6 +45,7 @@ SECOND = (
     ddl("alter table r change v w int"),
     insert(RENAMED, (2, 20)),
     ddl("alter table r drop w, add `odd: name` int default 5, change id n int not null"),
+    ddl("alter table r modify `odd: name` varchar(9)"),
     ddl("drop table s"),
     ddl("create table s (n int primary key)"),
 )
@@ -54,15 +61,28 @@ def catalog(spark, tmp_path):
         spark.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
-def lake_in(spark, tmp_path, schema: str, log: Log) -> LakeRun:
+def lake_in(spark, tmp_path, schema: str, log: Log, **given) -> LakeRun:
     folder = tmp_path / schema
     write_logs(folder / "logs", log)
-    return LakeRun(spark, folder / "logs", folder, lake=f"uc:spark_catalog.{schema}", staging=str(folder / "staged"))
+    given |= {"lake": f"uc:spark_catalog.{schema}", "staging": str(folder / "staged")}
+    return LakeRun(spark, folder / "logs", folder, **given)
+
+
+def tables_in(spark, schema: str) -> set[str]:
+    return {row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect() if not row.isTemporary}
+
+
+def mirror_ids(run: LakeRun) -> set[str]:
+    """Of all mirrors, also of tables that are dropped."""
+    rows = run.spark.table(run.lake.names.control_tables).where("mirror_id IS NOT NULL").collect()
+    return {row.mirror_id for row in rows}
 
 
 def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tmp_path, monkeypatch, catalog):
     refused = refuse_as_unity_catalog(monkeypatch, spark)
     first = lake_in(spark, tmp_path, "lake_1", Log("mariadb", [*FIRST]))
+    begun = lake_in(spark, tmp_path, "lake_2", Log("mysql", [*SECOND]), mirrors_schema="mirrors_2")
+    begun.ingest()
     second = lake_in(spark, tmp_path, "lake_2", Log("mysql", [*SECOND]))
     for run, views in ((first, "none"), (second, "two_{database}")):
         run.ingest()
@@ -70,8 +90,26 @@ def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tm
         run.apply(views=views)
     assert (first.gold(), second.gold()) == (FIRST_ROWS, SECOND_ROWS)
     assert sorted(mirror_rows(spark.table("two_shop.r").toArrow())) == SECOND_ROWS["shop", "r"]
+    assert tables_in(spark, "lake_1") == {*SYSTEM_TABLES, *mirror_ids(first)}
+    assert (tables_in(spark, "lake_2"), tables_in(spark, "mirrors_2")) == ({*SYSTEM_TABLES}, mirror_ids(second))
+    read = run_sql(second.lake, "SELECT n, `odd: name` FROM shop__r ORDER BY n")
+    assert read.to_pylist() == [{"n": n, "odd: name": "5"} for n in (1, 2)]
+    check_other_schemas(spark, tmp_path, second)
     outcomes = maintain(second.options(), spark)
     assert set(outcomes["outcome"]) <= {"platform", "unchanged"}
+    assert set(outcomes["table"]) > mirror_ids(second)
     assert "platform" in set(outcomes.loc[outcomes["table"] == "bronze_events", "outcome"])
     statements = {"OPTIMIZE `spark_catalog`": "OPTIMIZE"}
     assert {statements.get(words.split(".")[0], words) for words in refused} == {"CREATE OR", "ALTER TABLE", "OPTIMIZE"}
+
+
+def check_other_schemas(spark, tmp_path, made: LakeRun) -> None:
+    """What is refused: mirrors elsewhere than the lake has them, among those of another lake, or in no schema."""
+    same = "this lake has its mirrors in spark_catalog.mirrors_2: leave out --mirrors-schema, or begin a new lake"
+    for schema in ("lake_2", "lake_1"):
+        with pytest.raises(UsageError, match=same):
+            open_lake(made.options(mirrors_schema=schema), spark)
+    assert open_lake(made.options(mirrors_schema="MIRRORS_2"), spark).names.mirrors == "spark_catalog.mirrors_2"
+    for schema, reason in (("mirrors_2", "is not empty"), ("mirrors_3", "there is no schema spark_catalog.mirrors_3")):
+        with pytest.raises(UsageError, match=reason):
+            lake_in(spark, tmp_path, "lake_3", Log("mysql", [*SECOND]), mirrors_schema=schema)

@@ -120,6 +120,12 @@ def test_a_number_that_is_too_large_is_a_usage_error(tmp_path, text):
         load_options(tmp_path / "config.yml", {"lake": "l"})
 
 
+def test_the_schema_of_mirrors_is_in_the_file_too_and_an_empty_one_is_none(tmp_path):
+    (tmp_path / "config.yml").write_text("mirrors_schema: mirrors")
+    found = [load_options(tmp_path / "config.yml", {"lake": "l", "mirrors_schema": given}) for given in (None, "m", "")]
+    assert [options.mirrors_schema for options in found] == ["mirrors", "m", None]
+
+
 def test_an_empty_file_gives_no_option(tmp_path):
     (tmp_path / "config.yml").write_text("# nothing\n")
     assert load_options(tmp_path / "config.yml", {"lake": "l"}) == Options(lake="l")

@@ -13,6 +13,7 @@ from mirrorlake.core.schema.types import MIRRORED, ColumnType
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.bronze.ingest import KNOWS_BEFORE, SERVER, SKIP
 from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
+from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.notes import NOTE_FORMAT, new_note
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control import table as gold
@@ -115,7 +116,8 @@ def test_the_format_of_notes_and_all_their_keys_are_documented():
     text = (DOCS / "lake-format.md").read_text()
     assert f"The format of notes is **{NOTE_FORMAT}**" in text
     told = {SERVER, SKIP, KNOWS_BEFORE, HIDDEN, PREPARED, silver.ANSWERS, NAME_CASE, DEFAULT_ENGINE}
-    keys = new_note({}, 1).keys() | Lake(None, None, "s", "mysql").payload("h").keys() | payload_keys() | told
+    names = LakeNames("uc:main.shop", mirrors_schema="shop_mirrors")
+    keys = new_note({}, 1).keys() | Lake(None, names, "s", "mysql").payload("h").keys() | payload_keys() | told
     assert len(payload_keys()) > 10
     assert sorted(key for key in keys if f"`{key}`" not in text) == []
 

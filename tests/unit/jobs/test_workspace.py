@@ -210,6 +210,19 @@ def test_each_thing_that_is_missing_is_an_error_with_its_fix(complete):
     ]
 
 
+def test_the_schema_of_the_mirrors_is_checked_as_that_of_the_lake(complete):
+    mirrors = ("--mirrors-schema", "mirrors")
+    found = faults(complete, *mirrors)
+    assert found["grants on catalog main"][1] == "missing CREATE SCHEMA of ann@example.org"
+    assert found["schema main.mirrors"][1] == "not there, or not to be seen"
+    complete.schemas["main.mirrors"] = {"owner": "root"}
+    complete.grants["main.mirrors"] = {"loaders": ["USE_SCHEMA", "SELECT", "MODIFY"]}
+    fix = "GRANT CREATE TABLE ON SCHEMA `main`.`mirrors` TO `ann@example.org`"
+    missing = "missing CREATE TABLE of ann@example.org"
+    assert faults(complete, *mirrors) == {"grants on schema main.mirrors": ("error", missing, fix)}
+    assert faults(complete, "--mirrors-schema", "mirrorlake") == {}
+
+
 def test_a_catalog_or_scope_that_is_not_there_or_is_closed(complete):
     complete.schemas, complete.jobs = {}, []
     found = faults(complete, "--password-secret", "closed/key")
@@ -280,6 +293,15 @@ def test_setup_makes_what_is_missing_once_and_never_shows_the_password(empty):
     assert ws.scopes == {"mirrorlake": {"source-password": "s3cret-Ä"}}
     assert ws.volumes["main.mirrorlake.staging"]["volume_type"] == "MANAGED"
     assert len([line for line in ws.asked if line.startswith("POST ")]) == 4
+
+
+def test_setup_makes_the_schema_of_the_mirrors_too(empty):
+    ws, file = empty
+    found = json.loads(ask(ws, "setup", "--json", "--mirrors-schema", "mirrors", *file).stdout)
+    assert [part["part"] for part in found][:3] == [
+        "schema main.mirrorlake", "schema main.mirrors", "volume main.mirrorlake.staging",
+    ]  # fmt: skip
+    assert list(ws.schemas) == ["main.mirrorlake", "main.mirrors"] and list(ws.volumes) == ["main.mirrorlake.staging"]
 
 
 def test_a_new_password_is_written_only_when_it_is_asked_for_and_alone_for_a_bundle(empty):

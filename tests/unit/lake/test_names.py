@@ -26,6 +26,36 @@ def test_a_catalog_lake_names_its_tables_in_the_schema():
     assert names.staging("ingest") == "/Volumes/main/shop-mirror/staging/ingest"
 
 
+@pytest.mark.parametrize(
+    ("schema", "recorded", "mirror"),
+    [
+        ("mirrors", "mirrors", "`main`.`mirrors`.`t7`"),
+        ("Shop-Mirror", None, "`main`.`shop-mirror`.`t7`"),  # a catalog has it in any letter case
+        (None, None, "`main`.`shop-mirror`.`t7`"),
+        ("", None, "`main`.`shop-mirror`.`t7`"),
+    ],
+)
+def test_a_catalog_lake_names_its_mirrors_in_another_schema(schema, recorded, mirror):
+    names = LakeNames("uc:main.shop-mirror", mirrors_schema=schema)
+    assert (names.mirror("t7"), names.mirrors_schema) == (mirror, recorded)
+    assert names.mirror_path("t7") == mirror.replace("`", "")
+    assert names.bronze_events == "`main`.`shop-mirror`.`bronze_events`"
+    assert names.snapshot("c1") == "`main`.`shop-mirror`.`bronze_copy_c1`"
+
+
+@pytest.mark.parametrize(
+    ("lake", "schema", "reason"),
+    [
+        ("/data/lake", "mirrors", "is for a lake in Unity Catalog, not for one in a folder"),
+        ("uc:main.shop", "main.mirrors", "is one name, without the catalog, not main.mirrors"),
+        ("uc:main.shop", ".", r"is one name, without the catalog, not \."),
+    ],
+)
+def test_a_schema_of_mirrors_is_one_name_of_a_catalog_lake(lake, schema, reason):
+    with pytest.raises(UsageError, match=f"^usage: --mirrors-schema {reason}$"):
+        LakeNames(lake, mirrors_schema=schema)
+
+
 @pytest.mark.parametrize("table_id", ["../../x", "a/b", "..", "a b", "a`b", "a\n"])
 def test_an_id_that_would_lead_out_of_the_lake_is_refused(table_id):
     names = LakeNames("/data/lake")

@@ -34,7 +34,7 @@ _NEWER = f"Give the cluster Databricks Runtime {OLDEST_RUNTIME[0]}.{OLDEST_RUNTI
 
 def run_checks(client: WorkspaceClient, options: Options, warehouse: str | None) -> list[Finding]:
     """Make all checks in order. Raises only if the workspace cannot be reached, or lets nobody in."""
-    user, lake = User.read(client), LakeParts.of(options.lake)
+    user, lake = User.read(client), LakeParts.of(options)
     return [
         ok("workspace", f"{client.config.host} as {user.name}"),
         *_lake(client, user, lake),
@@ -47,12 +47,13 @@ def run_checks(client: WorkspaceClient, options: Options, warehouse: str | None)
 
 
 def _lake(client: WorkspaceClient, user: User, lake: LakeParts) -> Iterator[Finding]:
-    """Catalog, schema and volume, each followed by the grants on it; nothing below what is missing."""
-    of_catalog = ON_CATALOG if _is_there(client.schemas.get, lake.schema_name) else (*ON_CATALOG, "CREATE_SCHEMA")
+    """Catalog, schemas and volume, each followed by the grants on it; nothing below what is missing."""
+    has_schemas = all(_is_there(client.schemas.get, name) for name in lake.schema_names)
+    of_catalog = ON_CATALOG if has_schemas else (*ON_CATALOG, "CREATE_SCHEMA")
     for kind, name, get, wanted, missing in (
         ("catalog", (lake.catalog,), client.catalogs.get, of_catalog, "Make it, or name another one in --lake."),
-        ("schema", (lake.catalog, lake.schema), client.schemas.get, ON_SCHEMA, _SETUP),
-        ("volume", (lake.catalog, lake.schema, lake.volume), client.volumes.read, ON_VOLUME, _SETUP),
+        *(("schema", (lake.catalog, schema), client.schemas.get, ON_SCHEMA, _SETUP) for schema in lake.schemas),
+        ("volume", (lake.catalog, lake.schemas[0], lake.volume), client.volumes.read, ON_VOLUME, _SETUP),
     ):
         found, owner = _thing(kind, name, get, missing)
         yield found

@@ -1,9 +1,10 @@
-"""Make what a lake needs in a workspace: schema, volume, secret scope and secret. What is there stays as it is."""
+"""Make what a lake needs in a workspace: schemas, volume, secret scope and secret. What is there stays as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, TextIO
 
 from databricks.sdk import WorkspaceClient
@@ -31,22 +32,24 @@ def set_up(
 ) -> list[Part]:
     """Make what is missing; a second call makes nothing. password: is called only if a secret is to be written.
 
-    new_password: write the secret also if it is there. only_secret: for a bundle, which makes schema and volume itself.
+    new_password: write the secret also if it is there. only_secret: for a bundle, which makes schemas and volume
+    itself.
     """
     write_secret = _secret(client, options, password, new_password) if needs_password(options) else list
-    return [*([] if only_secret else _lake(client, LakeParts.of(options.lake))), *write_secret()]
+    return [*([] if only_secret else _lake(client, LakeParts.of(options))), *write_secret()]
 
 
 def _lake(client: WorkspaceClient, lake: LakeParts) -> list[Part]:
-    made_schema = _make(
-        lambda: client.schemas.get(lake.schema_name),
-        lambda: client.schemas.create(lake.schema, lake.catalog, comment=COMMENT),
-    )
+    made_schemas = [
+        _make(partial(client.schemas.get, name), partial(client.schemas.create, schema, lake.catalog, comment=COMMENT))
+        for name, schema in zip(lake.schema_names, lake.schemas, strict=True)
+    ]
     made_volume = _make(
         lambda: client.volumes.read(lake.volume_name),
-        lambda: client.volumes.create(lake.catalog, lake.schema, lake.volume, VolumeType.MANAGED),
+        lambda: client.volumes.create(lake.catalog, lake.schemas[0], lake.volume, VolumeType.MANAGED),
     )
-    return [Part(f"schema {lake.schema_name}", made_schema), Part(f"volume {lake.volume_name}", made_volume)]
+    parts = [Part(f"schema {name}", made) for name, made in zip(lake.schema_names, made_schemas, strict=True)]
+    return [*parts, Part(f"volume {lake.volume_name}", made_volume)]
 
 
 def _make(look: Callable[[], Any], make: Callable[[], Any]) -> str:

@@ -16,24 +16,27 @@ DEFAULT_SECRET = "mirrorlake/source-password"
 @dataclass(frozen=True, slots=True)
 class LakeParts:
     catalog: str
-    schema: str
+    schemas: tuple[str, ...]
+    """The lake's own, and that of its mirrors if it is another one."""
     volume: str = STAGING_VOLUME
 
     @classmethod
-    def of(cls, lake: str) -> LakeParts:
-        """lake: ``uc:catalog.schema``. Raises UsageError for a folder."""
-        names = LakeNames(lake)
+    def of(cls, options: Options) -> LakeParts:
+        """Raises UsageError for a lake in a folder."""
+        names = LakeNames(options.lake, mirrors_schema=options.mirrors_schema)
         if not names.is_unity:
-            raise UsageError("usage", f"a workspace has lakes in Unity Catalog: --lake uc:catalog.schema, not {lake}")
-        return cls(*names.root.split("."))
+            wanted = "a workspace has lakes in Unity Catalog: --lake uc:catalog.schema"
+            raise UsageError("usage", f"{wanted}, not {options.lake}")
+        catalog, schema = names.root.split(".")
+        return cls(catalog, (schema, *filter(None, [names.mirrors_schema])))
 
     @property
-    def schema_name(self) -> str:
-        return f"{self.catalog}.{self.schema}"
+    def schema_names(self) -> list[str]:
+        return [f"{self.catalog}.{schema}" for schema in self.schemas]
 
     @property
     def volume_name(self) -> str:
-        return f"{self.schema_name}.{self.volume}"
+        return f"{self.schema_names[0]}.{self.volume}"
 
 
 def secret_parts(options: Options) -> tuple[str, str]:

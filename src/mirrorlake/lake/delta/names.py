@@ -24,6 +24,7 @@ SYSTEM_TABLES = (
 """Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
 _ID = re.compile(r"[A-Za-z0-9_]*")
+NO_SCHEMA = "SCHEMA_NOT_FOUND"
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -32,17 +33,27 @@ class LakeNames:
 
     ``lake``: a folder (a local path or a URI such as ``s3://bucket/lake``) or ``uc:catalog.schema``.
     ``staging``: the folder in which hops leave files for Spark to append; None: in the lake, or in the schema's volume
-    ``staging``.
-    Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema.
+    ``staging``. ``mirrors_schema``: the schema of the lake's catalog in which its mirrors are; None: the lake's own.
+    ``mirrors``: where they are, for a person: a folder, or catalog and schema.
+    Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema, and for a mirrors'
+    schema that is not exactly one name, or is that of a lake in a folder.
     """
 
-    def __init__(self, lake: str, staging: str | None = None):
-        self.is_unity = lake.startswith(UNITY)
+    def __init__(self, lake: str, staging: str | None = None, mirrors_schema: str | None = None):
+        self.is_unity, self.mirrors_schema = lake.startswith(UNITY), None
         self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
         if self.is_unity:
             self._parts = self.root.split(".")
             if len(self._parts) != 2 or not all(self._parts):
                 raise UsageError("usage", f"a Unity Catalog lake is written uc:catalog.schema, not {lake}")
+            if "." in (mirrors_schema or ""):
+                raise UsageError("usage", f"--mirrors-schema is one name, without the catalog, not {mirrors_schema}")
+            is_own = not mirrors_schema or mirrors_schema.lower() == self._parts[1].lower()
+            self.mirrors_schema = None if is_own else mirrors_schema
+            self._mirror_parts = [self._parts[0], self.mirrors_schema or self._parts[1]]
+        elif mirrors_schema:
+            raise UsageError("usage", "--mirrors-schema is for a lake in Unity Catalog, not for one in a folder")
+        self.mirrors = ".".join(self._mirror_parts) if self.is_unity else f"{self.root}/gold"
         in_lake = f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}" if self.is_unity else f"{self.root}/_staging"
         self._staging = staging.rstrip("/") if staging else in_lake
         self.bronze_events = self._table("bronze", "events")
@@ -61,12 +72,18 @@ class LakeNames:
         return self._table(layer, noun)
 
     def mirror(self, mirror_id: str) -> Sql:
-        return quote(*self._parts, mirror_id) if self.is_unity else quote("delta", self.mirror_path(mirror_id))
+        path = self.mirror_path(mirror_id)
+        return quote(*self._mirror_parts, mirror_id) if self.is_unity else quote("delta", path)
 
     def mirror_path(self, mirror_id: str) -> str:
         """The mirror's folder, or its name in the catalog, for a person."""
         _check_id(mirror_id)
-        return f"{self.root}.{mirror_id}" if self.is_unity else f"{self.root}/gold/{mirror_id}"
+        return f"{self.mirrors}{'.' if self.is_unity else '/'}{mirror_id}"
+
+    def find_next_to_mirrors(self, spark: SparkSession) -> list[str]:
+        """Names of all tables and views in the mirrors' schema of a lake in a catalog."""
+        shown = spark.sql(f"SHOW TABLES IN {quote(*self._mirror_parts)}").collect()
+        return [row.tableName for row in shown if not row.isTemporary]
 
     def snapshot(self, copy_id: str) -> Sql:
         """A snapshot of a source table, with the rows as the server showed them."""

@@ -13,13 +13,14 @@ from pyspark.errors import AnalysisException, PySparkException
 from mirrorlake.core.schema.view_names import ViewName
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.names import NO_SCHEMA
 from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.gold.views.engines import MIRROR_PROPERTY, STATE_PROPERTY, Databricks, Spark
 from mirrorlake.lake.gold.views.wanted import LeftOut, View
 
 VIEW_TAKEN, VIEW_FAILED = "view-taken", "view-failed"
 THREADS = 4
-_EXISTS, _NO_SCHEMA = "TABLE_OR_VIEW_ALREADY_EXISTS", "SCHEMA_NOT_FOUND"
+_EXISTS = "TABLE_OR_VIEW_ALREADY_EXISTS"
 _FAILURES = (PySparkException, Py4JJavaError)
 
 Shown = tuple[str, str]
@@ -94,7 +95,7 @@ class ViewCatalog:
         try:
             rows = self._spark.sql(f"SHOW VIEWS IN {self.sql.qualified(schema)}").collect()
         except _FAILURES as error:
-            if not (isinstance(error, AnalysisException) and error.getCondition() == _NO_SCHEMA):
+            if not (isinstance(error, AnalysisException) and error.getCondition() == NO_SCHEMA):
                 self.closed[schema] = _reason(error)
             return []
         self._schemas.add(schema)
