@@ -96,12 +96,16 @@ def test_each_mirror_has_names_of_its_own():
 def test_what_production_keeps_and_grants():
     resources = SHOP["resources"]
     kept = [one for kind in ("schemas", "volumes", "secret_scopes") for one in resources[kind].values()]
-    assert [one["lifecycle"] for one in kept] == [{"prevent_destroy": True}] * 4
+    assert [one["lifecycle"] for one in kept] == [{"prevent_destroy": True}] * 5
     schemas = {
         name: {g["principal"]: g["privileges"] for g in one["grants"]} for name, one in resources["schemas"].items()
     }
     assert schemas == {
         "lake": {PRINCIPAL: ["USE_SCHEMA", "CREATE_TABLE", "SELECT", "MODIFY"]},
+        "mirrors": {
+            PRINCIPAL: ["USE_SCHEMA", "CREATE_TABLE", "SELECT", "MODIFY"],
+            "data-readers": ["USE_SCHEMA", "SELECT"],
+        },
         "views_shop": {PRINCIPAL: ["USE_SCHEMA", "CREATE_TABLE"], "data-readers": ["USE_SCHEMA", "SELECT"]},
     }
     volume = resources["volumes"]["staging"]
@@ -188,6 +192,19 @@ def test_the_parameters_of_each_job_are_a_command_line():
     assert (options["live"].follow, options["scheduled"].follow) == (True, False)
     assert {options[name].views for name in ("live", "scheduled")} == {"{database}"}
     assert options["maintenance"].bronze_days is None
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_job_names_the_schema_of_the_mirrors_that_the_target_has(target):
+    resources = TARGETS[target]["resources"]
+    mirrors = resources["schemas"].get("mirrors")
+    assert (mirrors is None) == (target == "shop_dev")
+    for name in JOBS:
+        given = {"verb": "resync", "arguments": "shop.orders"} if name == "operate" else None
+        words = bundle.job_words(resources["jobs"][name], given)
+        _, options = bundle.options_of(command_of(words) if name == "operate" else words)
+        assert options.mirrors_schema == (mirrors and mirrors["name"])
+        assert mirrors is None or options.lake.startswith(f"uc:{mirrors['catalog_name']}.")
 
 
 def test_a_run_of_scheduled_takes_another_end_tables_and_policy_for_a_failover():

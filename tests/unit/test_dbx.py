@@ -23,7 +23,7 @@ ENVIRONMENT = {
     "MIRRORLAKE_NAME": "shop", "MIRRORLAKE_SOURCE": "mysql://replica@shop.example.org:3306",
     "MIRRORLAKE_TABLES": "shop.*", "MIRRORLAKE_LAKE": "uc:main.mirrorlake_shop", "MIRRORLAKE_TLS_CA": "",
     "MIRRORLAKE_SECRET": "mirrorlake-shop/source-password", "MIRRORLAKE_NODE_TYPE": "n2-standard-4",
-    "MIRRORLAKE_ALERTED": "ann@example.org",
+    "MIRRORLAKE_ALERTED": "ann@example.org", "MIRRORLAKE_MIRRORS_SCHEMA": "mirrorlake_shop_mirrors",
 }  # fmt: skip
 TEXT = (bundle.ROOT / "conf/deployment.yml").read_text()
 SHOP = bundle.target(bundle.read(), "shop")["resources"]["jobs"]
