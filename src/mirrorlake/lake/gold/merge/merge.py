@@ -70,7 +70,7 @@ def rows_among(values: pa.ChunkedArray, column: str) -> Sql | None:
 
 
 def are_few_among(net: NetEffect, key: tuple[str, ...]) -> bool:
-    """Are the rows of ``rows_among`` at most twice those that change? To write them again costs less than MERGE then."""
+    """Are the rows of ``rows_among`` at most twice those that change? Then MERGE would cost more."""
     if net.local is None or len(key) > 1 or (values := net.local[key[0]]).null_count:
         return False
     if len(values) <= MAX_LISTED:
