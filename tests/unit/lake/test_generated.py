@@ -24,6 +24,7 @@ COLUMNS = (
     " t text, l varchar(5) charset latin1, da date, dt datetime(3), ts timestamp null, e enum('a','b'), j json,"
     " `o'd``d{}` int"
 )
+OF_SESSION = "functions and texts as the session of its statement has them"
 LEAVE_OUT = TableRules(generated=lambda *_: "leave-out")
 
 
@@ -58,6 +59,7 @@ def table(generated: str, columns: str = COLUMNS) -> TableSchema:
         ),
         ("varchar(20) as (concat(w, 'it''s \\\\ {}'))", "CAST(concat(`w`, 'it\\'s \\\\ {}') AS string)"),
         ("varchar(5) as (w)", "CAST(substring(`w`, 1, 5) AS string)"),
+        ("varchar(20) as (concat('a'\"b'\", _latin1'c' 'd', w))", "CAST(concat('ab\\'', 'cd', `w`) AS string)"),
         ("int as (year(da))", "CAST(CAST(year(CAST(`da` AS DATE)) AS BIGINT) AS int)"),
         ("int as (i is null)", "CAST(CAST((CAST(`i` AS BIGINT) IS NULL) AS BIGINT) AS int)"),
         ("int as (e is null)", "CAST(CAST((`e` IS NULL) AS BIGINT) AS int)"),
@@ -97,6 +99,10 @@ def test_an_expression_is_written_for_spark(definition, sql):
         ("enum('a','b') as (e)", "a value of another type in a column of type enum('a','b')"),
         ("int as (e + 0)", "a calculation with a value of another type"),
         ("int as (v + 1)", "column v is computed from itself"),
+        ("varchar(9) as (concat(_utf16'ab', w))", "a string is not understood at character 14"),
+        ("varchar(9) as (concat(_swe7'[x]', w))", "a string is not understood at character 13"),
+        ("varchar(9) as (upper(_binary'a'))", "a string is not understood at character 14"),
+        ("int as (json_value(j, _ucs2'$.a'))", "a string is not understood at character 20"),
         ("int as (i + 1e0)", "a number is not understood at character 5"),
         ("varchar(20) as (cast(w as char(3)))", "CAST to char"),
         ("time as (cast(dt as time))", "CAST to time"),
@@ -110,7 +116,7 @@ def test_what_is_not_exact_is_not_computed(definition, reason):
 def test_functions_of_another_sql_mode_are_not_computed(sql_mode):
     replay = MariadbReplay()
     replay.run("create table t (id int primary key, w varchar(9), v varchar(9) as (concat(w, '')))", sql_mode)
-    assert not_computed(replay.entry().schema) == {"v": "functions as the sql_mode of its statement has them"}
+    assert not_computed(replay.entry().schema) == {"v": OF_SESSION}
 
 
 def test_dates_and_texts_that_are_held_as_text_are_not_computed():

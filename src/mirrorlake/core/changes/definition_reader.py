@@ -24,7 +24,7 @@ from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
-from mirrorlake.core.schema.charsets import charset_of_collation_id
+from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
@@ -117,6 +117,9 @@ class DefinitionReader:
             version = parse_format_description(events.body(int(i))).version_number
             self._versions[int(events.lsn[i]) >> OFFSET_BITS] = version
 
+    def _charset(self, collation_id: int | None) -> str | None:
+        return charset_of_collation_id(collation_id, self._flavor) if collation_id else None
+
     def _version(self, lsn: int) -> int | None:
         log_file = lsn >> OFFSET_BITS
         if log_file not in self._versions:
@@ -130,18 +133,19 @@ class DefinitionReader:
                 continue
             yield from self._between_transactions(int(events.lsn[i]))
             version = self._version(int(events.lsn[i]))
-            charset_id = query.charset[2] if query.charset else None
+            _, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
             read = partial(
                 interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
-                default_charset=charset_of_collation_id(charset_id, self._flavor) if charset_id else None,
+                default_charset=server,
                 definitions=self.definitions, server_version=version,
                 explicit_timestamps=query.explicit_timestamps(self._flavor),
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
                 has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
                 name_case=self._name_case, default_engine=self._default_engine, engine_of=self._engine_of,
+                connection_charset=None if connection == OTHER else connection,
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
-            whole = partial(read, has_failed=False)
+            whole = partial(read, has_failed=False, connection_charset=None)
             found = read(query.statement)
             if query.is_cut:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)

@@ -8,9 +8,10 @@ than 10.11 are known too.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
-from mirrorlake.core.schema.charset_codes import code_table, decode_by_table, decode_single_bytes
+from mirrorlake.core.schema.charset_codes import LINEAR, code_table, decode_by_table, decode_single_bytes
 
 OTHER = "other"
 """Instead of the character set of an unknown collation."""
@@ -88,6 +89,11 @@ def max_bytes(charset: str | None) -> int:
 _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
 _LAST_OF_BMP = "\uffff"
+_BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
+_OF_BMP = ("utf8mb3", "ucs2")
+_OF_ALL_CHARACTERS = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030", BINARY)
+_WIDTHS = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
+"""Bytes of the narrowest character, if it is not 1."""
 
 
 def decode_text(data: bytes, charset: str) -> str | None:
@@ -114,14 +120,42 @@ def decode_loosely(data: bytes, charset: str) -> str:
         return data.decode(_UNICODE.get(charset, "utf-8"), "replace")
     if MAX_BYTES[charset] == 1:
         return decode_single_bytes(data, code_table(charset))
-    if data.isascii() and _keeps_ascii(charset):
+    if data.isascii() and keeps_ascii(charset):
         return data.decode("ascii")
     points = decode_by_table(data, code_table(charset))
     return "".join("\ufffd" if point is None else chr(point) for point in points)
 
 
+def decode_bytes_of_literal(data: bytes, charset: str) -> str | None:
+    """The text that the bytes of a literal are in a column's character set; None: they are invalid in it. The servers
+    put zeros before them that make up a whole character."""
+    return decode_text(b"\0" * (-len(data) % _WIDTHS.get(charset, 1)) + data, charset)
+
+
 @cache
-def _keeps_ascii(charset: str) -> bool:
-    """Does ASCII text have ASCII's bytes in it? No code of several bytes begins with one of these."""
+def keeps_ascii(charset: str) -> bool:
+    """Does ASCII text have ASCII's bytes in it? False for binary, and for a character set that is not known.
+
+    No code of several bytes begins with one of these.
+    """
+    if charset in _UNICODE or charset not in SUPPORTED:
+        return charset in ("utf8mb4", "utf8mb3")
     ascii_codes = bytes(range(128))
     return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)
+
+
+def as_converted(text: str, charset: str) -> str:
+    """The text with ``?`` for each character that a character set lacks, as the servers convert it. A character set
+    that is not known lacks none."""
+    if charset in _OF_BMP:
+        return _BEYOND_BMP.sub("?", text)
+    if charset not in SUPPORTED or charset in _OF_ALL_CHARACTERS or text.isascii() and keeps_ascii(charset):
+        return text
+    characters = _characters(charset)
+    return "".join(character if ord(character) in characters else "?" for character in text)
+
+
+@cache
+def _characters(charset: str) -> frozenset[int]:
+    table = code_table(charset)
+    return frozenset(table[table < LINEAR].tolist())

@@ -68,9 +68,16 @@ def test_attributes_of_a_column(column, attributes):
 
 def test_expressions_mean_the_same_in_the_default_mode():
     columns = "a int, b varchar(9) as (a || \"a\" || '\\')"
-    found = define(f"create table t ({columns})", sql_mode=ANSI_QUOTES | PIPES_AS_CONCAT | 1 << 20).columns[1]
+    mode = ANSI_QUOTES | PIPES_AS_CONCAT | 1 << 20
+    found = define(f"create table t ({columns})", "mariadb", mode).columns[1]
     assert found.generated == "a || `a` || '\\\\'"
     assert define("create table t (a int, b int as (a||1))").columns[1].generated == "a or 1"
+
+
+def test_texts_next_to_each_other_are_one():
+    texts = """f('a'"b" /* ' */ '''', N'd'\n'e', _latin1'f'"g'h") + 'y'"""
+    found = define(f"create table t (a int, b int as ({texts}))").columns[1]
+    assert found.generated == "f('ab''', N'de', _latin1'fg''h') + 'y'"
 
 
 def test_collation_of_the_table_is_that_of_columns_without_one():

@@ -79,6 +79,7 @@ def interpret(
     name_case: NameCase = AS_WRITTEN,
     default_engine: str | None = None,
     engine_of: EngineOf = engine_not_known,
+    connection_charset: str | None = None,
 ) -> list[DefinitionChange]:
     """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
 
@@ -88,7 +89,8 @@ def interpret(
     now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its effect. has_made_table: a
     CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
     default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
-    CREATE names none. ``definitions`` is not changed: apply the result to it.
+    CREATE names none. connection_charset: the session's character_set_connection; None: not logged, or the text is not
+    the server's. ``definitions`` is not changed: apply the result to it.
 
     Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
     found, it refuses followed tables whose names are words of it.
@@ -96,7 +98,7 @@ def interpret(
     version = server_version or _NEWEST_SERVER[flavor]
     tokens = Tokens(
         statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version,
-        name_case=name_case, time_zone=time_zone,
+        name_case=name_case, time_zone=time_zone, connection_charset=connection_charset,
     )  # fmt: skip
     moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
     if explicit_timestamps is None:

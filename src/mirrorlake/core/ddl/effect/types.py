@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.parse.statements import TypeSpec
 from mirrorlake.core.ddl.parse.tokens import ParseError
-from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, decode_text, max_bytes
+from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, as_converted, decode_bytes_of_literal, max_bytes
 from mirrorlake.core.schema.types import (
     BINARY_TWIN,
     INTEGERS,
@@ -25,8 +25,6 @@ from mirrorlake.core.schema.types import (
     text_type,
 )
 
-_WIDTHS = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
-"""Bytes of the narrowest character, if it is not 1."""
 _MOST_FRACTION_DIGITS = 6
 
 
@@ -77,13 +75,14 @@ def _text(spec: TypeSpec, charset: str | None) -> ColumnType:
 
 
 def _label(label: str | bytes, charset: str | None) -> str:
-    """Bytes are of the column's character set, with zeros before them that make up a whole character."""
+    """A label that is bytes is in the column's character set; a text is converted to it."""
     if isinstance(label, str):
-        return label
-    width = _WIDTHS.get(charset or "", 1)
-    label = b"\0" * (-len(label) % width) + label
+        return as_converted(label, charset or "")
     is_known = charset in SUPPORTED and charset != BINARY
-    text = decode_text(label, charset or "") if is_known else label.decode("ascii") if label.isascii() else None
+    if is_known:
+        text = decode_bytes_of_literal(label, charset or "")
+    else:
+        text = label.decode("ascii") if label.isascii() else None
     if text is None:
         raise ParseError("a label's bytes have no meaning in the column's character set")
     return text
@@ -103,7 +102,7 @@ def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnTy
 def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
     """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit."""
     if kind.name in LABELLED:
-        return replace(kind, charset=charset)
+        return replace(kind, charset=charset, labels=tuple(as_converted(each, charset or "") for each in kind.labels))
     if kind.name in TEXTS:
         return _convert_text(kind, charset) if keeps_room or charset == BINARY else replace(kind, charset=charset)
     return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)

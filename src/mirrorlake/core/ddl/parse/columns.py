@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mirrorlake.core.ddl.parse.defaults import read_default, read_now
+from mirrorlake.core.ddl.parse.expressions import read_expression
 from mirrorlake.core.ddl.parse.keys import read_reference, skip_check
 from mirrorlake.core.ddl.parse.lexer import Kind
 from mirrorlake.core.ddl.parse.statements import ColumnSpec
@@ -78,18 +79,12 @@ def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:
     column.updates_to_now = True
 
 
-_OTHER_FUNCTIONS = 1 << 9 | 1 << 32
-"""MariaDB's sql_modes ORACLE and EMPTY_STRING_IS_NULL: CONCAT(NULL, 'a') is 'a' there, and '' is NULL."""
-
-
 def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
     if tokens.accept("ROW"):
         column.row_period = (tokens.accept_any("START", "END") or tokens.name()).lower()
         column.nullable = False
     else:
-        column.generated = tokens.parenthesised()
-        if tokens.flavor == "mariadb" and tokens.sql_mode & _OTHER_FUNCTIONS:
-            column.generated = f"oracle_schema.({column.generated})"
+        column.generated = read_expression(tokens)
 
 
 _INLINE_REFERENCES_SINCE = {"mysql": 90000, "mariadb": 100500}

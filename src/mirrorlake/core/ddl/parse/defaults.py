@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import count, takewhile
 
+from mirrorlake.core.ddl.parse.expressions import in_its_session, is_as_written, read_expression
 from mirrorlake.core.ddl.parse.lexer import Kind
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.tables import Default
 
 _NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIMESTAMP", "LOCALTIME")
-_UNICODE_INTRODUCERS = frozenset(("_utf8", "_utf8mb3", "_utf8mb4", "n", "date", "time", "timestamp"))
+_MOMENTS = ("DATE", "TIME", "TIMESTAMP")
 _LEADING_ZEROS = re.compile(r"\A0+(?=[0-9])")
 _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
@@ -19,8 +21,8 @@ def read_default(tokens: Tokens) -> Default:
     if tokens.sees("(") and (found := _read_parenthesised_literal(tokens)):
         return found
     if tokens.sees("("):
-        return Default("expression", tokens.parenthesised())
-    return _read_literal(tokens) or Default("expression", _read_expression(tokens))
+        return Default("expression", read_expression(tokens))
+    return _read_literal(tokens) or Default("expression", in_its_session(_read_expression(tokens), tokens))
 
 
 def read_now(tokens: Tokens) -> Default | None:
@@ -69,12 +71,7 @@ def _read_literal(tokens: Tokens) -> Default | None:
         return Default("bits", tokens.next().text)
     if _sees_plain_introducer(tokens):
         tokens.next()
-    if tokens.peek().kind is not Kind.STRING:
-        return None
-    text = tokens.string()
-    while tokens.peek().kind is Kind.STRING:
-        text += tokens.string()
-    return Default("string", text)
+    return Default("string", tokens.literal()) if tokens.peek().kind is Kind.STRING else None
 
 
 def _sees_number(tokens: Tokens) -> bool:
@@ -94,10 +91,15 @@ def _read_number(tokens: Tokens) -> str:
 
 def _sees_plain_introducer(tokens: Tokens) -> bool:
     """Does a word come before a string that leaves the string's characters unchanged?"""
-    word, text = tokens.peek(), tokens.peek(1)
-    if word.kind is not Kind.WORD or text.kind is not Kind.STRING:
+    word = tokens.peek()
+    if word.kind is not Kind.WORD or tokens.peek(1).kind is not Kind.STRING:
         return False
-    return word.text.lower() in _UNICODE_INTRODUCERS or (word.text.startswith("_") and text.text.isascii())
+    if word.text.upper() in _MOMENTS:
+        return True
+    strings = takewhile(lambda token: token.kind is Kind.STRING, map(tokens.peek, count(1)))
+    text = "".join(token.text for token in strings)
+    is_introducer = word.text.startswith("_") or word.text.upper() == "N"
+    return is_introducer and is_as_written(word.text, text, tokens.connection_charset)
 
 
 def _read_expression(tokens: Tokens) -> str:
@@ -112,6 +114,8 @@ def _read_expression(tokens: Tokens) -> str:
     elif tokens.peek().kind is Kind.WORD and tokens.peek(1).kind in (Kind.STRING, Kind.BITS):
         tokens.next()
         tokens.next()
+        while tokens.peek().kind is Kind.STRING:
+            tokens.next()
     elif tokens.accept_any("NEXT", "PREVIOUS"):
         tokens.expect("VALUE", "FOR")
         tokens.name()

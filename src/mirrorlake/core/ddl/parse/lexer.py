@@ -109,6 +109,14 @@ def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int)
     yield Token(Kind.END, "", len(statement), len(statement))
 
 
+def bytes_of_bits(literal: str) -> bytes:
+    """The bytes of a bit or hexadecimal literal as written; zeros before its digits make up a whole byte."""
+    is_hexadecimal = literal[0] in "xX" or literal[:2] == "0x"
+    digits = literal[2:].rstrip("'")
+    n_bytes = -(-len(digits) // (2 if is_hexadecimal else 8))
+    return int(digits or "0", 16 if is_hexadecimal else 2).to_bytes(n_bytes, "big")
+
+
 def _match(statement: str, at: int, previous: Token | None) -> re.Match:
     """Match a token. previous: the token that ends right here, if any. Next to a dot, digits and ``1e5`` are names, not
     numbers."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
 from mirrorlake.core.digits import is_number
+from mirrorlake.core.schema.charsets import as_converted
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
 
@@ -25,7 +26,8 @@ class ParseError(ValueError):
 
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
-    name_case: what names of databases and tables are read as. time_zone: of the session; None: not known.
+    name_case: what names of databases and tables are read as. time_zone, connection_charset: of the session; None: not
+    known.
 
     Raises LexError and ParseError from every method that reads.
     """
@@ -40,12 +42,14 @@ class Tokens:
         server_version: int,
         name_case: NameCase = AS_WRITTEN,
         time_zone: str | None = None,
+        connection_charset: str | None = None,
     ):
         self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
         self._read: list[Token] = []
         self._at = 0
         self.statement, self.time_zone = statement, time_zone
         self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
+        self.connection_charset = connection_charset
         self.name_case, self.database = name_case, name_case.fold(database)
         self.tables: list[TableName] = []
 
@@ -70,8 +74,9 @@ class Tokens:
         return self._at
 
     def text_since(self, mark: int) -> str:
-        """The text read since ``mark``, as SQL with the same meaning in the default sql_mode, without comments."""
-        taken = self._read[mark : self._at]
+        """The text read since ``mark``, as SQL with the same meaning in the default sql_mode, without comments. Strings
+        next to each other become the one that they are."""
+        taken = _joined(self._read[mark : self._at])
         pairs = zip([*taken[:1], *taken], taken, strict=False)
         return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
 
@@ -162,6 +167,19 @@ class Tokens:
             raise self.unexpected()
         return self.next().text
 
+    def literal(self) -> str:
+        """Read a text, which is converted to character_set_connection, and those next to it."""
+        text = self.string()
+        while self.peek().kind is Kind.STRING:
+            text += self.string()
+        return self.held(text)
+
+    def held(self, text: str) -> str:
+        """The text. Raises ParseError if character_set_connection lacks one of its characters."""
+        if as_converted(text, self.connection_charset or "") != text:
+            raise ParseError("character_set_connection of its session lacks a character of a text")
+        return text
+
     def number(self) -> int:
         digits = self.peek().text.lstrip("0") or "0"
         if self.peek().kind is not Kind.NUMBER or not is_number(digits):
@@ -193,3 +211,13 @@ class Tokens:
     @staticmethod
     def _fits(token: Token, wanted: str) -> bool:
         return token.is_word(wanted) if wanted[0].isalpha() else token.is_symbol(wanted)
+
+
+def _joined(tokens: Sequence[Token]) -> list[Token]:
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind is Kind.STRING and found and found[-1].kind is Kind.STRING:
+            first = found.pop()
+            token = Token(Kind.STRING, first.text + token.text, first.start, token.end)
+        found.append(token)
+    return found

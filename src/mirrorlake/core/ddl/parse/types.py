@@ -5,7 +5,7 @@ The rules are the servers' own; tests/server/test_definitions.py compares them w
 
 from __future__ import annotations
 
-from mirrorlake.core.ddl.parse.lexer import Kind
+from mirrorlake.core.ddl.parse.lexer import Kind, bytes_of_bits
 from mirrorlake.core.ddl.parse.statements import TypeSpec
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.charsets import BINARY, canonical_charset
@@ -134,9 +134,5 @@ def _read_size(tokens: Tokens) -> int:
 def _read_label(tokens: Tokens) -> str | bytes:
     """Read a string, or its bytes as a literal."""
     if tokens.peek().kind is not Kind.BITS:
-        return tokens.string()
-    digits = tokens.next().text
-    is_hexadecimal = digits[0] in "xX" or digits[:2] == "0x"
-    digits = digits.strip("xXbB'") if "'" in digits else digits[2:]
-    n_bytes = -(-len(digits) // (2 if is_hexadecimal else 8))
-    return int(digits or "0", 16 if is_hexadecimal else 2).to_bytes(n_bytes, "big")
+        return tokens.literal()
+    return bytes_of_bits(tokens.next().text)

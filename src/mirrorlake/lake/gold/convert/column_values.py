@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from mirrorlake.core.ddl.parse.lexer import bytes_of_bits
 from mirrorlake.core.ddl.parse.session_moments import utc_of
+from mirrorlake.core.schema.charsets import decode_bytes_of_literal
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
@@ -22,7 +24,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _YEAR = re.compile(r"[0-9]{4}")
 _DATE = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]([.][0-9]{1,6})?")
-_BIT_LITERAL = re.compile(r"[bB]'([01]*)'|0b([01]+)|[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)")
 _NO_DATE = re.compile(r"[0-9]{4}-00-[0-9][0-9].*|[0-9]{4}-[0-9][0-9]-00.*")
 
 
@@ -95,20 +96,16 @@ def _number(text: str, column: Column, mode: ServerMode) -> Sql | None:
 
 
 def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
-    found = _BIT_LITERAL.fullmatch(text)
-    if not found:
-        return None
-    binary, digits = found[1] or found[2], found[3] or found[4]
-    number = int(binary, 2) if binary else int(digits or "0", 16)
+    raw = bytes_of_bits(text)
     if family(column.type) in ("integer", "bit"):
-        return str(number)
-    if digits is not None and len(digits) % 2 == 0:
-        raw = bytes.fromhex(digits)
-        if family(column.type) == "binary":
-            return _bytes(raw, column)
-        if column.type.name in STRINGS and raw.isascii():
-            return literal(raw.decode())
-    return None
+        number = int.from_bytes(raw, "big")
+        return str(number) if number < 2**64 else None
+    if family(column.type) == "binary":
+        return _bytes(raw, column)
+    if column.type.name not in STRINGS:
+        return None
+    shown = decode_bytes_of_literal(raw, column.type.charset or "")
+    return None if shown is None else _string(shown, column, mode)
 
 
 def _bytes(raw: bytes, column: Column) -> Sql:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mirrorlake.core.ddl.parse.expressions import SESSION, is_as_written
 from mirrorlake.core.ddl.parse.lexer import Kind as Token
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -229,11 +230,9 @@ class _Reader:
             units = int(whole + fraction)
             shown = f"CAST({literal(token.text)} AS DECIMAL(38,{len(fraction)}))" if fraction else f"{units}BD"
             return number(shown, units, units, len(fraction))
-        if token.kind is Token.WORD and token.text.startswith("_") and tokens.peek(1).kind is Token.STRING:
-            tokens.next()
-            token = tokens.peek()
-            if not token.text.isascii():
-                raise tokens.unexpected()
+        if self._skip_introducer() and not tokens.peek().text.isascii():
+            raise tokens.unexpected()
+        token = tokens.peek()
         if token.kind is Token.STRING:
             charsets = frozenset(() if token.text.isascii() else ("utf8mb4",))
             return text(literal(tokens.string()), len(token.text), charsets)
@@ -244,8 +243,8 @@ class _Reader:
 
     def _named(self) -> Value:
         tokens = self._tokens
-        if tokens.sees("ORACLE_SCHEMA", "."):
-            raise NotDerivable("functions as the sql_mode of its statement has them")
+        if tokens.sees(SESSION.upper(), "."):
+            raise NotDerivable("functions and texts as the session of its statement has them")
         if not tokens.peek(1).is_symbol("("):
             return self._part(self._column(tokens.name()))
         name = tokens.peek().text.upper()
@@ -275,9 +274,17 @@ class _Reader:
 
     def _path(self) -> str:
         tokens = self._tokens
-        if tokens.peek().kind is Token.WORD and tokens.peek().text.startswith("_"):
-            tokens.next()
+        self._skip_introducer()
         return tokens.string()
+
+    def _skip_introducer(self) -> bool:
+        """Skip the character set of a text; was there one? Raises ParseError if the text means other characters."""
+        tokens, (word, shown) = self._tokens, (self._tokens.peek(), self._tokens.peek(1))
+        if not (word.kind is Token.WORD and word.text.startswith("_") and shown.kind is Token.STRING):
+            return False
+        if not is_as_written(tokens.next().text, shown.text, None):
+            raise tokens.unexpected()
+        return True
 
     def _substring(self) -> list[Value]:
         """The arguments of SUBSTRING, with commas or as SUBSTRING(text FROM position FOR length)."""

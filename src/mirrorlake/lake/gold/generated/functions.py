@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mirrorlake.core.schema.charsets import keeps_ascii
 from mirrorlake.core.schema.types import LARGEST_BYTES, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
@@ -31,8 +32,6 @@ from mirrorlake.lake.gold.generated.values import (
 
 _SHA2_BITS = (224, 256, 384, 512)
 _LONGEST_TEXT = 2**31
-_WITH_ASCII = UTF8 | {"latin1", "latin2", "latin5", "latin7", "cp1250", "cp1251", "cp1256", "cp1257", "koi8r", "koi8u"}
-"""Character sets in which ASCII text has ASCII's bytes."""
 
 
 def longest(kind: ColumnType) -> int:
@@ -201,7 +200,7 @@ def _octet_length(value: Value) -> Value:
 def _utf8(value: Value) -> Value:
     """Text whose bytes are those of UTF-8; fails for a row where they are not."""
     found = _text(value)
-    if not found.charsets <= _WITH_ASCII:
+    if not all(map(keeps_ascii, found.charsets)):
         raise NotDerivable(f"the bytes of text of {' and '.join(sorted(found.charsets))}")
     return found if found.charsets <= UTF8 else replace(found, fails=(*found.fails, _is_not_ascii(found)))
 

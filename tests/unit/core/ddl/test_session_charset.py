@@ -1,0 +1,98 @@
+"""Texts of a statement in a session whose character_set_connection changes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.parse.expressions import SESSION
+from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.tables import Column
+
+LACKS = "character_set_connection of its session lacks a character of a text"
+
+
+def run(definition: str, connection: str | None, flavor: str = "mysql", sql_mode: int = 0) -> DefinitionChange:
+    [change] = interpret(
+        f"create table d.t (id int, {definition}", database="d", sql_mode=sql_mode, flavor=flavor,
+        default_charset=None, definitions=Definitions(), connection_charset=connection,
+    )  # fmt: skip
+    return change
+
+
+def column(*arguments, **more) -> Column:
+    change = run(*arguments, **more)
+    assert change.schema, change.reason
+    return change.schema.columns[1]
+
+
+@pytest.mark.parametrize(
+    ("definition", "connection"),
+    [
+        ("c varchar(9) default 'x☃y')", "latin1"),
+        ("c varchar(9) default ('☃'))", "latin1"),
+        ("c varchar(9) default '\U0001f600')", "utf8mb3"),
+        ("c varchar(9) default 'x[y')", "swe7"),
+        ("c enum('☃','b'))", "latin1"),
+        ("c set('[','b'))", "swe7"),
+        ("c varchar(9)) partition by list columns (c) (partition p values in ('☃'))", "latin1"),
+    ],
+)
+def test_a_text_that_the_sessions_character_set_lacks_refuses_the_table(definition, connection):
+    assert (run(definition, connection).action, run(definition, connection).reason) == ("refuse", LACKS)
+    for held in (None, "utf8mb4", "utf16", "gb18030"):
+        assert run(definition, held).action == "create"
+
+
+@pytest.mark.parametrize("connection", [None, "utf8mb4", "utf8mb3", "latin1", "binary", "utf16", "sjis"])
+def test_a_text_that_the_sessions_character_set_holds_is_as_written(connection):
+    assert column("c varchar(9) default 'a' \"b\")", connection).default.text == "ab"
+    assert column("c enum('a','b'))", connection).type.labels == ("a", "b")
+    assert column("c int as (id + 1))", None if connection in ("binary", "utf16") else connection).generated == "id + 1"
+
+
+@pytest.mark.parametrize(
+    ("expression", "flavor", "connection", "is_of_session"),
+    [
+        ("concat('☃', id)", "mysql", "latin1", True),
+        ("concat('☃', id)", "mariadb", "latin1", True),
+        ("concat('é', id)", "mysql", "latin1", False),
+        ("concat('é', id)", "mariadb", "latin1", False),
+        ("length('é')", "mysql", "latin1", True),
+        ("length('é')", "mariadb", "latin1", False),
+        ("length('é')", "mysql", "utf8mb3", False),
+        ("length('a')", "mysql", "latin1", False),
+        ("concat('é', _utf8mb4'é')", "mariadb", "latin1", True),
+        ("length(cast(id as char))", "mysql", "utf16", True),
+        ("length(cast(id as char))", "mariadb", "utf16", True),
+        ("concat('[', id)", "mysql", "swe7", True),
+        ("upper('a')", "mysql", "binary", True),
+        ("concat('☃', id)", "mysql", "utf8mb4", False),
+        ("concat('☃', id)", "mysql", None, False),
+    ],
+)
+def test_an_expression_is_marked_if_the_session_changes_its_value(expression, flavor, connection, is_of_session):
+    marked = f"{SESSION}.({expression})" if is_of_session else expression
+    assert column(f"c varchar(9) as ({expression}))", connection, flavor).generated == marked
+    assert column(f"c varchar(9) default ({expression}))", connection, flavor).default.text == marked
+
+
+def test_a_backslash_without_escapes_is_marked_for_mysql():
+    definition, mode = "c varchar(9) as (concat('\\', id)))", 1 << 20
+    assert column(definition, "utf8mb4", sql_mode=mode).generated == f"{SESSION}.(concat('\\\\', id))"
+    assert column(definition, "utf8mb4", "mariadb", mode).generated == "concat('\\\\', id)"
+
+
+@pytest.mark.parametrize(
+    ("text", "connection", "kind"),
+    [
+        ("_utf8mb4'é'", "utf8mb4", "string"),
+        ("_utf8mb4'é'", "latin1", "expression"),
+        ("N'é'", "utf8mb4", "string"),
+        ("_latin1'a' 'b'", "utf16", "expression"),
+        ("_latin1'a' 'b'", "latin1", "string"),
+        ("_utf32'a'", "utf8mb4", "expression"),
+    ],
+)
+def test_a_text_with_a_character_set_of_its_own(text, connection, kind):
+    assert column(f"c varchar(9) default {text})", connection).default.kind == kind
