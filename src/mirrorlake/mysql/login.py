@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import get_args
@@ -11,6 +12,7 @@ from mirrorlake.config import TlsMode
 from mirrorlake.errors import UsageError
 
 _URL = "a server is given as mysql://user@host:port"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class ServerLogin:
             raise UsageError("usage", _URL) from None
         if in_url is not None:
             raise UsageError("usage", "no password in the URL, please: use MIRRORLAKE_PASSWORD or a file")
+        if _CONTROL.search(unquote(url)):  # urlsplit drops some of them
+            raise UsageError("usage", f"{_URL}, without control characters")
         if "?" in url or "#" in url:
             raise UsageError("usage", f"{_URL}, without ? and #: what they set is given as an option, such as --tls")
         if parts.scheme != "mysql" or not host or not user or parts.path.strip("/") or port == 0:

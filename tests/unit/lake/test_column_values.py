@@ -46,6 +46,9 @@ VALUES = {
     "varchar(9) default b'0100000101000010'": "'AB'", "varchar(9) default 0x141": "'\x01A'",
     "char(9) default x'412020'": "'A'", "varbinary(9) default 0x141": "X'0141'",
     "enum('☃','b') charset latin1 not null": "'?'", "set('[','Ä') charset swe7 default 'Ä'": "'Ä'",
+    "double default -0e0": "CAST('-0e0' AS double)", "double default '-0'": "CAST('-0' AS double)",
+    "double default -0.0": "CAST('0.0' AS double)", "double default -0": "CAST('0' AS double)",
+    "double default -.5": "CAST('-.5' AS double)",
     "text default ('é')": "'é'", "text not null default ('')": "''", "blob default ('ab')": "X'6162'",
 }  # fmt: skip
 NOT_DERIVABLE = (

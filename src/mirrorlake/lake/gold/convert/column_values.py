@@ -21,6 +21,8 @@ from mirrorlake.lake.gold.convert.time_zones import from_utc
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_MINUS_ZERO = re.compile(r"-([0.]+([eE].*)?)")
+"""MySQL keeps the sign if a text or an exponent makes it a DOUBLE at once; MariaDB never does."""
 _YEAR = re.compile(r"[0-9]{4}")
 _DATE = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]([.][0-9]{1,6})?")
@@ -57,7 +59,7 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
     if group == "year":
         return str(int(text)) if _YEAR.fullmatch(text) else None
     if group in ("integer", "decimal", "float"):
-        return _number(text.strip(" "), column, mode)
+        return _number(text.strip(" "), column, mode, is_text=True)
     if group == "text":
         return literal(text.rstrip(" ") if kind.name == "char" else text)
     if group == "enum":
@@ -81,7 +83,7 @@ def _label(text: str, labels: tuple[str, ...]) -> Sql | None:
     return literal(exact[0]) if len(exact) == 1 else None
 
 
-def _number(text: str, column: Column, mode: ServerMode) -> Sql | None:
+def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) -> Sql | None:
     group = family(column.type)
     if group in ("integer", "bit", "year", "text"):
         number = int(text) if _INTEGER.fullmatch(text) else None
@@ -91,7 +93,9 @@ def _number(text: str, column: Column, mode: ServerMode) -> Sql | None:
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
-        return f"CAST({literal(text)} AS double)"
+        zero = _MINUS_ZERO.fullmatch(text)
+        keeps_sign = mode.flavor == "mysql" and (is_text or zero and zero[2])
+        return f"CAST({literal(zero[1] if zero and not keeps_sign else text)} AS double)"
     return None
 
 
