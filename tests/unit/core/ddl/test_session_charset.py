@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.ddl.parse.expressions import SESSION
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column
+from tests.support.binlog_spec import Ddl, Log
+from tests.support.pure_hops import bronze
 
 LACKS = "character_set_connection of its session lacks a character of a text"
 
@@ -96,3 +100,20 @@ def test_a_backslash_without_escapes_is_marked_for_mysql():
 )
 def test_a_text_with_a_character_set_of_its_own(text, connection, kind):
     assert column(f"c varchar(9) default {text})", connection).default.kind == kind
+
+
+UTF8MB4, LATIN1 = 45, 8
+"""Numbers of collations."""
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_path, flavor):
+    text, charsets = "CREATE TABLE d.t (a VARCHAR(9) DEFAULT '☃')", (UTF8MB4, LATIN1, UTF8MB4)
+    events = bronze(tmp_path, Log(flavor, [Ddl(text, "d", charsets=charsets)]))
+    [(lsn, change)] = DefinitionReader(flavor).read(events)
+    assert (change.action, change.reason) == ("refuse", LACKS)
+    [(_, change)] = DefinitionReader(flavor, answers=[Answer(1, lsn, "d", "t", text)]).read(events)
+    assert change.schema and change.schema.columns[0].default.text == "☃"
+    for connection in (UTF8MB4, 60000):  # one that is not known
+        events = bronze(tmp_path, Log(flavor, [Ddl(text, "d", charsets=(UTF8MB4, connection, UTF8MB4))]))
+        assert [change.action for _, change in DefinitionReader(flavor).read(events)] == ["create"]
