@@ -8,6 +8,7 @@ from __future__ import annotations
 from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.generated.expressions import computed_column
@@ -108,6 +109,54 @@ def test_gold_makes_of_each_text_what_the_server_makes(server, spark):
     found = dict(zip(known, spark.sql(f"SELECT array({shown}) FROM ({ROW})").first()[0], strict=True))
     assert {case: value for case, value in found.items() if value != answers[case]} == {}
     assert {case for case in made if case not in known} == set(none)
+
+
+CONVERSIONS = {
+    ("a", "utf8mb4"): ("latin1", "swe7", "utf8mb3", "utf16", "sjis", "cp850", "binary"),
+    ("é[", "utf8mb4"): ("latin1", "utf8mb3", "utf8mb4", "cp850"),
+    ("☃", "utf8mb3"): ("utf8mb4", "ascii"),
+    ("\U0001f600", "utf8mb4"): ("utf8mb3",),
+    ("é", "latin1"): ("utf8mb4", "latin1", "cp850"),
+}
+"""A label and its character set: others to which the table is converted."""
+OTHER_LABELS = [
+    *(("a", "utf8mb4", charset) for charset in ("swe7", "utf16")),
+    *(("é[", "utf8mb4", charset) for charset in ("latin1", "cp850")),
+    ("☃", "utf8mb3", "ascii"), ("\U0001f600", "utf8mb4", "utf8mb3"),
+    *(("é", "latin1", charset) for charset in ("utf8mb4", "cp850")),
+]  # fmt: skip
+"""Those that are refused: the servers keep the labels' bytes, which mean other characters."""
+
+
+def test_labels_in_another_character_set_are_those_of_the_server(server):
+    server.execute("CREATE DATABASE IF NOT EXISTS texts CHARACTER SET utf8mb4")
+    expected, found = {}, {}
+    with server.connect(database="texts") as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = ''")
+        for (label, old), charsets in CONVERSIONS.items():
+            for new in charsets:
+                statements = (
+                    f"CREATE TABLE t (e ENUM('{label}') CHARSET {old})",
+                    f"ALTER TABLE t CONVERT TO CHARSET {new}",
+                )
+                for sql in ("DROP TABLE IF EXISTS t", *statements):
+                    cursor.execute(sql)
+                found[label, old, new] = labels(server.flavor, *statements)
+                if found[label, old, new]:
+                    cursor.execute("SHOW CREATE TABLE t")
+                    expected[label, old, new] = labels(server.flavor, cursor.fetchall()[0][1])
+    assert {case: shown for case, shown in found.items() if shown} == expected
+    assert [case for case, shown in found.items() if not shown] == OTHER_LABELS
+
+
+def labels(flavor: str, *statements: str) -> tuple[str, ...] | None:
+    """None: the table is refused."""
+    definitions = Definitions()
+    for sql in statements:
+        context = {"database": "d", "flavor": flavor, "default_charset": None, "sql_mode": 0}
+        definitions.apply(interpret(sql, definitions=definitions, **context))
+    found = definitions.get("d", "t")
+    return found.columns[0].type.labels if isinstance(found, TableSchema) else None
 
 
 def made_by_server(cursor, session: str, definition: str) -> tuple[str, str]:

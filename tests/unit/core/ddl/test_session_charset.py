@@ -117,3 +117,25 @@ def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_pat
     for connection in (UTF8MB4, 60000):  # one that is not known
         events = bronze(tmp_path, Log(flavor, [Ddl(text, "d", charsets=(UTF8MB4, connection, UTF8MB4))]))
         assert [change.action for _, change in DefinitionReader(flavor).read(events)] == ["create"]
+
+
+@pytest.mark.parametrize(
+    ("label", "old", "new", "is_kept"),
+    [
+        ("a", "latin1", "utf8mb4", True),
+        ("a", "utf8mb4", "binary", True),
+        ("é", "utf8mb3", "utf8mb4", True),
+        ("é", "latin1", "latin1", True),
+        ("é", "latin1", "utf8mb4", False),
+        ("\U0001f600", "utf8mb4", "utf8mb3", False),
+        ("a", "utf8mb4", "utf16", False),
+    ],
+)
+def test_labels_whose_bytes_mean_other_characters_refuse_the_table(label, old, new, is_kept):
+    definitions = Definitions()
+    for sql in (f"create table d.t (e enum('{label}') charset {old})", f"alter table d.t convert to charset {new}"):
+        changes = interpret(
+            sql, database="d", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions
+        )  # fmt: skip
+        definitions.apply(changes)
+    assert [change.action for change in changes] == ["alter" if is_kept else "refuse"]

@@ -10,7 +10,14 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.parse.statements import TypeSpec
 from mirrorlake.core.ddl.parse.tokens import ParseError
-from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, as_converted, decode_bytes_of_literal, max_bytes
+from mirrorlake.core.schema.charsets import (
+    BINARY,
+    SUPPORTED,
+    as_converted,
+    decode_bytes_of_literal,
+    keeps_ascii,
+    max_bytes,
+)
 from mirrorlake.core.schema.types import (
     BINARY_TWIN,
     INTEGERS,
@@ -25,6 +32,7 @@ from mirrorlake.core.schema.types import (
     text_type,
 )
 
+_UTF8 = {"utf8mb4", "utf8mb3", BINARY}
 _MOST_FRACTION_DIGITS = 6
 
 
@@ -100,12 +108,23 @@ def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnTy
 
 
 def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
-    """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit."""
+    """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit.
+
+    Raises ParseError for labels that become others: both servers keep their bytes.
+    """
     if kind.name in LABELLED:
-        return replace(kind, charset=charset, labels=tuple(as_converted(each, charset or "") for each in kind.labels))
+        if not all(_has_same_bytes(label, kind.charset or "", charset or "") for label in kind.labels):
+            raise ParseError("CONVERT TO CHARACTER SET of labels whose bytes mean other characters in it")
+        return replace(kind, charset=charset)
     if kind.name in TEXTS:
         return _convert_text(kind, charset) if keeps_room or charset == BINARY else replace(kind, charset=charset)
     return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)
+
+
+def _has_same_bytes(label: str, old: str, new: str) -> bool:
+    if label.isascii():
+        return all(charset in (BINARY, "") or keeps_ascii(charset) for charset in (old, new))
+    return old == new or {old, new} <= _UTF8 and as_converted(label, new) == label
 
 
 def _convert_text(kind: ColumnType, charset: str | None) -> ColumnType:
