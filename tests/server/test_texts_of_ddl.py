@@ -28,7 +28,7 @@ EXPRESSIONS = (
 )  # fmt: skip
 OTHER_EXPRESSIONS = (
     "CONCAT(_utf16'ab', s)", "CONCAT(_swe7'[x]', s)", "CHAR_LENGTH(_utf16'abcd') + n", "COALESCE(_ucs2'ab', s)",
-    "UPPER(_binary'x')",
+    "UPPER(_binary'x')", "CONVERT('[' USING swe7)", "LENGTH(CONVERT(n USING utf16))",
 )  # fmt: skip
 BITS = {
     U16: ("x'00410042'", "x'41'", "x'd83dde00'", "(x'0041')"),

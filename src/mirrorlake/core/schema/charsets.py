@@ -144,9 +144,16 @@ def keeps_ascii(charset: str) -> bool:
     return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)
 
 
+def holds_ascii(charset: str) -> bool:
+    """Has it all characters of ASCII, with whatever bytes? swe7 has letters of Swedish instead of some."""
+    return charset != "swe7"
+
+
 def as_converted(text: str, charset: str) -> str:
     """The text with ``?`` for each character that a character set lacks, as the servers convert it. A character set
     that is not known lacks none."""
+    if text.isascii() and charset in _OF_BMP:
+        return text
     if charset in _OF_BMP:
         return _BEYOND_BMP.sub("?", text)
     if charset not in SUPPORTED or charset in _OF_ALL_CHARACTERS or text.isascii() and keeps_ascii(charset):

@@ -74,6 +74,11 @@ def test_expressions_mean_the_same_in_the_default_mode():
     assert define("create table t (a int, b int as (a||1))").columns[1].generated == "a or 1"
 
 
+def test_comments_are_of_the_basic_plane_as_on_the_server():
+    found = define("create table t (a int comment 'a\U0001f600☃') comment 'x\U0001f600'")
+    assert (found.columns[0].comment, found.comment) == ("a?☃", "x?")
+
+
 def test_texts_next_to_each_other_are_one():
     texts = """f('a'"b" /* ' */ '''', N'd'\n'e', _latin1'f'"g'h") + 'y'"""
     found = define(f"create table t (a int, b int as ({texts}))").columns[1]

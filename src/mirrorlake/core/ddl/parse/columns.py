@@ -70,7 +70,7 @@ def _read_default(tokens: Tokens, column: ColumnSpec) -> None:
 
 
 def _read_comment(tokens: Tokens, column: ColumnSpec) -> None:
-    column.comment = tokens.string()
+    column.comment = tokens.comment()
 
 
 def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:

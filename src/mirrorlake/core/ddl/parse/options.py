@@ -51,7 +51,7 @@ def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
         options.engine = tokens.next().text.lower()
     elif tokens.accept("COMMENT"):
         tokens.accept("=")
-        options.comment = tokens.string()
+        options.comment = tokens.comment()
     elif tokens.accept("SEQUENCE"):
         tokens.accept("=")
         options.is_sequence = tokens.next().text not in ("0", "no")

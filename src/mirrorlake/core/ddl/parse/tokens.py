@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 MAX_TOKENS = 1_000_000
 """Maximum number of tokens read of a statement. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
-_BEYOND_NAMES = re.compile("[\U00010000-\U0010ffff]")
-"""The servers' names are utf8mb3: they replace such a character by a question mark."""
+_NAMES = "utf8mb3"
+"""The character set of the servers' names and comments. They replace what it lacks by a question mark."""
 
 
 class ParseError(ValueError):
@@ -76,7 +76,7 @@ class Tokens:
     def text_since(self, mark: int) -> str:
         """The text read since ``mark``, as SQL with the same meaning in the default sql_mode, without comments. Strings
         next to each other become the one that they are."""
-        taken = _joined(self._read[mark : self._at])
+        taken = list(_joined(self._read[mark : self._at]))
         pairs = zip([*taken[:1], *taken], taken, strict=False)
         return "".join(" " * (before.end < token.start) + self._sql(token) for before, token in pairs)
 
@@ -117,8 +117,10 @@ class Tokens:
         """Read an identifier."""
         if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
             raise self.unexpected()
-        text = self.next().text
-        return text if text.isascii() else _BEYOND_NAMES.sub("?", text)
+        return as_converted(self.next().text, _NAMES)
+
+    def comment(self) -> str:
+        return as_converted(self.string(), _NAMES)
 
     def table_name(self) -> TableName:
         """Read ``table`` or ``database.table``, and record it in ``tables``."""
@@ -169,10 +171,10 @@ class Tokens:
 
     def literal(self) -> str:
         """Read a text, which is converted to character_set_connection, and those next to it."""
-        text = self.string()
+        texts = [self.string()]
         while self.peek().kind is Kind.STRING:
-            text += self.string()
-        return self.held(text)
+            texts.append(self.string())
+        return self.held("".join(texts))
 
     def held(self, text: str) -> str:
         """The text. Raises ParseError if character_set_connection lacks one of its characters."""
@@ -213,11 +215,9 @@ class Tokens:
         return token.is_word(wanted) if wanted[0].isalpha() else token.is_symbol(wanted)
 
 
-def _joined(tokens: Sequence[Token]) -> list[Token]:
-    found: list[Token] = []
-    for token in tokens:
-        if token.kind is Kind.STRING and found and found[-1].kind is Kind.STRING:
-            first = found.pop()
-            token = Token(Kind.STRING, first.text + token.text, first.start, token.end)
-        found.append(token)
-    return found
+def _joined(tokens: Iterable[Token]) -> Iterator[Token]:
+    for is_string, run in groupby(tokens, lambda token: token.kind is Kind.STRING):
+        taken = list(run)
+        if is_string:
+            taken = [Token(Kind.STRING, "".join(token.text for token in taken), taken[0].start, taken[-1].end)]
+        yield from taken

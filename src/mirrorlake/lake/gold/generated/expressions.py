@@ -19,6 +19,7 @@ from dataclasses import replace
 from mirrorlake.core.ddl.parse.expressions import SESSION, is_as_written
 from mirrorlake.core.ddl.parse.lexer import Kind as Token
 from mirrorlake.core.ddl.parse.tokens import Tokens
+from mirrorlake.core.schema.charsets import holds_ascii
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, MAY_BE_INVALID
 from mirrorlake.core.sql_text import Sql, literal, quote
@@ -105,7 +106,8 @@ class _Definitions:
             return replace(number(name, 0, 2155), as_text=False)
         if group == "decimal" and (kind.precision or 10) <= MAX_DECIMAL_DIGITS:
             return number(name, *decimal_bounds(kind), kind.scale or 0)
-        if group == "text" and kind.charset and not _is_turkish(column.collation or f"{kind.charset}_"):
+        is_known = kind.charset and holds_ascii(kind.charset)
+        if group == "text" and is_known and not _is_turkish(column.collation or f"{kind.charset}_"):
             return replace(text(name, longest(kind), frozenset({kind.charset})), carried=carried)
         if kind.name in ("date", "datetime"):
             return Value(name, Kind(kind.name), digits=kind.fraction_digits or 0, carried=carried)

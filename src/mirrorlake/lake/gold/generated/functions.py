@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mirrorlake.core.schema.charsets import keeps_ascii
+from mirrorlake.core.schema.charsets import canonical_charset, keeps_ascii
 from mirrorlake.core.schema.types import LARGEST_BYTES, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
@@ -254,7 +254,9 @@ def _as_decimal(value: Value, precision: int = 10, scale: int = 0) -> Value:
 
 def in_charset(value: Value, charset: str | None) -> Value:
     """CAST(value AS CHAR) or CONVERT(value USING charset)."""
-    found, wanted = as_text(value), (charset or "").lower()
+    found, wanted = as_text(value), canonical_charset(charset or "")
+    if wanted and not keeps_ascii(wanted) and not (found.charsets and found.charsets <= {wanted}):
+        raise NotDerivable(f"text in {wanted}")
     if found.charsets and wanted not in ("", "utf8mb4") and not found.charsets <= {wanted}:
         raise NotDerivable(f"text of {' and '.join(sorted(found.charsets))} in {wanted}")
     return replace(found, charsets=frozenset({"utf8mb4"}) if found.charsets and wanted == "utf8mb4" else found.charsets)

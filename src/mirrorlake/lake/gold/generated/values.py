@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from mirrorlake.core.schema.charsets import holds_ascii
 from mirrorlake.core.schema.types import LARGEST_BYTES, MAX_DECIMAL_DIGITS, TEXTS, ColumnType
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
@@ -237,6 +238,8 @@ def _literal(units: int, scale: int) -> Sql:
 
 def _stored_text(value: Value, kind: ColumnType) -> Value:
     charset = kind.charset or ""
+    if not holds_ascii(charset):
+        raise NotDerivable(f"text in {charset}")
     if charset != "utf8mb4" and not value.charsets <= {charset, *(("ascii",) if charset == "utf8mb3" else ())}:
         raise NotDerivable(f"text of {' and '.join(sorted(value.charsets))} in {charset}")
     if kind.name in TEXTS:
