@@ -13,6 +13,8 @@ LONG = {
     "signs": lambda n: "alter table t add c int default " + "-" * n + "1",
     "texts": lambda n: "alter table t comment '" + "\\'" * n + "'",
     "quotes": lambda n: "alter table t comment '" + "''" * n + "'",
+    "texts next to each other": lambda n: "alter table t add g text as (concat('a'" + " 'b'" * n + ", a))",
+    "a default of texts": lambda n: "alter table t add g text default 'a'" + " 'b'" * n,
     "an open quote": lambda n: "alter table t comment '" + "''" * n,
     "digits": lambda n: "alter table t add c decimal(" + "9" * n + ")",
     "a word": lambda n: "alter table t add " + "x" * n + " int",
