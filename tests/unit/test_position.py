@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mirrorlake.core.position import (
     unpack_lsn,
 )
 from mirrorlake.errors import RefusedError, UsageError
+from tests.support.linear_time import assert_linear
 from tests.support.log_names import LOG_NAMES, NO_LOG_NAMES
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -143,6 +145,37 @@ def test_update_groups_equals_adding_one_by_one(seed):
     merged.update_groups(sids[90:], numbers[90:])
     merged.update_groups(sids[:0], numbers[:0])
     assert merged == expected
+
+
+def test_mysql_gtid_sets_are_sets(seed):
+    random = Random(seed)
+    for _ in range(200):
+        ours, theirs, numbers, others = MysqlGtidSet(), MysqlGtidSet(), set(), set()
+        for gtids, held in ((ours, numbers), (theirs, others)):
+            for _ in range(random.randint(0, 12)):
+                first = random.randint(1, 60)
+                last = first + random.choice((0, 0, 1, 5, 30))
+                gtids.add(A, first, last)
+                held.update(range(first, last + 1))
+        assert ours == MysqlGtidSet({A: [(n, n + 1) for n in numbers]})
+        assert ours.minus(theirs) == MysqlGtidSet({A: [(n, n + 1) for n in numbers - others]})
+        assert ours.contains(theirs) == (numbers >= others)
+        assert [n for n in range(1, 100) if ours.holds(f"{A}:{n}")] == sorted(numbers)
+        gone = random.randint(1, 60)
+        ours.strike(f"{A}:{gone}")
+        assert ours == MysqlGtidSet({A: [(n, n + 1) for n in numbers - {gone}]})
+
+
+def test_sets_with_many_gaps_are_compared_in_linear_time():
+    def compare(n: int) -> None:
+        odd, even = (MysqlGtidSet({A: [(k, k + 1) for k in range(first, 2 * n, 2)]}) for first in (1, 2))
+        assert odd.minus(even) == odd and odd.contains(odd) and not odd.contains(even)
+        added = MysqlGtidSet()
+        for k in range(1, 2 * n, 2):
+            added.add(A, k)
+        assert added == odd
+
+    assert_linear(compare, 4_000, 8_000)
 
 
 def test_a_copy_does_not_grow_with_its_original():

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 from uuid import UUID
 
 import numpy as np
@@ -25,6 +27,7 @@ NO_MYSQL_NUMBER = (1 << 63) - 1
 _NO_MARIADB_ID, _NO_MARIADB_SEQUENCE = 1 << 32, 1 << 64
 
 Intervals = list[tuple[int, int]]
+_first_of, _end_of = itemgetter(0), itemgetter(1)
 
 
 class MysqlGtidSet:
@@ -84,8 +87,7 @@ class MysqlGtidSet:
 
     def add(self, source: str, first: int, last: int | None = None) -> None:
         """Add the transactions first..last (both included) of one source."""
-        span = (first, (first if last is None else last) + 1)
-        self._sources[source] = _merge([*self._sources.get(source, ()), span])
+        _insert(self._sources.setdefault(source, []), first, (first if last is None else last) + 1)
 
     def add_one(self, gtid: str) -> None:
         """Add a transaction by its GTID: ``uuid:number`` or ``uuid:tag:number``, in lower case."""
@@ -104,7 +106,7 @@ class MysqlGtidSet:
     def holds(self, gtid: str) -> bool:
         """Is the transaction in the set?"""
         source, _, number = gtid.rpartition(":")
-        return any(first <= int(number) < behind for first, behind in self._sources.get(source, ()))
+        return _covers(self._sources.get(source, []), int(number), int(number) + 1)
 
     def strike(self, gtid: str) -> None:
         """Remove a transaction from a set of those that are still ahead."""
@@ -121,9 +123,7 @@ class MysqlGtidSet:
     def contains(self, other: GtidSet) -> bool:
         assert isinstance(other, MysqlGtidSet), "sets of two flavors are not compared"
         return all(
-            any(first <= start and end <= behind for first, behind in self._sources.get(source, ()))
-            for source, spans in other._sources.items()
-            for start, end in spans
+            _covers(self._sources.get(source, []), *span) for source, spans in other._sources.items() for span in spans
         )
 
     def copy(self) -> MysqlGtidSet:
@@ -233,7 +233,9 @@ class MariadbGtidSet:
         )
 
     def copy(self) -> MariadbGtidSet:
-        return MariadbGtidSet.parse_state(self.state)
+        new = MariadbGtidSet()
+        new._domains = {domain: dict(servers) for domain, servers in self._domains.items()}
+        return new
 
     @property
     def state(self) -> str:
@@ -280,11 +282,35 @@ def _last(servers: dict[int, int]) -> tuple[int, int]:
 
 
 def _cut(spans: Intervals, gone: Intervals) -> Intervals:
-    """The parts of the spans outside of those that are gone; both are sorted."""
-    for start, end in gone:
-        halves = [half for first, behind in spans for half in ((first, min(behind, start)), (max(first, end), behind))]
-        spans = [(first, behind) for first, behind in halves if first < behind]
-    return spans
+    """The parts of the spans outside of those that are gone; both are sorted, and no two of one overlap."""
+    left, passed = Intervals(), 0
+    for first, behind in spans:
+        while passed < len(gone) and gone[passed][1] <= first:
+            passed += 1
+        at = passed
+        while at < len(gone) and gone[at][0] < behind:
+            if first < gone[at][0]:
+                left.append((first, gone[at][0]))
+            first, at = max(first, gone[at][1]), at + 1
+        if first < behind:
+            left.append((first, behind))
+    return left
+
+
+def _covers(spans: Intervals, start: int, end: int) -> bool:
+    """Is start..end-1 within one of the sorted spans?"""
+    i = bisect_right(spans, start, key=_first_of) - 1
+    return i >= 0 and end <= spans[i][1]
+
+
+def _insert(spans: Intervals, first: int, behind: int) -> None:
+    """Add a span to sorted ones, and put those together that touch it."""
+    low = bisect_left(spans, first, key=_end_of)
+    high = bisect_right(spans, behind, key=_first_of)
+    touched = spans[low:high]
+    if touched:
+        first, behind = min(first, touched[0][0]), max(behind, touched[-1][1])
+    spans[low:high] = [(first, behind)]
 
 
 def _merge(spans: Intervals) -> Intervals:

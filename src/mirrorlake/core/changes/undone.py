@@ -83,7 +83,8 @@ class _Savepoints:
 
     def __init__(self) -> None:
         self._segment = 0
-        self._first: dict[str, int] = {}  # by name in capitals, the oldest first: the segment after it
+        self._first: dict[str, tuple[int, str]] = {}  # name in capitals -> segment after it, name without accents
+        self._alike: dict[str, dict[str, None]] = {}  # name without accents -> names; the oldest first in both
 
     def after(self, statement: str) -> tuple[int, int, int] | None:
         """Read the group's next statement; return (first, stop, instead) of the segments that it undoes."""
@@ -95,23 +96,29 @@ class _Savepoints:
         if verb == "ROLLBACK":
             return 0, _ALL, LEFT_OUT
         if verb == "SAVEPOINT":
-            self._first.pop(name, None)  # it replaces an earlier one of the same name
-            self._first[name] = self._segment
+            self._forget(name)  # it replaces an earlier one of the same name
+            self._first[name] = self._segment, (plain := _without_accents(name))
+            self._alike.setdefault(plain, {})[name] = None
             return None
-        alike = [other for other in self._first if _without_accents(other) == _without_accents(name)]
         if verb.startswith("RELEASE"):
-            self._keep_up_to(name, with_it=False)
+            self._forget_after(name)
+            self._forget(name)
             return None
-        if not alike or name in alike[:-1]:
+        alike = self._alike.get(_without_accents(name))
+        if not alike or name in alike and name != next(reversed(alike)):
             return 0, self._segment, UNCLEAR
-        self._keep_up_to(alike[-1])
-        return self._first[alike[-1]], self._segment, LEFT_OUT
+        newest = next(reversed(alike))
+        self._forget_after(newest)
+        return self._first[newest][0], self._segment, LEFT_OUT
 
-    def _keep_up_to(self, name: str, *, with_it: bool = True) -> None:
-        names = list(self._first)
-        if name in names:
-            for other in names[names.index(name) + with_it :]:
-                del self._first[other]
+    def _forget_after(self, name: str) -> None:
+        while name in self._first and (newest := next(reversed(self._first))) != name:
+            self._forget(newest)
+
+    def _forget(self, name: str) -> None:
+        if name in self._first:
+            _, plain = self._first.pop(name)
+            del self._alike[plain][name]
 
 
 def undone_rows(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

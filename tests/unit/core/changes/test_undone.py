@@ -9,10 +9,11 @@ import pytest
 
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.changes.undone import Segments, Undone, undone_rows, undone_segments
+from mirrorlake.core.changes.undone import LEFT_OUT, Segments, Undone, _Savepoints, undone_rows, undone_segments
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.binlog_spec import Insert, Log, Query, Statement, Transaction
+from tests.support.linear_time import assert_linear
 from tests.support.pure_hops import bronze, cut_anywhere
 from tests.support.silver_rows import checksums, silver_rows
 
@@ -126,6 +127,18 @@ def test_it_is_the_same_compressed_and_however_the_log_is_cut(tmp_path, flavor, 
         folder = tmp_path / str(number)
         found = silver_of(folder, items, flavor=flavor, random=random, compression=number % 2 == 1)
         assert found == expected, f"seed {seed}, number {number}"
+
+
+def test_savepoints_take_time_that_grows_with_their_number_and_no_faster():
+    def read(n: int) -> None:
+        savepoints = _Savepoints()
+        for k in range(n):
+            savepoints.after(f"SAVEPOINT `s{k}`")
+        assert all(savepoints.after(f"ROLLBACK TO `S{n - 1}`") for _ in range(n))
+        assert savepoints.after("ROLLBACK TO `s0`") == (1, 2 * n + 1, LEFT_OUT)
+        assert savepoints.after("ROLLBACK TO `s1`")[:2] == (0, 2 * n + 2)
+
+    assert_linear(read, 2_000, 4_000)
 
 
 def test_what_is_undone_is_counted_in_query_events_of_the_group(tmp_path):

@@ -32,6 +32,22 @@ MARCH = "UNIX_TIMESTAMP('2024-03-10 08:00:00')"
         ("UNIX_TIMESTAMP('24-3-1')", "UTC", "UNIX_TIMESTAMP('24-3-1')"),
         ("UNIX_TIMESTAMP('2024-03-10 08:00:00') + 1", "UTC", "UNIX_TIMESTAMP('2024-03-10 08:00:00') + 1"),
         ("1710057600", "UTC", "1710057600"),
+        *(
+            (MARCH, zone, MARCH)
+            for zone in (
+                "SYSTEM",
+                "localtime",
+                "LocalTime",
+                "posixrules",
+                "Factory",
+                "posix/UTC",
+                "right/Europe/Berlin",
+                "+99:99",
+                "+24:00",
+                "-24:00",
+                "Nowhere/Else",
+            )
+        ),
     ],
 )
 def test_a_text_is_the_number_that_the_server_makes_of_it_where_that_is_certain(sql, time_zone, number):

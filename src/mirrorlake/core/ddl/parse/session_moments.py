@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 _OFFSET = re.compile(r"([+-])([0-9]{1,2}):([0-9]{2})")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+_OF_ITS_HOST = re.compile(r"(system|localtime|posixrules|factory|posix/.*|right/.*)", re.IGNORECASE)
+"""Zones that each machine means otherwise: its own, that of its installation, or with leap seconds."""
 _CALL = re.compile(
     r"UNIX_TIMESTAMP\s*\(\s*'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)'\s*\)", re.IGNORECASE
 )
@@ -20,7 +22,7 @@ def as_number(sql: str, time_zone: str | None) -> str:
     unchanged.
 
     time_zone: of the session, in the form of its event; None: not known. A time is not certain in an hour that occurs
-    twice or never, and in the server's own zone, ``SYSTEM``.
+    twice or never, and in a zone that each machine means otherwise, such as ``SYSTEM``.
     """
     call = _CALL.fullmatch(sql.strip())
     moment = call and utc_of(call[1], time_zone)
@@ -47,8 +49,8 @@ def zone_of(time_zone: str | None) -> tzinfo | None:
     offset = _OFFSET.fullmatch(time_zone or "")
     if offset:
         east = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
-        return timezone(east if offset[1] == "+" else -east)
-    if not time_zone or time_zone.upper() == "SYSTEM" or not _NAME.fullmatch(time_zone):
+        return timezone(east if offset[1] == "+" else -east) if east < timedelta(days=1) else None
+    if not time_zone or _OF_ITS_HOST.fullmatch(time_zone) or not _NAME.fullmatch(time_zone):
         return None
     try:
         return ZoneInfo(time_zone)

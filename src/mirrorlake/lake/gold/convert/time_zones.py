@@ -11,7 +11,7 @@ _OFFSET = re.compile(r"([+-])([0-9]{1,2}):([0-9][0-9])")
 
 
 def from_utc(sql: Sql, time_zone: str | None) -> Sql | None:
-    """The wall clock (TIMESTAMP_NTZ) at a moment; None for the server's own zone, which the log does not name."""
+    """The wall clock (TIMESTAMP_NTZ) at a moment; None for a zone that is not known, such as the server's own."""
     zone = _zone(time_zone)
     return zone and f"CAST(from_utc_timestamp({sql}, {literal(zone)}) AS timestamp_ntz)"
 
@@ -36,9 +36,9 @@ def to_utc(sql: Sql, time_zone: str | None) -> tuple[Sql, Sql | None] | None:
 
 
 def _zone(time_zone: str | None) -> str | None:
-    if not time_zone or time_zone.upper() == "SYSTEM":
+    if time_zone and time_zone.upper() in ("UTC", "GMT"):
+        return "UTC"
+    if not time_zone or not zone_of(time_zone):
         return None
     offset = _OFFSET.fullmatch(time_zone)
-    if offset:
-        return f"{offset[1]}{int(offset[2]):02d}:{offset[3]}"
-    return "UTC" if time_zone.upper() in ("UTC", "GMT") else time_zone if zone_of(time_zone) else None
+    return f"{offset[1]}{int(offset[2]):02d}:{offset[3]}" if offset else time_zone
