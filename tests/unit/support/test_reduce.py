@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mirrorlake.errors import InternalError
@@ -128,12 +128,18 @@ _keys = st.integers(0, 4)
 _steps = st.lists(st.tuples(st.sampled_from((INSERT, UPDATE, "MOVE", DELETE)), _keys, _keys), max_size=40)
 
 
+_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""With a machine that does much else."""
+
+
+@_patient
 @given(present=st.sets(_keys), steps=_steps)
 def test_reduce_equals_row_at_a_time_replay(present, steps):
     start, changes, end = possible(present, steps)
     assert applied(start, reduce(changes, KEY)) == end
 
 
+@_patient
 @given(present=st.sets(_keys), steps=_steps, cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_any_cut_and_any_repetition_of_a_batch_gives_the_same_rows(present, steps, cuts):
     start, changes, end = possible(present, steps)
