@@ -6,7 +6,7 @@ new table or a DDL never compiles anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -74,14 +74,21 @@ _FIXED_BINARY = "binary"
 _UUID_INET = {"uuid": UUID, "inet6": INET6, "inet4": INET4}
 
 
-@dataclass(slots=True)
 class _Labels:
-    texts: list[bytes] = field(default_factory=list)
+    """The labels of all ENUM and SET columns, back to back in UTF-8; each list of labels once."""
+
+    def __init__(self) -> None:
+        self.data, self.offsets = bytearray(), array("q", [0])
+        self._starts: dict[tuple[str, ...], int] = {}
 
     def add(self, labels: tuple[str, ...]) -> int:
-        base = len(self.texts)
-        self.texts += [label.encode() for label in labels]
-        return base
+        """Return the index of the first label's offset."""
+        if labels not in self._starts:
+            self._starts[labels] = len(self.offsets) - 1
+            for label in labels:
+                self.data += label.encode()
+                self.offsets.append(len(self.data))
+        return self._starts[labels]
 
 
 class _CodePoints:
@@ -251,11 +258,9 @@ class RowLayouts:
         return Slots._make([*(slots[:, k].copy() for k in range(10)), headers])
 
     def _column_arrays(self) -> Columns:
-        texts = self._labels.texts
-        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
         self._tables = Tables(
-            labels=np.frombuffer(b"".join(texts) + bytes(32), np.uint8),
-            label_offsets=np.concatenate([np.zeros(1, np.int64), ends]),
+            labels=np.frombuffer(bytes(self._labels.data) + bytes(32), np.uint8),
+            label_offsets=np.array(self._labels.offsets, np.int64),
             code_points=self._code_points.tables,
         )
         return Columns(
