@@ -52,6 +52,7 @@ VALUES = {
     "text default ('é')": "'é'", "text not null default ('')": "''", "blob default ('ab')": "X'6162'",
 }  # fmt: skip
 NOT_DERIVABLE = (
+    "date default '2020-02-31'", "datetime default '2021-02-29 10:00:00'", "timestamp default '2021-04-31'",
     "int default '1e1'", "int default 2.5e0", "varchar(9) default 1e3", "bit(8) default 'é'", "time default '12 1'",
     "time default '1:2:3.5'", "date default '00-00-00'", "date default '2024-2-30'",
     "datetime default '2024-3-1 1:2:3.5'",

@@ -307,6 +307,25 @@ EFFECTS = {
     "alter table t reorganize partition p0 into (partition p1 values less than (5))": [
         ("refuse", "d.t", "definition-mismatch", "the table is not partitioned"),
     ],
+    "alter table t reorganize partition": [
+        refused("t", "REORGANIZE PARTITION without names, which changes how many there are")
+    ],
+    "alter table t rename to v, rename as w": [("rename", "d.w", T, ["from d.t"]), ("moved", "d.t")],
+    "alter table t rename to v, rename as t, add z int": [
+        ("alter", "d.t", T + ", z int", ["id = id int", "a = a varchar(5)", "b = b int", "+z"])
+    ],
+    "alter table t rename index q to r, rename index r to q": [
+        refused("t", "RENAME INDEX of one index to the former name of another one")
+    ],
+    "alter table t charset utf8mb4, convert to charset latin1": [refused("t", "two character sets for one table")],
+    "alter table t collate default, add z text": [refused("t", "COLLATE DEFAULT without a character set")],
+    "set statement sql_mode='NO_BACKSLASH_ESCAPES' for alter table t add c int": [
+        refused("t", "SET STATEMENT of sql_mode or a character set: the server had read the statement before")
+    ],
+    "set statement max_statement_time=1 for alter table t drop b": [
+        ("alter", "d.t", "id int, a varchar(5)", ["id = id int", "a = a varchar(5)"])
+    ],
+    "set statement sql_mode='' for insert into e.unknown values (1)": [],
     "alter table t discard tablespace": [refused("t", "DISCARD TABLESPACE")],
     "alter table t import tablespace": [refused("t", "IMPORT TABLESPACE")],
     "alter table t engine=blackhole": [refused("t", "ENGINE=blackhole")],
@@ -675,3 +694,35 @@ def test_a_server_is_asked_for_the_engine_that_a_statement_does_not_name():
     assert [brief(each) for each in run("create table b (id int)", definitions, **context)] == [
         refused("b", "ENGINE=blackhole")
     ]
+
+
+KEYED = ("create database d", "create table d.k (id int primary key, a int not null, b int not null, unique k (a, b))")
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+@pytest.mark.parametrize(
+    ("clauses", "is_refused"),
+    [
+        ("drop column a, add column a int not null default 1", True),
+        ("rename column a to x, add a int not null default 5 first", True),
+        ("change a x int not null, add a int not null default 5", True),
+        ("drop id, add id int not null default 1 first", True),
+        ("drop column a, add column c int not null default 1", False),
+        ("change a b int not null, change b a int not null", False),
+        ("change a a bigint not null, add c int", False),
+    ],
+)
+def test_a_new_column_with_the_name_of_a_column_of_a_key_refuses_the_table(flavor, clauses, is_refused):
+    """The servers leave the key on the name."""
+    (found,) = run(f"alter table k {clauses}", after(*KEYED, flavor=flavor), flavor)
+    assert (found.action == "refuse") == is_refused
+    assert not is_refused or "which leaves a key that may stay on it" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("sql_mode", "default", "kind"), [(1 << 32, "''", "expression"), (0, "''", "string"), (1 << 32, "'a'", "string")]
+)
+def test_an_empty_text_is_null_in_a_mode_of_mariadb(sql_mode, default, kind):
+    (found,) = run(f"alter table t add c text default {default}", after(*SHOP, flavor="mariadb"), "mariadb",
+                   sql_mode=sql_mode)  # fmt: skip
+    assert found.schema.columns[-1].default.kind == kind

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
+from mirrorlake.core.ddl.effect.conflicting_clauses import why_clauses_conflict
 from mirrorlake.core.ddl.effect.definition import Dialect
 from mirrorlake.core.ddl.effect.generated import with_renamed
 from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
@@ -61,6 +62,8 @@ def evolve(
     """Return (definition after, steps for rows). Raises CannotEvolve, and ParseError for a column's type."""
     for clause in clauses:
         _refuse_clause(clause)
+    if reason := why_clauses_conflict(old, clauses):
+        raise CannotEvolve(_UNSUPPORTED, reason)
     try:
         new = redefine(old, clauses, dialect)
     except Contradiction as error:
@@ -88,6 +91,8 @@ def _why_refused(clause: ddl.Clause) -> str | None:
         return f"{clause.action} TABLESPACE"
     if isinstance(clause, ddl.SetEngine):
         return why_engine_loses_rows(clause.engine)
+    if isinstance(clause, ddl.ReorganizePartitions) and not clause.partitions:
+        return "REORGANIZE PARTITION without names, which changes how many there are"
     return clause.column.unsupported if isinstance(clause, ddl.AddColumn | ddl.ChangeColumn) else None
 
 

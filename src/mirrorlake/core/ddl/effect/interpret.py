@@ -280,14 +280,16 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
             return partition_to_table(name, clause, before)
         if isinstance(clause, TableToPartition):
             return table_to_partition(name, clause, before)
-    moved = next((clause.name for clause in parsed.clauses if isinstance(clause, RenameTable)), name)
+    renames = [clause for clause in parsed.clauses if isinstance(clause, RenameTable)]
+    moved = renames[-1].name if renames else name
+    clauses = [clause for clause in parsed.clauses if clause not in renames[:-1]]  # only the last one counts
     if not isinstance(old, TableSchema):
         return rename([(name, moved)], before) if moved != name else []
     gone = [DefinitionChange("moved", name.database, name.table)] if moved != name else []
     try:
         if parsed.ignores_duplicates:
             raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
-        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
+        new, steps = evolve(old, clauses, before.dialect(name.database), before.moment)
     except CannotEvolve as stop:
         return [refuse(moved, stop.code, stop.reason), *gone]
     except ParseError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count, takewhile
 
-from mirrorlake.core.ddl.parse.expressions import in_its_session, is_as_written, read_expression
+from mirrorlake.core.ddl.parse.expressions import EMPTY_STRING_IS_NULL, in_its_session, is_as_written, read_expression
 from mirrorlake.core.ddl.parse.lexer import Kind
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.tables import Default
@@ -22,7 +22,10 @@ def read_default(tokens: Tokens) -> Default:
         return found
     if tokens.sees("("):
         return Default("expression", read_expression(tokens))
-    return _read_literal(tokens) or Default("expression", in_its_session(_read_expression(tokens), tokens))
+    literal = _read_literal(tokens)
+    if literal == Default("string", "") and tokens.sql_mode & EMPTY_STRING_IS_NULL and tokens.flavor == "mariadb":
+        return Default("expression", in_its_session("('')", tokens))
+    return literal or Default("expression", in_its_session(_read_expression(tokens), tokens))
 
 
 def read_now(tokens: Tokens) -> Default | None:

@@ -10,7 +10,8 @@ from mirrorlake.core.schema.charsets import as_converted, canonical_charset, kee
 
 SESSION = "mirrorlake_session"
 """``mirrorlake_session.(...)`` has another value than the expression alone."""
-_OTHER_FUNCTIONS = 1 << 9 | 1 << 32
+EMPTY_STRING_IS_NULL = 1 << 32
+_OTHER_FUNCTIONS = 1 << 9 | EMPTY_STRING_IS_NULL
 """MariaDB's sql_modes ORACLE and EMPTY_STRING_IS_NULL: CONCAT(NULL, 'a') is 'a' there, and '' is NULL."""
 _OF_BYTES = re.compile(r"\b(?:OCTET_)?LENGTH\b|\b(?:MD5|SHA[12]?|CRC32)\b", re.IGNORECASE)
 _INTRODUCED = re.compile(r"\b_[a-z0-9]+\s*'", re.IGNORECASE)

@@ -30,7 +30,7 @@ from mirrorlake.core.ddl.parse.statements import (
     TableOptions,
     TruncateTable,
 )
-from mirrorlake.core.ddl.parse.tokens import Tokens
+from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.ddl.parse.triggers import read_create_trigger, read_drop_trigger, sees_trigger
 from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.keys import UNIQUE
@@ -44,14 +44,25 @@ _OTHER_OBJECTS = frozenset(
     """VIEW TRIGGER PROCEDURE FUNCTION EVENT USER ROLE SERVER TABLESPACE LOGFILE UNDO SPATIAL RESOURCE AGGREGATE PACKAGE
     LIBRARY DEFINER ALGORITHM SQL JSON INSTANCE PREPARE MASKING""".split()
 )
+_OF_READING = ("SQL_MODE", "CHARACTER_SET_CLIENT", "CHARACTER_SET_CONNECTION", "COLLATION_CONNECTION")
+"""Variables on which the reading of a text depends: the log has the statement's own values."""
 _INDEX_WORDS = ("INDEX", "FULLTEXT", "VECTOR")
 
 
 def parse_statement(tokens: Tokens) -> Statement:
     """Parse a statement. Raises LexError and ParseError; the tables named until then are in ``tokens.tables``."""
+    reads_otherwise = False
     while tokens.accept("SET", "STATEMENT"):
         while not tokens.accept("FOR"):
+            reads_otherwise |= any(map(tokens.sees, _OF_READING))
             _step(tokens)
+    statement = _parse(tokens)
+    if reads_otherwise and not isinstance(statement, NoEffect):
+        raise ParseError("SET STATEMENT of sql_mode or a character set: the server had read the statement before")
+    return statement
+
+
+def _parse(tokens: Tokens) -> Statement:
     first = tokens.peek().text.upper()
     if tokens.at_end or (tokens.peek().kind is Kind.WORD and first in _NO_EFFECT):
         return NoEffect()

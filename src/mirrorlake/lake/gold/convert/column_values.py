@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 
 from mirrorlake.core.ddl.parse.lexer import bytes_of_bits
 from mirrorlake.core.ddl.parse.session_moments import utc_of
@@ -121,6 +121,8 @@ def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind = column.type.name
     if kind in ("date", "datetime", "timestamp") and _NO_DATE.fullmatch(text):
         return "NULL"
+    if _DATE.match(text) and not _is_in_the_calendar(text[:10]):
+        return None  # ALLOW_INVALID_DATES lets it in
     if kind == "date" and _DATE.fullmatch(text):
         return f"DATE{literal(text)}"
     if kind not in ("datetime", "timestamp") or not (_MOMENT.fullmatch(text) or _DATE.fullmatch(text)):
@@ -131,6 +133,14 @@ def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
         return f"TIMESTAMP_NTZ{literal(text)}"
     moment = utc_of(text, mode.time_zone)
     return f"TIMESTAMP{literal(moment.isoformat(sep=' '))}" if moment else None
+
+
+def _is_in_the_calendar(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _now(text: str, column: Column, mode: ServerMode) -> Sql | None:
