@@ -31,6 +31,7 @@ from mirrorlake.core.ddl.parse.statements import (
     CreateDatabase,
     CreateSequence,
     CreateTable,
+    CreateTemporaryTable,
     CreateTrigger,
     DropDatabase,
     DropTables,
@@ -187,7 +188,9 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
 def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
     """The effect of a failed statement. MariaDB's CREATE OR REPLACE dropped the old table first; the log says no
     more."""
-    if isinstance(parsed, NoEffect | RefusedStatement | DropTables):  # a DROP's error is about tables that it lacked
+    if isinstance(
+        parsed, NoEffect | RefusedStatement | CreateTemporaryTable | DropTables
+    ):  # a DROP's error is about tables that it lacked
         return parsed
     if isinstance(parsed, CreateTable) and parsed.or_replace:
         return DropTables((parsed.name,), if_exists=True)
@@ -196,6 +199,12 @@ def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
 
 def _no_effect(parsed: NoEffect, before: Before) -> list[DefinitionChange]:
     return []
+
+
+def _create_temporary(parsed: CreateTemporaryTable, before: Before) -> list[DefinitionChange]:
+    if not isinstance(before.known(parsed.name), TableSchema):
+        return []
+    return [refuse(parsed.name, _UNSUPPORTED, "a temporary table of its name, whose statements are logged")]
 
 
 def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChange]:
@@ -335,6 +344,7 @@ _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     RoutineCall: _call,
     CreateTable: _create,
     CreateSequence: _create_sequence,
+    CreateTemporaryTable: _create_temporary,
     RenameTables: rename_tables,
     TruncateTable: truncate_table,
     DropTables: _drop,

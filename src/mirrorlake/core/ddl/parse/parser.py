@@ -21,6 +21,7 @@ from mirrorlake.core.ddl.parse.statements import (
     Clause,
     CreateDatabase,
     CreateSequence,
+    CreateTemporaryTable,
     DropDatabase,
     DropKey,
     DropTables,
@@ -84,6 +85,9 @@ def _step(tokens: Tokens) -> None:
 def _read_create(tokens: Tokens) -> Statement:
     or_replace = tokens.accept("OR", "REPLACE")
     tokens.accept_any("ONLINE", "OFFLINE")
+    if tokens.accept("TEMPORARY", "TABLE"):
+        tokens.accept("IF", "NOT", "EXISTS")
+        return CreateTemporaryTable(tokens.table_name())
     if tokens.accept("TEMPORARY"):
         return NoEffect()
     if tokens.accept("TABLE"):

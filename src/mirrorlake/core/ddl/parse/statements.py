@@ -439,6 +439,13 @@ class RoutineCall:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTemporaryTable:
+    """Logged by sessions that log statements: those that follow may mean it, and not the table of its name."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
 class NoEffect:
     """The statement changes neither tables nor rows."""
 
@@ -446,5 +453,5 @@ class NoEffect:
 Statement = (
     CreateTable | AlterTable | DropTables | RenameTables | TruncateTable | CreateSequence
     | CreateDatabase | AlterDatabase | DropDatabase | CreateTrigger | DropTrigger | RefusedStatement | RoutineCall
-    | NoEffect
+    | CreateTemporaryTable | NoEffect
 )  # fmt: skip
