@@ -118,7 +118,7 @@ class Server:
         for (name,) in self.query("SHOW DATABASES"):
             if name not in _SYSTEM_DATABASES:
                 self.execute(f"DROP DATABASE {quote(name)}")
-        self.execute("RESET BINARY LOGS AND GTIDS" if self.flavor == "mysql" else "RESET MASTER")
+        self.execute("RESET BINARY LOGS AND GTIDS" if self.program == "mysql" else "RESET MASTER")
         self._hang_up()
 
     def start(self) -> None:
