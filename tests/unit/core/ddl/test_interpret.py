@@ -313,6 +313,7 @@ EFFECTS = {
         refused("t", "REORGANIZE PARTITION without names, which changes how many there are")
     ],
     "alter table t rename to v, rename as w": [("rename", "d.w", T, ["from d.t"]), ("moved", "d.t")],
+    "alter table t rename to v, rename to v": [("rename", "d.v", T, ["from d.t"]), ("moved", "d.t")],
     "alter table t rename to v, rename as t, add z int": [
         ("alter", "d.t", T + ", z int", ["id = id int", "a = a varchar(5)", "b = b int", "+z"])
     ],
@@ -728,3 +729,9 @@ def test_an_empty_text_is_null_in_a_mode_of_mariadb(sql_mode, default, kind):
     (found,) = run(f"alter table t add c text default {default}", after(*SHOP, flavor="mariadb"), "mariadb",
                    sql_mode=sql_mode)  # fmt: skip
     assert found.schema.columns[-1].default.kind == kind
+
+
+@pytest.mark.parametrize("renames", ["rename to v", "rename to v, rename to v", "rename to w, rename to v"])
+def test_the_definition_of_a_renamed_table_has_the_last_name(renames):
+    found, _ = run(f"alter table t {renames}", after(*SHOP))
+    assert (found.table, found.schema.table) == ("v", "v")

@@ -188,9 +188,9 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
 def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
     """The effect of a failed statement. MariaDB's CREATE OR REPLACE dropped the old table first; the log says no
     more."""
-    if isinstance(
-        parsed, NoEffect | RefusedStatement | CreateTemporaryTable | DropTables
-    ):  # a DROP's error is about tables that it lacked
+    if isinstance(parsed, NoEffect | RefusedStatement | CreateTemporaryTable):
+        return parsed
+    if isinstance(parsed, DropTables):  # its error is about tables that it lacked
         return parsed
     if isinstance(parsed, CreateTable) and parsed.or_replace:
         return DropTables((parsed.name,), if_exists=True)
@@ -289,16 +289,15 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
             return partition_to_table(name, clause, before)
         if isinstance(clause, TableToPartition):
             return table_to_partition(name, clause, before)
-    renames = [clause for clause in parsed.clauses if isinstance(clause, RenameTable)]
-    moved = renames[-1].name if renames else name
-    clauses = [clause for clause in parsed.clauses if clause not in renames[:-1]]  # only the last one counts
+    renames = [clause.name for clause in parsed.clauses if isinstance(clause, RenameTable)]
+    moved = renames[-1] if renames else name  # only the last one counts
     if not isinstance(old, TableSchema):
         return rename([(name, moved)], before) if moved != name else []
     gone = [DefinitionChange("moved", name.database, name.table)] if moved != name else []
     try:
         if parsed.ignores_duplicates:
             raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
-        new, steps = evolve(old, clauses, before.dialect(name.database), before.moment)
+        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
     except CannotEvolve as stop:
         return [refuse(moved, stop.code, stop.reason), *gone]
     except ParseError as error:
