@@ -38,6 +38,9 @@ create table @t (id int primary key, a varchar(5)) charset latin1;
 alter table @t charset utf8mb4, modify a varchar(9), add b char(3);
 alter table @t collate latin1_bin, add c char(3)
 
+create table @t (id int primary key, a varchar(5)) charset latin1;
+alter table @t charset utf8mb4, collate utf8mb4_bin, add b char(3)
+
 create table @t (id int primary key, a int);
 rename table @t to q@t;
 alter table q@t rename to @t, add b int

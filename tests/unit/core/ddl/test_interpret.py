@@ -321,6 +321,10 @@ EFFECTS = {
         refused("t", "RENAME INDEX of one index to the former name of another one")
     ],
     "alter table t charset utf8mb4, convert to charset latin1": [refused("t", "two character sets for one table")],
+    "alter table t charset utf8mb4, collate utf8mb4_bin": [("alter", "d.t", T, [])],
+    "alter table t convert to charset utf8mb4, collate utf8mb4_bin": [
+        refused("t", "two character sets for one table")
+    ],
     "alter table t collate default, add z text": [refused("t", "COLLATE DEFAULT without a character set")],
     "set statement sql_mode='NO_BACKSLASH_ESCAPES' for alter table t add c int": [
         refused("t", "SET STATEMENT of sql_mode or a character set: the server had read the statement before")

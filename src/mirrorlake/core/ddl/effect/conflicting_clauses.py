@@ -16,7 +16,8 @@ def why_clauses_conflict(old: TableSchema, clauses: Sequence[ddl.Clause]) -> str
     if _of(clauses, ddl.RenameKey, "name") & _of(clauses, ddl.RenameKey, "new_name"):
         return "RENAME INDEX of one index to the former name of another one"
     charsets = [clause for clause in clauses if isinstance(clause, ddl.SetDefaultCharset | ddl.ConvertCharset)]
-    if len({(clause.charset, clause.collation) for clause in charsets}) > 1:
+    converts = any(isinstance(clause, ddl.ConvertCharset) for clause in charsets)
+    if converts and len({(clause.charset, clause.collation) for clause in charsets}) > 1:
         return "two character sets for one table"
     if any(clause.charset is None and clause.collation == "default" for clause in charsets):
         return "COLLATE DEFAULT without a character set"
@@ -28,8 +29,9 @@ def _key_column_taken_over(old: TableSchema, clauses: Sequence[ddl.Clause]) -> s
     changed = {folded(c.name) for c in clauses if isinstance(c, ddl.ChangeColumn) and c.name != c.column.name}
     leaving = changed | _of(clauses, ddl.DropColumn, "name") | _of(clauses, ddl.RenameColumn, "name")
     added = {folded(clause.column.name) for clause in clauses if isinstance(clause, ddl.AddColumn)}
+    taken_over = leaving & added
     of_keys = [*(key.columns for key in old.keys), *(key.columns for key in old.foreign_keys)]
-    return next((name for names in of_keys for name in names if folded(name) in leaving & added), None)
+    return next((name for names in of_keys for name in names if folded(name) in taken_over), None)
 
 
 def _of(clauses: Iterable[ddl.Clause], kind: type, field: str) -> set[str]:
