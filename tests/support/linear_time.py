@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 def assert_linear(run: Callable[[str], object], text: str, text_twice_as_long: str) -> None:
     best_s = [1e9, 1e9]
-    for _ in range(5):  # in turn, so that both meet the same disturbance
+    for _ in range(10):  # in turn, so that both meet the same disturbance
         for i, one in enumerate((text, text_twice_as_long)):
             started = time.process_time()
             run(one)
