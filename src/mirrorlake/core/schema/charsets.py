@@ -88,6 +88,7 @@ def max_bytes(charset: str | None) -> int:
 
 _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
+UTF8 = frozenset(("utf8mb4", "utf8mb3"))
 _LAST_OF_BMP = "\uffff"
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
 _OF_BMP = ("utf8mb3", "ucs2")
@@ -139,7 +140,7 @@ def keeps_ascii(charset: str) -> bool:
     No code of several bytes begins with one of these.
     """
     if charset in _UNICODE or charset not in SUPPORTED:
-        return charset in ("utf8mb4", "utf8mb3")
+        return charset in UTF8
     ascii_codes = bytes(range(128))
     return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)
 

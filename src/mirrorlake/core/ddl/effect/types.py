@@ -13,6 +13,7 @@ from mirrorlake.core.ddl.parse.tokens import ParseError
 from mirrorlake.core.schema.charsets import (
     BINARY,
     SUPPORTED,
+    UTF8,
     as_converted,
     decode_bytes_of_literal,
     keeps_ascii,
@@ -32,7 +33,6 @@ from mirrorlake.core.schema.types import (
     text_type,
 )
 
-_UTF8 = {"utf8mb4", "utf8mb3", BINARY}
 _MOST_FRACTION_DIGITS = 6
 
 
@@ -124,7 +124,7 @@ def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> Col
 def _has_same_bytes(label: str, old: str, new: str) -> bool:
     if label.isascii():
         return all(charset in (BINARY, "") or keeps_ascii(charset) for charset in (old, new))
-    return old == new or {old, new} <= _UTF8 and as_converted(label, new) == label
+    return old == new or {old, new} <= UTF8 | {BINARY} and as_converted(label, new) == label
 
 
 def _convert_text(kind: ColumnType, charset: str | None) -> ColumnType:

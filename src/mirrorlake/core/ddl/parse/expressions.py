@@ -6,7 +6,7 @@ import re
 
 from mirrorlake.core.ddl.parse.lexer import NO_BACKSLASH_ESCAPES
 from mirrorlake.core.ddl.parse.tokens import Tokens
-from mirrorlake.core.schema.charsets import as_converted, canonical_charset, keeps_ascii
+from mirrorlake.core.schema.charsets import UTF8, as_converted, canonical_charset, keeps_ascii
 
 SESSION = "mirrorlake_session"
 """``mirrorlake_session.(...)`` has another value than the expression alone."""
@@ -15,7 +15,6 @@ _OTHER_FUNCTIONS = 1 << 9 | EMPTY_STRING_IS_NULL
 """MariaDB's sql_modes ORACLE and EMPTY_STRING_IS_NULL: CONCAT(NULL, 'a') is 'a' there, and '' is NULL."""
 _OF_BYTES = re.compile(r"\b(?:OCTET_)?LENGTH\b|\b(?:MD5|SHA[12]?|CRC32)\b", re.IGNORECASE)
 _INTRODUCED = re.compile(r"\b_[a-z0-9]+\s*'", re.IGNORECASE)
-_UTF8 = ("utf8mb4", "utf8mb3")
 
 
 def read_expression(tokens: Tokens) -> str:
@@ -37,11 +36,11 @@ def _depends_on_charset(text: str, tokens: Tokens) -> bool:
     """Texts, and numbers as text, have character_set_connection. MariaDB keeps texts in UTF-8, after it converted
     them."""
     charset = tokens.connection_charset
-    if charset is None or charset in _UTF8 and text.isascii():
+    if charset is None or charset in UTF8 and text.isascii():
         return False
     if not keeps_ascii(charset) or as_converted(text, charset) != text:
         return True
-    if charset in _UTF8 or text.isascii():
+    if charset in UTF8 or text.isascii():
         return False
     return bool(_INTRODUCED.search(text) or tokens.flavor == "mysql" and _OF_BYTES.search(text))
 
@@ -54,4 +53,4 @@ def is_as_written(introducer: str, text: str, connection_charset: str | None) ->
         return False
     if text.isascii():
         return keeps_ascii(charset)
-    return charset in _UTF8 and connection_charset in (None, *_UTF8) and as_converted(text, charset) == text
+    return charset in UTF8 and connection_charset in (None, *UTF8) and as_converted(text, charset) == text
