@@ -166,6 +166,12 @@ Views = Annotated[
     str | None,
     typer.Option("--views", metavar="SCHEMA", help="keep a view of each mirror in this schema: {database}, or none"),
 ]
+SyncpointViews = Annotated[
+    str | None,
+    typer.Option(
+        "--syncpoint-views", metavar="SCHEMA", help="keep a view of each mirror at the newest syncpoint there"
+    ),
+]
 FailOn = Annotated[
     str | None, typer.Option("--fail-on", metavar="WHAT", help="refused: fail at the end if tables are refused")
 ]
@@ -258,6 +264,7 @@ def move(
     syncpoint_every: Every = None,
     group: Group = None,
     views: Views = None,
+    syncpoint_views: SyncpointViews = None,
     fail_on: FailOn = None,
     max_lag: MaxLag = None,
     config: Config = None,

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from mirrorlake.core.schema.column_patterns import ColumnPatterns, column_fault_of
 from mirrorlake.core.schema.lower_case_names import NameCase
@@ -39,6 +48,7 @@ IgnoredDdl = Annotated[
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 Duration = Annotated[float, BeforeValidator(lambda text: _seconds(text)), Field(gt=0)]
 NO_VIEWS = "none"
+SYNCPOINT_VIEWS_EVERY_S = 600.0
 ViewTemplate = Annotated[str, AfterValidator(check_template)]
 Generated = Literal["refuse", "leave-out"]
 PartialImages = Literal["refuse", "replica"]
@@ -53,21 +63,21 @@ class Options(BaseModel):
     to mirror, see ``core.schema.table_patterns``. start: ``earliest``, ``current``, FILE:POS or a GTID set, for an
     empty lake. until: ``current``, FILE:POS, a GTID set or a time. follow: keep running until stopped. group: ``2/4``,
     of ``apply``. views: the schema of a mirror's view in the catalog, with ``{database}`` for the source's; ``none``:
-    no views. fail_on: what fails a run at its end: refused tables. max_lag: in seconds, the largest lag that a run may
-    have at its end. invalid_values: what happens to values that no mirror can hold unchanged: NULL, text, or the table
-    is refused; invalid_values_of: another policy by pattern of ``database.table``; the first pattern that matches is
-    used. failover: what to do with another server than the one before: refuse it, or follow it if GTIDs prove that it
-    took over. ignore_ddl: kinds of DDL that leave the mirrors unchanged; ignore_ddl_of: other kinds by pattern, as
-    above. generated: for MariaDB's generated columns whose values the log leaves out and that are not computed: their
-    table is refused, or its mirror is made without them. partial_images: an UPDATE of MariaDB that may be a REPLACE
-    refuses its table, or columns that were not logged keep their values, as on a replica. generated_of,
-    partial_images_of: by pattern. change_feed: mirrors get Delta's change data feed. commit_columns: new mirrors say of
-    each row when the source committed it, and with which GTID. json: views show a JSON column as the mirror's text, or
-    parsed. columns: what silver and gold have of a column, by pattern of ``database.table.column``: ``drop``, nothing;
-    ``hash``, a digest. password_secret, column_secret: ``scope/key`` of a Databricks secret scope.
-    lower_case_table_names: the server's, for files. mirrors_schema: the schema of the lake's catalog with its mirrors;
-    None: where the lake has them, and for a new lake its own schema. tls, tls_ca, tls_cert, tls_key, server_public_key:
-    see ``mysql.login.ServerLogin``; an empty text means none.
+    no views. syncpoint_views: the same for views of the newest syncpoint. fail_on: what fails a run at its end: refused
+    tables. max_lag: in seconds, the largest lag that a run may have at its end. invalid_values: what happens to values
+    that no mirror can hold unchanged: NULL, text, or the table is refused; invalid_values_of: another policy by pattern
+    of ``database.table``; the first pattern that matches is used. failover: what to do with another server than the one
+    before: refuse it, or follow it if GTIDs prove that it took over. ignore_ddl: kinds of DDL that leave the mirrors
+    unchanged; ignore_ddl_of: other kinds by pattern, as above. generated: for MariaDB's generated columns whose values
+    the log leaves out and that are not computed: their table is refused, or its mirror is made without them.
+    partial_images: an UPDATE of MariaDB that may be a REPLACE refuses its table, or columns that were not logged keep
+    their values, as on a replica. generated_of, partial_images_of: by pattern. change_feed: mirrors get Delta's change
+    data feed. commit_columns: new mirrors say of each row when the source committed it, and with which GTID. json:
+    views show a JSON column as the mirror's text, or parsed. columns: what silver and gold have of a column, by pattern
+    of ``database.table.column``: ``drop``, nothing; ``hash``, a digest. password_secret, column_secret: ``scope/key``
+    of a Databricks secret scope. lower_case_table_names: the server's, for files. mirrors_schema: the schema of the
+    lake's catalog with its mirrors; None: where the lake has them, and for a new lake its own schema. tls, tls_ca,
+    tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +93,7 @@ class Options(BaseModel):
     mirrors_schema: Annotated[str | None, Unset] = None
     group: str | None = None
     views: ViewTemplate | None = None
+    syncpoint_views: Annotated[ViewTemplate | None, Unset] = None
     fail_on: Literal["refused"] | None = None
     max_lag: Duration | None = None
     invalid_values: InvalidValues = "null"
@@ -108,7 +119,9 @@ class Options(BaseModel):
     bronze_batch_mb: int = Field(256, ge=1, le=8192, description="log bytes of one bronze commit")
     silver_batch_mb: int = Field(512, ge=16, le=8192, description="log bytes of one silver commit")
     epoch_changes: int = Field(2_000_000, ge=1, description="about how many row changes one epoch of gold takes")
-    syncpoint_every: float | None = Field(None, gt=0, description="seconds between syncpoints; none without it")
+    syncpoint_every: float | None = Field(
+        None, gt=0, description="seconds between syncpoints; without it none, or 600 with syncpoint_views"
+    )
     bronze_days: Annotated[int | None, BeforeValidator(lambda days: None if days == "" else days)] = Field(
         None, ge=0, le=MOST_DAYS, description="how long maintenance keeps the log; for good without it"
     )
@@ -124,6 +137,13 @@ class Options(BaseModel):
         if source is not None and not source.startswith(("files:", "mysql://")):
             raise ValueError("a source is written mysql://user@host:port or files:DIR")
         return source
+
+    @field_validator("syncpoint_views")
+    @classmethod
+    def _other_schema(cls, template: str | None, known: ValidationInfo) -> str | None:
+        if template is not None and template == (known.data.get("views") or DATABASE):
+            raise ValueError("the views of the present are in this schema; name another one")
+        return template
 
     @field_validator("tables", mode="before")
     @classmethod
@@ -183,6 +203,11 @@ class Options(BaseModel):
         """The template of the views that a run keeps in the catalog; None: it keeps none, as for a lake in a folder
         unless it is asked to."""
         return DATABASE if is_unity and self.views is None else self.view_template
+
+    @property
+    def syncpoint_interval(self) -> float | None:
+        """Seconds between two syncpoints of a run; None: it takes none of its own accord."""
+        return self.syncpoint_every or (SYNCPOINT_VIEWS_EVERY_S if self.syncpoint_views else None)
 
     def policy_for_invalid(self, database: str, table: str) -> str:
         """The policy for this table's values that no mirror can hold unchanged."""

@@ -12,7 +12,9 @@ from mirrorlake.errors import REFUSALS, UsageError
 from mirrorlake.jobs.inspect.sql import run_sql
 from mirrorlake.jobs.inspect.syncpoints import make_syncpoint
 from mirrorlake.lake.gold.control.register import TableRegister
+from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.views.keeper import ViewKeeper
+from mirrorlake.lake.gold.views.newest_syncpoint import NewestSyncpointViews
 from mirrorlake.lake.gold.views.wanted import LeftOut
 from tests.support.binlog_spec import Log
 from tests.support.canonical import mirror_rows
@@ -82,7 +84,7 @@ def no_databases_after(spark, followed):
 
 
 def drop_databases(spark) -> None:
-    for name in ("shop", "all_mirrors"):
+    for name in ("shop", "all_mirrors", "shop_newest"):
         spark.sql(f"DROP DATABASE IF EXISTS {name} CASCADE")
 
 
@@ -202,22 +204,50 @@ def test_a_view_that_cannot_be_made_stops_neither_the_others_nor_the_run(applied
     assert views(spark) == AFTER
 
 
-def test_sql_reads_a_kept_view_and_nothing_else_of_its_name(applied, spark):
+def test_sql_reads_a_kept_view_and_nothing_else_of_its_name(applied, spark, tmp_path):
     """At a syncpoint it reads neither: a view has the rows of now."""
-    point = make_syncpoint(applied.lake, None, None)
-    keeper(applied).keep(applied.register)
+    run = applied.copied(tmp_path / "run")
+    point = make_syncpoint(run.lake, None, None)
+    keeper(run).keep(run.register)
     spark.sql("DROP VIEW shop.b")
     spark.sql("CREATE VIEW shop.b AS SELECT 1 AS mine")
     count = "SELECT count(*) AS n FROM "
     for name in ("shop.a", "shop__a", "a", "shop__b"):
-        assert run_sql(applied.lake, users_sql(count + name)).to_pylist() == [{"n": 1}]
-        assert "." in name or run_sql(applied.lake, users_sql(count + name), point).to_pylist() == [{"n": 1}]
+        assert run_sql(run.lake, users_sql(count + name)).to_pylist() == [{"n": 1}]
+        assert "." in name or run_sql(run.lake, users_sql(count + name), point).to_pylist() == [{"n": 1}]
     texts = (("b", "shop.b", None), ("a", "`SHOP` . a", point), ("a", "shop./* */`a`", point), ("b", "shop.b", point))
     for name, text, at in texts:
         with pytest.raises(UsageError) as refused:
-            run_sql(applied.lake, users_sql(count + text), at)
+            run_sql(run.lake, users_sql(count + text), at)
         assert str(refused.value) == f"sql: in this catalog the mirror is called `shop__{name}` (table shop.{name})"
     assert names(spark) == ["a", "b", "d", "k"]
+
+
+def test_views_of_the_newest_syncpoint_move_when_a_run_or_another_process_takes_one(
+    applied, first_lsn, spark, tmp_path
+):
+    """A circle of renames lies between the two syncpoints. Views of the present and these leave each other alone."""
+    run, of_newest = applied.copied(tmp_path / "run"), "{database}_newest"
+    told: list[LeftOut] = []
+    newest = NewestSyncpointViews(run.lake, of_newest, told.append)
+    newest.keep_if_new()
+    assert not spark.catalog.databaseExists("shop_newest") and told == []
+    ends = spark.table(run.lake.names.control_epochs).where(f"lsn_to >= {first_lsn}").agg({"lsn_to": "min"})
+    then = syncpoints.take(run.lake, ends.first()[0]).name
+    newest.keep()
+    first = {"a": ['{"id": "1", "v": "10"}'], "b": ['{"id": "2", "v": "20"}'], "c": [], "k": ['{"v": "7"}']}
+    assert views(spark, "shop_newest") == {
+        name: (f"mirror of shop.{name} at syncpoint {then}", held) for name, held in first.items()
+    }
+    keeper(run, told, of_newest).keep(run.register)
+    assert {(left.table.table, left.code) for left in told} == {(name, "view-taken") for name in "abk"}
+    spark.sql("DROP VIEW shop_newest.d")
+    run.apply(views=BY_DATABASE, syncpoint_views=of_newest, syncpoint_every=1e-6)
+    now = syncpoints.published(run.lake)[-1].name
+    assert views(spark, "shop_newest") == {
+        name: (f"mirror of shop.{name} at syncpoint {now}", AFTER[name][1]) for name in "abd"
+    }
+    assert views(spark) == AFTER and now != then
 
 
 def test_a_lake_in_a_folder_has_no_views_unless_asked(applied, spark, tmp_path):

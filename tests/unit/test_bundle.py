@@ -191,6 +191,7 @@ def test_the_parameters_of_each_job_are_a_command_line():
         assert (one.tls, one.tls_ca, one.tls_cert, one.tls_key, one.server_public_key) == ("verify", *(None,) * 4)
     assert (options["live"].follow, options["scheduled"].follow) == (True, False)
     assert {options[name].views for name in ("live", "scheduled")} == {"{database}"}
+    assert {options[name].syncpoint_views for name in ("live", "scheduled")} == {None}
     assert options["maintenance"].bronze_days is None
 
 

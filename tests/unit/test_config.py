@@ -126,6 +126,14 @@ def test_the_schema_of_mirrors_is_in_the_file_too_and_an_empty_one_is_none(tmp_p
     assert [options.mirrors_schema for options in found] == ["mirrors", "m", None]
 
 
+def test_views_of_syncpoints_have_a_schema_of_their_own_and_an_interval():
+    given = ({}, {"syncpoint_views": ""}, {"syncpoint_views": "n"}, {"syncpoint_views": "n", "syncpoint_every": 5})
+    assert [load_options(None, {"lake": "l"} | one).syncpoint_interval for one in given] == [None, None, 600, 5]
+    for views in ({}, {"views": "{database}"}):
+        with pytest.raises(UsageError, match="^usage: option syncpoint_views: the views of the present are in this"):
+            load_options(None, {"lake": "l", "syncpoint_views": "{database}"} | views)
+
+
 def test_an_empty_file_gives_no_option(tmp_path):
     (tmp_path / "config.yml").write_text("# nothing\n")
     assert load_options(tmp_path / "config.yml", {"lake": "l"}) == Options(lake="l")

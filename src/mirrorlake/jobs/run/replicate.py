@@ -35,6 +35,7 @@ from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.views.keeper import ViewKeeper
+from mirrorlake.lake.gold.views.newest_syncpoint import NewestSyncpointViews
 from mirrorlake.lake.silver.assemble import AssembleHop
 from mirrorlake.mysql.binlog_files import FileSource
 
@@ -119,11 +120,13 @@ class IngestJob:
         return False
 
 
-class PeriodicSyncpoints:
-    """Forwards every applied epoch, and takes a syncpoint after it when one is due."""
+class Syncpoints:
+    """Forwards every applied epoch, and takes a syncpoint after it when one is due. Keeps the views of the newest one,
+    of whichever process, if the options ask for them."""
 
     def __init__(self, lake: Lake, hop: ApplyHop, options: Options, watcher: Watcher):
-        self._lake, self._hop, self._every, self._watcher = lake, hop, options.syncpoint_every, watcher
+        self._lake, self._hop, self._every, self._watcher = lake, hop, options.syncpoint_interval, watcher
+        self._views = _syncpoint_views(lake, options, watcher)
         self._last = max(syncpoints.published(lake), key=lambda point: point.at, default=None) if self._every else None
 
     def __call__(self, done: AppliedEpoch) -> None:
@@ -139,6 +142,18 @@ class PeriodicSyncpoints:
         self._hop.flush()
         self._last = syncpoints.take(self._lake, self._hop.lsn)
         self._watcher.took(self._last)
+        self.keep_views()
+
+    def keep_views(self) -> None:
+        """Show the newest syncpoint."""
+        if self._views:
+            self._views.keep()
+
+    def look(self) -> None:
+        """Take a syncpoint if one is due, and show the newest one if another process took it."""
+        self.take_if_due()
+        if self._views:
+            self._views.keep_if_new()
 
 
 def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:
@@ -179,6 +194,12 @@ def _views(lake: Lake, options: Options, watcher: Watcher) -> ViewKeeper | None:
     return ViewKeeper(lake, template, watcher.left_out, parses_json=options.parses_json)
 
 
+def _syncpoint_views(lake: Lake, options: Options, watcher: Watcher) -> NewestSyncpointViews | None:
+    if options.syncpoint_views is None:
+        return None
+    return NewestSyncpointViews(lake, options.syncpoint_views, watcher.left_out, parses_json=options.parses_json)
+
+
 def _rules(lake: Lake, options: Options) -> TableRules:
     """Rules per table; for MySQL without policies for generated columns and partial images, which it logs
     completely."""
@@ -200,17 +221,18 @@ def run_apply(lake: Lake, options: Options, watcher: Watcher) -> None:
         return
     hop = apply_hop(lake, options, group, views=_views(lake, options, watcher))
     watcher = _preparing(lake, options, watcher)
-    applied = PeriodicSyncpoints(lake, hop, options, watcher)
+    applied = Syncpoints(lake, hop, options, watcher)
     if watcher.wants_extents:
         watcher.ahead(LogExtent.of_bronze(lake, hop.lsn))
 
     def step() -> bool:
         has_worked = _report(hop.apply(), applied)
-        applied.take_if_due()
+        applied.look()
         hop.flush()
         return has_worked
 
     _repeat(step, lambda: not options.follow, options, watcher)
+    applied.keep_views()
 
 
 def _run_share(lake: Lake, group: ApplyGroup, options: Options, watcher: Watcher) -> None:
@@ -238,19 +260,20 @@ def run_all(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher
     assemble_hop = AssembleHop(lake, batch_bytes=options.silver_batch_mb << 20, bronze=ingest_job.recent)
     gold = apply_hop(lake, options, silver=assemble_hop.recent, views=_views(lake, options, watcher))
     watcher = _preparing(lake, options, watcher)
-    applied = PeriodicSyncpoints(lake, gold, options, watcher)
+    applied = Syncpoints(lake, gold, options, watcher)
 
     def step() -> bool:
         has_ingested = _report(ingest_job.step(watcher), watcher.ingested)
         _report(assemble_hop.advance(), watcher.assembled)
         _report(gold.apply(), applied)
-        applied.take_if_due()
+        applied.look()
         if not has_ingested:
             gold.flush()
         return has_ingested
 
     _repeat(step, ingest_job.is_done, options, watcher)
     gold.flush()
+    applied.keep_views()
 
 
 def _preparing(lake: Lake, options: Options, watcher: Watcher) -> Watcher:

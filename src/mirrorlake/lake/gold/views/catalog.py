@@ -1,6 +1,7 @@
 """A lake's views in Spark's catalog: which there are, and the statements that drop and make one.
 
 The properties of a view say which mirror it shows. A view without them, or of another lake, is never touched.
+Views of the present and views of syncpoints do not touch each other either.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import NO_SCHEMA
 from mirrorlake.lake.delta.refusals import is_unsupported
-from mirrorlake.lake.gold.views.engines import MIRROR_PROPERTY, STATE_PROPERTY, Databricks, Spark
+from mirrorlake.lake.gold.views.engines import (
+    MIRROR_PROPERTY,
+    STATE_PROPERTY,
+    SYNCPOINT_PROPERTY,
+    Databricks,
+    Spark,
+)
 from mirrorlake.lake.gold.views.wanted import LeftOut, View
 
 VIEW_TAKEN, VIEW_FAILED = "view-taken", "view-failed"
@@ -28,11 +35,12 @@ Shown = tuple[str, str]
 
 
 class ViewCatalog:
-    """Names are in lower case, as catalogs keep them. shown: the lake's views. closed: schemas that cannot be read,
+    """Names are in lower case, as catalogs keep them. of_syncpoints: the views of syncpoints, not those of the present.
+    shown: the lake's views. closed: schemas that cannot be read,
     and why. Both are known after ``look`` and kept up to date by ``drop`` and ``make``."""
 
-    def __init__(self, lake: Lake):
-        self._spark, self._names = lake.spark, lake.names
+    def __init__(self, lake: Lake, *, of_syncpoints: bool = False):
+        self._spark, self._names, self._of_syncpoints = lake.spark, lake.names, of_syncpoints
         self.sql = (Databricks if lake.names.is_unity else Spark)(lake.names)
         self.shown: dict[ViewName, Shown] = {}
         self.closed: dict[str, str] = {}
@@ -71,7 +79,8 @@ class ViewCatalog:
                 self._run(self.sql.make_view(view))
         except _FAILURES as error:
             if isinstance(error, AnalysisException) and error.getCondition() == _EXISTS:
-                reason = f"{'.'.join(view.name)} is there already, and is no view of this lake"
+                kind = "view of a syncpoint" if self._of_syncpoints else "view"
+                reason = f"{'.'.join(view.name)} is there already, and is no {kind} of this lake"
                 return LeftOut(view.table, VIEW_TAKEN, reason)
             return LeftOut(view.table, VIEW_FAILED, _reason(error))
         self.shown[name] = self.shown_by(view)
@@ -102,12 +111,14 @@ class ViewCatalog:
         return [folded(ViewName(schema, row.viewName)) for row in rows if not row.isTemporary]
 
     def _properties(self, name: ViewName) -> Shown:
-        """Of a view that somebody has just dropped, or that may not be seen: empty texts."""
+        """Of a view of the other kind, one that somebody has just dropped, or that may not be seen: empty texts."""
         try:
             rows = self._spark.sql(f"SHOW TBLPROPERTIES {self.sql.qualified(*name)}").collect()
         except _FAILURES:
             return "", ""
         properties = {row.key: row.value for row in rows}
+        if (SYNCPOINT_PROPERTY in properties) is not self._of_syncpoints:
+            return "", ""
         return properties.get(MIRROR_PROPERTY, ""), properties.get(STATE_PROPERTY, "")
 
     def _run(self, statement: Sql) -> None:

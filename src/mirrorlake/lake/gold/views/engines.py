@@ -19,8 +19,9 @@ from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.gold.views.wanted import View
 from mirrorlake.shown import as_line
 
-MIRROR_PROPERTY, STATE_PROPERTY = "mirrorlake.mirror", "mirrorlake.state"
-"""Of a view in Spark: the mirror, as ``LakeNames.mirror_path`` has it, and ``Spark.state``."""
+MIRROR_PROPERTY, STATE_PROPERTY, SYNCPOINT_PROPERTY = "mirrorlake.mirror", "mirrorlake.state", "mirrorlake.syncpoint"
+"""Of a view in Spark: the mirror, as ``LakeNames.mirror_path`` has it; ``Spark.state``; the name of the syncpoint that
+it shows, if any."""
 
 
 class Engine(Protocol):
@@ -137,6 +138,8 @@ class Spark:
 
     def _definition(self, view: View) -> Sql:
         properties = {MIRROR_PROPERTY: self._names.mirror_path(view.mirror_id), STATE_PROPERTY: self.state(view)}
+        if view.syncpoint is not None:
+            properties[SYNCPOINT_PROPERTY] = view.syncpoint
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return (
             f"{self.qualified(*view.name)} WITH SCHEMA EVOLUTION COMMENT {literal(view.comment)} "

@@ -13,6 +13,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.view_names import ViewName, view_name
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.register import TableRegister
+from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.lake.gold.views.catalog import VIEW_FAILED, VIEW_TAKEN, ViewCatalog, folded
 from mirrorlake.lake.gold.views.wanted import LeftOut, View, wanted_views
 
@@ -20,22 +21,28 @@ from mirrorlake.lake.gold.views.wanted import LeftOut, View, wanted_views
 class ViewKeeper:
     """The views of one lake, in the process that applies its changes."""
 
-    def __init__(self, lake: Lake, template: str, report: Callable[[LeftOut], None], *, parses_json: bool = False):
+    def __init__(
+        self, lake: Lake, template: str, report: Callable[[LeftOut], None], *, parses_json: bool = False,
+        of_syncpoints: bool = False,
+    ):  # fmt: skip
         """report: called once for each mirror whose view is not as it should be, and why. parses_json: see
-        ``wanted_views``."""
-        self._catalog, self._template, self._report = ViewCatalog(lake), template, report
+        ``wanted_views``. of_syncpoints: the views show syncpoints, not the present."""
+        self._catalog = ViewCatalog(lake, of_syncpoints=of_syncpoints)
+        self._template, self._report = template, report
         self._parses_json = parses_json
         self._has_looked = False
         self._reported: set[LeftOut] = set()
 
-    def keep(self, register: TableRegister) -> None:
+    def keep(self, register: TableRegister, at: Syncpoint | None = None) -> None:
         """Drop, replace and make views until the catalog has those that the register wants.
+
+        at: the syncpoint to show, with ``register`` as it was there.
 
         Looks at the catalog in the first call, and again after a call in which something failed. What Spark refuses is
         reported, not raised, and tried again in the next call.
         """
         views, left_out = wanted_views(
-            register, self._template, self._catalog.sql.objection, parses_json=self._parses_json
+            register, self._template, self._catalog.sql.objection, at, parses_json=self._parses_json
         )
         wanted, tables = {folded(view.name): view for view in views}, self._tables(register)
         if not self._has_looked:

@@ -19,7 +19,8 @@ AMBIGUOUS = "two tables would have this name"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a mirror. version: of Delta; None: the newest. comment: what a reader should know, in one line.
+    """A view of a mirror. version: of Delta; None: the newest. syncpoint: the name of the one it shows; None: it shows
+    the present. comment: what a reader should know, in one line.
     columns: all of the mirror, by name, with whether the view shows its JSON parsed; empty: the mirror's as they are.
     """
 
@@ -28,6 +29,7 @@ class View:
     mirror_id: str
     comment: str
     version: int | None = None
+    syncpoint: str | None = None
     columns: tuple[tuple[str, bool], ...] = ()
 
 
@@ -63,7 +65,9 @@ def wanted_views(
             left_out.append(_without_version(entry, at))
         else:
             columns = _with_json(entry.schema) if parses_json else ()
-            views.append(View(name, entry.name, entry.mirror_id, _comment(entry, at), version, columns))
+            views.append(
+                View(name, entry.name, entry.mirror_id, _comment(entry, at), version, at.name if at else None, columns)
+            )
     return sorted(views, key=lambda view: view.name), left_out
 
 
