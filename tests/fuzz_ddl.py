@@ -60,9 +60,13 @@ def _steps(seed: int, start: int, pool: tuple[str, ...]) -> Iterator[tuple[str, 
 
 
 def _measured_again(seed: int, start: int, k: int, pool: tuple[str, ...]) -> tuple[str, str | None]:
-    """One measurement may hold a collection of all of the process's garbage: a statement is slow if it is so again."""
+    """One measurement may hold a collection of all of the process's garbage: slow is what is so without it."""
     gc.collect()
-    return next(islice(_steps(seed, start, pool), k - start, None))
+    gc.disable()
+    try:
+        return next(islice(_steps(seed, start, pool), k - start, None))
+    finally:
+        gc.enable()
 
 
 class _History:
