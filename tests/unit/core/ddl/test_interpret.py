@@ -133,6 +133,9 @@ EFFECTS = {
     "create table n (id int, primary key (nope))": [
         refused("n", "a key names a column that the table does not have")
     ],
+    "create table n (id int primary key, s timestamp(6) as row middle)": [
+        refused("n", "middle is not understood at character 59")
+    ],
     "create table n (id int primary key": [refused("n", "end of the statement is not understood at character 35")],
     "create table n (c varchar primary key)": [refused("n", "varchar without a length")],
     "create table n (c decimal(10,2,3) primary key)": [refused("n", "a type with 3 sizes")],

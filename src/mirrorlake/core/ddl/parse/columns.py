@@ -81,7 +81,10 @@ def _read_on_update(tokens: Tokens, column: ColumnSpec) -> None:
 
 def _read_generated(tokens: Tokens, column: ColumnSpec) -> None:
     if tokens.accept("ROW"):
-        column.row_period = (tokens.accept_any("START", "END") or tokens.name()).lower()
+        period = tokens.accept_any("START", "END")
+        if period is None:
+            raise tokens.unexpected()
+        column.row_period = period.lower()
         column.nullable = False
     else:
         column.generated = read_expression(tokens)
