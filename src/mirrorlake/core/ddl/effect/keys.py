@@ -75,7 +75,9 @@ def _is_hash(key: Key, columns: dict[str, Column], engine: str | None) -> bool:
         return True
     longest = _LONGEST_KEY_BYTES.get(engine or "innodb", _LONGEST_INNODB_KEY_BYTES)
     parts = [(columns[folded(part.column)], part.length) for part in key.parts if part.column is not None]
-    has_whole_text = any(column.type.name in (*TEXTS, *BLOBS) and length is None for column, length in parts)
+    has_whole_text = any(
+        column.type.name in (*TEXTS, *BLOBS, "geometry") and length is None for column, length in parts
+    )
     return has_whole_text or sum(_bytes(column, length) for column, length in parts) > longest
 
 

@@ -18,11 +18,9 @@ _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
 def read_default(tokens: Tokens) -> Default:
     """Read the text after DEFAULT: a literal, an expression in parentheses, or a function call."""
-    if tokens.sees("(") and (found := _read_parenthesised_literal(tokens)):
-        return found
-    if tokens.sees("("):
+    literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens)
+    if literal is None and tokens.sees("("):
         return Default("expression", read_expression(tokens))
-    literal = _read_literal(tokens)
     if literal == Default("string", "") and tokens.sql_mode & EMPTY_STRING_IS_NULL and tokens.flavor == "mariadb":
         return Default("expression", in_its_session("('')", tokens))
     return literal or Default("expression", in_its_session(_read_expression(tokens), tokens))

@@ -24,6 +24,7 @@ from mirrorlake.core.ddl.parse.statements import (
     CreateTemporaryTable,
     DropDatabase,
     DropKey,
+    DropSequences,
     DropTables,
     NoEffect,
     RenameTables,
@@ -144,9 +145,10 @@ def _read_alter(tokens: Tokens) -> Statement:
 def _read_drop(tokens: Tokens) -> Statement:
     if tokens.accept("TEMPORARY"):
         return NoEffect()
-    if tokens.accept_any("TABLE", "TABLES", "SEQUENCE"):
+    if kind := tokens.accept_any("TABLE", "TABLES", "SEQUENCE"):
         if_exists = tokens.accept("IF", "EXISTS")
-        return DropTables(tokens.separated(tokens.table_name), if_exists)
+        dropped = DropSequences if kind == "SEQUENCE" else DropTables
+        return dropped(tokens.separated(tokens.table_name), if_exists)
     if tokens.accept_any("DATABASE", "SCHEMA"):
         tokens.accept("IF", "EXISTS")
         return DropDatabase(tokens.database_name())

@@ -371,6 +371,14 @@ class DropTables:
 
 
 @dataclass(frozen=True, slots=True)
+class DropSequences:
+    """MariaDB logs names of tables, too, after IF EXISTS, and leaves the tables alone."""
+
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSequence:
     name: TableName
     if_not_exists: bool = False
@@ -451,7 +459,7 @@ class NoEffect:
 
 
 Statement = (
-    CreateTable | AlterTable | DropTables | RenameTables | TruncateTable | CreateSequence
+    CreateTable | AlterTable | DropTables | DropSequences | RenameTables | TruncateTable | CreateSequence
     | CreateDatabase | AlterDatabase | DropDatabase | CreateTrigger | DropTrigger | RefusedStatement | RoutineCall
     | CreateTemporaryTable | NoEffect
 )  # fmt: skip
