@@ -15,3 +15,7 @@ create table @t (id int primary key /*M!100600 , a int */ /*!50701 , b int */ /*
 -- set: binlog_alter_two_phase
 create table @t (id int primary key, a int);
 alter table @t modify a bigint, add b int
+
+create table @t (id int primary key, a int);
+drop sequence if exists @t;
+alter table @t add b int
