@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from random import Random
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -176,6 +177,36 @@ def test_sets_with_many_gaps_are_compared_in_linear_time():
         assert added == odd
 
     assert_linear(compare, 4_000, 8_000)
+
+
+def test_a_set_with_many_gaps_changes_by_one_transaction_in_no_time():
+    def change(n: int) -> None:
+        odd = MysqlGtidSet({A: [(k, k + 1) for k in range(1, 2 * n, 2)]})
+        left, sid = odd.copy(), np.frombuffer(UUID(A).bytes, np.uint8)[None]
+        for k in range(1, 2 * n, 2):
+            odd.update_groups(sid, np.array([2 * n + k]))
+            left.strike(f"{A}:{k}")
+        assert not left and odd.holds(f"{A}:{2 * n + 1}")
+
+    assert_linear(change, 1_000, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("flavor", "wanted", "reached", "left"),
+    [
+        ("mysql", f"{A}:1-3:5,{B}:red:1", f"{A}:2", f"{A}:1:3:5,{B}:red:1"),
+        ("mysql", f"{A}:1-3:5,{B}:red:1", f"{B}:red:1", f"{A}:1-3:5"),
+        ("mysql", f"{A}:1", f"{B}:1", f"{A}:1"),
+        ("mariadb", "0-1-5,1-1-2", "0-2-5", "1-1-2"),
+        ("mariadb", "0-1-5,1-1-2", "0-1-4", "0-1-5,1-1-2"),
+        ("mariadb", "0-1-5", "1-1-9", "0-1-5"),
+    ],
+)
+def test_what_is_wanted_is_reached_one_by_one(flavor, wanted, reached, left):
+    one, found = parse_gtid_set(flavor, reached), parse_gtid_set(flavor, wanted)
+    assert str(found.minus(one)) == left and found.minus(found) == parse_gtid_set(flavor, "")
+    found.reach(reached)
+    assert str(found) == left and one.contains(found) == (not left)
 
 
 def test_a_copy_does_not_grow_with_its_original():

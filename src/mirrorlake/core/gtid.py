@@ -87,7 +87,7 @@ class MysqlGtidSet:
 
     def add(self, source: str, first: int, last: int | None = None) -> None:
         """Add the transactions first..last (both included) of one source."""
-        _insert(self._sources.setdefault(source, []), first, (first if last is None else last) + 1)
+        _insert(self._sources.setdefault(source, []), [(first, (first if last is None else last) + 1)])
 
     def add_one(self, gtid: str) -> None:
         """Add a transaction by its GTID: ``uuid:number`` or ``uuid:tag:number``, in lower case."""
@@ -101,7 +101,7 @@ class MysqlGtidSet:
         distinct, source_of = np.unique(np.ascontiguousarray(sids).view("V16").ravel(), return_inverse=True)
         for k, raw in enumerate(distinct):
             uuid = str(UUID(bytes=raw.tobytes()))
-            self._sources[uuid] = _merge([*self._sources.get(uuid, ()), *_runs(numbers[source_of == k])])
+            _insert(self._sources.setdefault(uuid, []), _runs(numbers[source_of == k]))
 
     def holds(self, gtid: str) -> bool:
         """Is the transaction in the set?"""
@@ -111,12 +111,18 @@ class MysqlGtidSet:
     def strike(self, gtid: str) -> None:
         """Remove a transaction from a set of those that are still ahead."""
         source, _, number = gtid.rpartition(":")
-        left = _cut(self._sources.pop(source, []), [(int(number), int(number) + 1)])
-        if left:
-            self._sources[source] = left
+        spans = self._sources.get(source, [])
+        _remove(spans, int(number))
+        if not spans:
+            self._sources.pop(source, None)
 
-    def minus(self, other: MysqlGtidSet) -> MysqlGtidSet:
+    def reach(self, gtid: str) -> None:
+        """For a set of those that are wanted: note that the log has reached a transaction."""
+        self.strike(gtid)
+
+    def minus(self, other: GtidSet) -> MysqlGtidSet:
         """The transactions in this set and not in ``other``."""
+        assert isinstance(other, MysqlGtidSet), "sets of two flavors are not compared"
         left = {source: _cut(spans, other._sources.get(source, [])) for source, spans in self._sources.items()}
         return MysqlGtidSet(left)
 
@@ -127,7 +133,9 @@ class MysqlGtidSet:
         )
 
     def copy(self) -> MysqlGtidSet:
-        return MysqlGtidSet(self._sources)
+        new = MysqlGtidSet()
+        new._sources = {source: list(spans) for source, spans in self._sources.items()}
+        return new
 
     @property
     def state(self) -> str:
@@ -224,13 +232,26 @@ class MariadbGtidSet:
         if self.last(domain) == gtid:
             del self._domains[domain]
 
+    def reach(self, gtid: str) -> None:
+        """For a set of ends that are wanted: note that the log has reached a transaction."""
+        domain, _, sequence = map(int, gtid.split("-"))
+        if domain in self._domains and sequence >= _last(self._domains[domain])[1]:
+            del self._domains[domain]
+
+    def minus(self, other: GtidSet) -> MariadbGtidSet:
+        """The ends in this set that ``other`` has not reached, see ``contains``."""
+        assert isinstance(other, MariadbGtidSet), "sets of two flavors are not compared"
+        return MariadbGtidSet(
+            {domain: _last(servers) for domain, servers in self._domains.items() if not other._reaches(domain, servers)}
+        )
+
     def contains(self, other: GtidSet) -> bool:
         """Does this set contain the other? Compares sequence numbers, which only grow within a domain."""
         assert isinstance(other, MariadbGtidSet), "sets of two flavors are not compared"
-        return all(
-            domain in self._domains and _last(self._domains[domain])[1] >= _last(servers)[1]
-            for domain, servers in other._domains.items()
-        )
+        return all(self._reaches(domain, servers) for domain, servers in other._domains.items())
+
+    def _reaches(self, domain: int, servers: dict[int, int]) -> bool:
+        return domain in self._domains and _last(self._domains[domain])[1] >= _last(servers)[1]
 
     def copy(self) -> MariadbGtidSet:
         new = MariadbGtidSet()
@@ -303,14 +324,19 @@ def _covers(spans: Intervals, start: int, end: int) -> bool:
     return i >= 0 and end <= spans[i][1]
 
 
-def _insert(spans: Intervals, first: int, behind: int) -> None:
-    """Add a span to sorted ones, and put those together that touch it."""
-    low = bisect_left(spans, first, key=_end_of)
-    high = bisect_right(spans, behind, key=_first_of)
-    touched = spans[low:high]
-    if touched:
-        first, behind = min(first, touched[0][0]), max(behind, touched[-1][1])
-    spans[low:high] = [(first, behind)]
+def _insert(spans: Intervals, added: Intervals) -> None:
+    """Add to sorted spans others that are sorted, and put those together that touch."""
+    low = bisect_left(spans, added[0][0], key=_end_of)
+    high = bisect_right(spans, added[-1][1], key=_first_of)
+    spans[low:high] = _merge([*spans[low:high], *added])
+
+
+def _remove(spans: Intervals, number: int) -> None:
+    """Remove a number from sorted spans."""
+    i = bisect_right(spans, number, key=_first_of) - 1
+    if i >= 0 and number < spans[i][1]:
+        parts = (spans[i][0], number), (number + 1, spans[i][1])
+        spans[i : i + 1] = [(first, behind) for first, behind in parts if first < behind]
 
 
 def _merge(spans: Intervals) -> Intervals:

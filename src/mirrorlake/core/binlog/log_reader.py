@@ -172,15 +172,17 @@ class LogReader:
             opens = groups.lsn == groups.tx_lsn
             late = opens & (block.events.timestamp > int(self._until.timestamp())) & (block.events.timestamp > 0)
             return int(np.argmax(late)) if late.any() else None
-        return self._after_gtids(block, groups, self._until)
+        return self._after_gtids(groups, self._until)
 
-    def _after_gtids(self, block: EventBlock, groups: Groups, until: GtidSet) -> int | None:
-        seen = self._gtids.copy()
+    def _after_gtids(self, groups: Groups, until: GtidSet) -> int | None:
+        left = until.minus(self._gtids)
         starts_between_groups = groups.lsn[0] == groups.tx_lsn[0]
-        if starts_between_groups and seen.contains(until):
+        if starts_between_groups and not left:
             return 0
         for first, stop in groups.ranges:
-            add_gtids(seen, block.part(first, stop), groups.part(first, stop))
-            if groups.is_boundary[stop - 1] and seen.contains(until):
+            gtid = groups.gtid(first)
+            if gtid is not None:
+                left.reach(gtid)
+            if groups.is_boundary[stop - 1] and not left:
                 return stop
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from tests.support.binlog_spec import Ddl, Incident, Insert, Log, RawEvent, Rest
 from tests.support.binlog_writer import encode_logs, write_logs
 from tests.support.damage import cut, flip_byte
 from tests.support.histories import random_history
+from tests.support.linear_time import assert_linear
 
 FLAVORS = pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 T = TableSchema("d", "t", (Column("id", ColumnType("int"), False),), ("id",))
@@ -132,6 +134,18 @@ def test_until_a_gtid_set_that_is_reached_reads_nothing(tmp_path, flavor, block_
     done, _ = read(source, until=until)
     again, is_finished = read(source, done[-1].resume.position, done[-1].resume.gtids, until)
     assert (gtids(again), is_finished) == ([], True)
+
+
+def test_until_a_gtid_set_of_many_servers_reads_in_linear_time(tmp_path):
+    def read_all(n: int) -> None:
+        _, is_finished = read(sources[n], gtids=known[n], until=parse_gtid_set("mysql", f"{known[n]},{last[n]}"))
+        assert is_finished
+
+    sizes = 200, 400
+    sources = {n: source_of(tmp_path / str(n), Log("mysql", [insert(k) for k in range(n)])) for n in sizes}
+    known = {n: ",".join(f"{UUID(int=k)}:1" for k in range(10 * n)) for n in sizes}
+    last = {n: GTID["mysql"].format(n) for n in sizes}
+    assert_linear(read_all, *sizes)
 
 
 @FLAVORS

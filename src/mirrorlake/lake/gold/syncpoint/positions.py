@@ -66,10 +66,10 @@ def end_of(lake: Lake, wanted: GtidSet) -> int | None:
         if mark.gtids.contains(wanted):
             until = mark.lsn
             continue
-        gtids = mark.gtids.copy()
+        left = wanted.minus(mark.gtids)
         for gtid, end in _groups(lake, mark.lsn, until) if until is not None else ():
-            gtids.add_one(gtid)
-            if gtids.contains(wanted):
+            left.reach(gtid)
+            if not left:
                 return end
         return None
     return None
