@@ -111,10 +111,15 @@ def _put_datetime_parts(p, year, month, day, hour, minute, second, fraction_us, 
 
 
 @kernel
-def _put_zero_timestamp(o, digits):
-    zero = np.int64(0)
-    behind_date = write_byte(write_date(o + 1, zero, zero, zero), 32)
-    return _close_text(o, write_clock(behind_date, zero, zero, zero, zero, digits))
+def _put_timestamp_parts(p, seconds, fraction_us, digits, o):
+    """All zero = the zero date."""
+    if fraction_us > 999999:
+        return np.int64(-1), o
+    if seconds == 0 and fraction_us == 0:
+        zero = np.int64(0)
+        behind_date = write_byte(write_date(o + 1, zero, zero, zero), 32)
+        return p, _close_text(o, write_clock(behind_date, zero, zero, zero, zero, digits))
+    return p, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
 
 
 @kernel
@@ -166,26 +171,17 @@ def put_old_fine_datetime(p, n_bytes, digits, unit_us, o):
 def put_old_fine_timestamp(p, n_bytes, digits, unit_us, o):
     """MariaDB before 10.1: 4 bytes, big-endian, seconds in UTC, and a fraction in units of its last digit."""
     seconds, fraction_us = load_big_endian(p, 4), load_big_endian(p + 4, n_bytes - 4) * unit_us
-    if seconds == 0 and fraction_us == 0:
-        return p + n_bytes, _put_zero_timestamp(o, digits)
-    return p + n_bytes, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
+    return _put_timestamp_parts(p + n_bytes, seconds, fraction_us, digits, o)
 
 
 @kernel
 def put_timestamp(p, digits, o):
-    """4 bytes, big-endian, seconds in UTC and a fraction; all zero = the zero date."""
-    seconds = load_big_endian(p, 4)
-    fraction_us = load_fraction_us(p + 4, digits)
+    """4 bytes, big-endian, seconds in UTC and a fraction."""
     behind = p + 4 + (digits + 1) // 2
-    if seconds == 0 and fraction_us == 0:
-        return behind, _put_zero_timestamp(o, digits)
-    return behind, put_long(o, _TIMESTAMP, np.uint64(seconds * 1000000 + fraction_us))
+    return _put_timestamp_parts(behind, load_big_endian(p, 4), load_fraction_us(p + 4, digits), digits, o)
 
 
 @kernel
 def put_old_timestamp(p, o):
     """Storage before MySQL 5.6: 4 bytes, little-endian."""
-    seconds = peek_u32(p)
-    if seconds == 0:
-        return p + 4, _put_zero_timestamp(o, np.int64(0))
-    return p + 4, put_long(o, _TIMESTAMP, np.uint64(seconds) * np.uint64(1000000))
+    return _put_timestamp_parts(p + 4, np.int64(peek_u32(p)), np.int64(0), np.int64(0), o)

@@ -106,6 +106,19 @@ def test_zero_dates_as_they_were_stored_before_5_6():
     assert decoded((OLD_TIMESTAMP, 4, 0, 0, 0), bytes(4)) == "0000-00-00 00:00:00"
 
 
+@pytest.mark.parametrize("kind", [DATETIME, TIMESTAMP])
+@pytest.mark.parametrize(("fraction", "digits"), [("64", 2), ("ff", 1), ("2710", 4), ("0f4240", 6), ("ffffff", 5)])
+def test_a_fraction_of_a_second_or_more_is_malformed(kind, fraction, digits):
+    data = bytes.fromhex(("99b2000000" if kind == DATETIME else "585ac27c") + fraction)
+    assert decoded((kind, len(data), digits, 0, 0), data) == MALFORMED
+
+
+@pytest.mark.parametrize(("fraction", "digits"), [("0a", 1), ("ff", 2), ("03e8", 3), ("0f4240", 6)])
+def test_a_fraction_of_a_second_or_more_in_mariadbs_old_timestamp_is_malformed(fraction, digits):
+    data = bytes.fromhex("585ac27c" + fraction)
+    assert decoded((OLD_FINE_TIMESTAMP, len(data), digits, 10 ** (6 - digits), 0), data) == MALFORMED
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "digits", "value"),
     [
