@@ -8,23 +8,31 @@ import numpy as np
 
 from mirrorlake.core.kernels.memory import addresses
 from mirrorlake.core.schema.charset_codes import code_table
+from mirrorlake.core.schema.hashing import DigestKey
 from mirrorlake.core.values.column_kinds import Tables
-from mirrorlake.core.values.column_value import Columns, column_layout, put_value
+from mirrorlake.core.values.column_value import Columns, column_layout, hashed_layout, put_value
+from mirrorlake.core.values.hmac_sha256 import words_of
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
 _MARGIN = 256
 _EDGE = 0xA5
 
 
-def decoded(layout: tuple[int, int, int, int, int], data: bytes, room: int = 1 << 16) -> Any:
+def decoded(
+    layout: tuple[int, int, int, int, int], data: bytes, room: int = 1 << 16, key: DigestKey | None = None
+) -> Any:
     """What the column's kernel makes of ``data``: str, bytes, int (any primitive's bits) or None; MALFORMED, NO_ROOM.
+    key: of a hashed column.
 
     Raises AssertionError when a value is not read to its end, or bytes beyond the room or the end are touched.
     """
     stored = np.frombuffer(data + bytes([_EDGE]) * 64, np.uint8)
     out = np.full(room + 2 * _MARGIN, _EDGE, np.uint8)
     tables = Tables(np.zeros(32, np.uint8), np.zeros(1, np.int64), code_table("latin1"))
-    columns = Columns(np.array([column_layout(*layout)], np.int64), np.zeros(1, np.int64), tables.packed())
+    entry = np.array(column_layout(*layout), np.int64)
+    words = words_of(key) if key else None
+    used = entry if words is None else np.array(hashed_layout(entry, words), np.int64)
+    columns = Columns(used.reshape(1, -1), np.zeros(1, np.int64), tables.packed())
     p, o = stored.ctypes.data, out.ctypes.data
     behind, written = put_value(p, p + len(data), addresses(columns), 0, o, o + room)
     assert (out[room + _MARGIN :] == _EDGE).all()

@@ -1,4 +1,4 @@
-"""Which columns can be hashed, what their digests are in a mirror, and which ALTERs leave the digests right."""
+"""What digests of hashed columns are in a mirror, and which ALTERs leave them right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from mirrorlake.core.schema.types import BLOBS, INTEGER_BYTES, INTEGERS, LARGEST_BYTES, STRINGS, TEXTS, ColumnType
 
-HASHABLE = frozenset((*INTEGERS, *STRINGS, "binary", "varbinary", *BLOBS, "uuid", "inet4", "inet6"))
 DIGEST = ColumnType("varchar", length=64, charset="ascii")
 """The type of a hashed column in a mirror."""
 
@@ -28,10 +27,22 @@ def keeps_digests(old: ColumnType, new: ColumnType) -> bool:
         is_wider = INTEGER_BYTES[new.name] > INTEGER_BYTES[old.name]
         return is_wider and (old.unsigned or not new.unsigned)
     if old.name in STRINGS and new.name in STRINGS:
-        is_same_text = old.charset is not None and new.charset in (old.charset, "utf8mb4")
-        return is_same_text and (new.name != "char" or old.name == "char") and _is_as_long(old, new)
+        return _keeps_text(old, new) and (new.name != "char" or old.name == "char") and _is_as_long(old, new)
+    if old.name == new.name == "decimal":
+        has_sign = old.unsigned or not new.unsigned
+        return has_sign and old.scale == new.scale and (old.precision or 0) <= (new.precision or 0)
+    if old.name == new.name == "bit":
+        return (old.length or 1) <= (new.length or 1)
+    if old.name == new.name == "enum":
+        return _keeps_text(old, new) and set(old.labels) <= set(new.labels)
+    if old.name == new.name == "set":
+        return _keeps_text(old, new) and new.labels[: len(old.labels)] == old.labels
     of_bytes = ("varbinary", *BLOBS)
     return old.name in of_bytes and new.name in of_bytes and _is_as_long(old, new)
+
+
+def _keeps_text(old: ColumnType, new: ColumnType) -> bool:
+    return old.charset is not None and new.charset in (old.charset, "utf8mb4")
 
 
 def _is_as_long(old: ColumnType, new: ColumnType) -> bool:

@@ -48,7 +48,7 @@ from mirrorlake.core.values.text import put_text, put_utf8
 from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
 STORED_BYTES, _A, _B, _C = range(1, 5)
-TRIGGER_MAY_SET = _A
+TRIGGER_MAY_SET = _C
 """Indexes in a column's layout, see ``column_value.Columns``; the last one of JSON."""
 
 
@@ -277,7 +277,7 @@ def _hashed(p, end, column, tables, o, room_until):
     """_A: the address of the other kind's layout; _B: that of ``words_of``."""
     plain = item_i64(column, _A)
     p, behind = call_at(item_i64(plain, 0), p, end, plain, tables, o, room_until)
-    return p, put_digest(o, behind, item_i64(column, _B)) if p >= 0 else behind
+    return p, put_digest(o, behind, item_i64(plain, _A), item_i64(column, _B)) if p >= 0 else behind
 
 
 KERNELS = {

@@ -8,8 +8,8 @@ import numpy as np
 
 from mirrorlake.core.kernels.compiling import address_of, call_at
 from mirrorlake.core.kernels.memory import item_i64, kernel, peek_u8
-from mirrorlake.core.values.column_kinds import KERNELS, STORED_BYTES
-from mirrorlake.core.values.kinds import COMPRESSED_TEXT, DATE, MALFORMED, OLD_TIMESTAMP, UTF8_TEXT
+from mirrorlake.core.values.column_kinds import KERNELS, STORED_BYTES, TRIGGER_MAY_SET
+from mirrorlake.core.values.kinds import COMPRESSED_TEXT, DATE, HASHED, MALFORMED, OLD_TIMESTAMP, UTF8_TEXT
 from mirrorlake.core.values.variant import BINARY
 
 _KERNEL, KIND = 0, 5
@@ -20,8 +20,8 @@ class Columns(NamedTuple):
     """The columns of all tables, back to back.
 
     layout: int64[n, LAYOUT_FIELDS], per column (address of its kind's kernel; stored bytes, or those of the length
-    before a value of varying size; three parameters of the kind; the kind); rank: int64[n], the column's field id in
-    its object; tables: int64[6], the addresses of ``column_kinds.Tables``.
+    before a value of varying size; three parameters of the kind; the kind, of a hashed column that of its values);
+    rank: int64[n], the column's field id in its object; tables: int64[6], the addresses of ``column_kinds.Tables``.
     """
 
     layout: np.ndarray
@@ -50,3 +50,10 @@ def is_invalid(o, columns, c):
 def column_layout(kind: int, stored_bytes: int, a: int, b: int, c: int) -> tuple[int, ...]:
     """The entry of ``Columns.layout``. Compiles the kind's kernel if it is not compiled yet."""
     return address_of(KERNELS[kind]), stored_bytes, a, b, c, kind
+
+
+def hashed_layout(plain: np.ndarray, words: np.ndarray) -> tuple[int, ...]:
+    """The entry of a column whose digests are written. plain: that of its values, words: of ``words_of``, which the
+    caller both keeps alive."""
+    stored_bytes, c, kind = (int(plain[k]) for k in (STORED_BYTES, TRIGGER_MAY_SET, KIND))
+    return *column_layout(HASHED, stored_bytes, plain.ctypes.data, words.ctypes.data, c)[:KIND], kind

@@ -76,9 +76,9 @@ def _write(buf, start, pos, header, digits, o):
         elif head == _BINARY:
             o = _write_hex(o, buf, p + 5, np.int64(load_u32(buf, p + 1)))
         elif head == _DATE:
-            o = _write_day(o, np.int64(np.int32(load_u32(buf, p + 1))))
+            o = write_day(o, np.int64(np.int32(load_u32(buf, p + 1))))
         elif head == _TIMESTAMP or head == _TIMESTAMP_NTZ:
-            o = _write_moment(o, np.int64(load_u64(buf, p + 1)), digits)
+            o = write_moment(o, np.int64(load_u64(buf, p + 1)), digits)
 
 
 @kernel
@@ -97,15 +97,15 @@ def _write_hex(o, buf, p, n_bytes):
 
 
 @kernel
-def _write_day(o, days):
+def write_day(o, days):
     year, month, day = civil_from_days(days)
     return write_date(o, year, month, day)
 
 
 @kernel
-def _write_moment(o, micros, digits):
+def write_moment(o, micros, digits):
     days = micros // DAY_US
     second = (micros - days * DAY_US) // 1000000
-    behind_date = write_byte(_write_day(o, days), 32)
+    behind_date = write_byte(write_day(o, days), 32)
     fraction_us = micros - days * DAY_US - second * 1000000
     return write_clock(behind_date, second // 3600, second // 60 % 60, second % 60, fraction_us, digits)

@@ -19,8 +19,8 @@ from mirrorlake.core.schema.hashing import DigestKey
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS
 from mirrorlake.core.values import variant
-from mirrorlake.core.values.column_kinds import STORED_BYTES, Tables
-from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout
+from mirrorlake.core.values.column_kinds import Tables
+from mirrorlake.core.values.column_value import LAYOUT_FIELDS, Columns, column_layout, hashed_layout
 from mirrorlake.core.values.hmac_sha256 import words_of
 from mirrorlake.core.values.kinds import (
     BINARY,
@@ -34,7 +34,6 @@ from mirrorlake.core.values.kinds import (
     DOUBLE,
     ENUM,
     FLOAT,
-    HASHED,
     INTEGER,
     JSON,
     OLD_DATETIME,
@@ -220,9 +219,8 @@ class RowLayouts:
         for column, wire_type, metadata in zip(columns, table.map.wire_types, table.map.metadata, strict=True):
             kind = _kind_of(column, wire_type, metadata, self._labels, self._code_points)
             if kind[0] == JSON:
-                kind = *kind[:2], int(schema.trigger_may_set(column.name)), 0, 0
-            layout = column_layout(*kind)
-            self._columns.append(self._hashed_layout(layout) if column.is_hashed else layout)
+                kind = *kind[:4], int(schema.trigger_may_set(column.name))
+            self._columns.append(self._hashed_layout(kind) if column.is_hashed else column_layout(*kind))
         by_rank = variant.field_order(names)
         ranks = dict(zip(by_rank, range(len(names)), strict=True))
         self._rank += [ranks[i] for i in range(len(names))]
@@ -234,12 +232,13 @@ class RowLayouts:
             int(self._partial.key_has_default(table, schema)), 0, int(any(column.is_hidden for column in columns)),
         )  # fmt: skip
 
-    def _hashed_layout(self, plain: tuple[int, ...]) -> tuple[int, ...]:
-        """The layout of a column whose digests are written. plain: of its values."""
+    def _hashed_layout(self, kind: tuple[int, int, int, int, int]) -> tuple[int, ...]:
+        """The layout of a column whose digests are written. kind: of its values."""
         if self._words is None:
             raise RefusedError("column-secret", "a table has hashed columns, and no secret is given")
-        self._hashed.append(np.array(plain, np.int64))
-        return column_layout(HASHED, plain[STORED_BYTES], self._hashed[-1].ctypes.data, self._words.ctypes.data, 0)
+        shown = DECIMAL_TEXT if kind[0] == DECIMAL else kind[0]
+        self._hashed.append(np.array(column_layout(shown, *kind[1:]), np.int64))
+        return hashed_layout(self._hashed[-1], self._words)
 
     def _row_bound(self, columns: tuple[Column, ...]) -> int:
         label_bytes = sum(len(label.encode()) + 1 for column in columns for label in column.type.labels)

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.effect.generated import names_any
 from mirrorlake.core.schema.column_patterns import ColumnPatterns, marked
-from mirrorlake.core.schema.hashing import HASHABLE
 from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import Add, Keep
@@ -97,11 +96,10 @@ def _why_needed(schema: TableSchema) -> str | None:
 
 
 def _why_not_hashed(schema: TableSchema) -> str | None:
-    hashed = [column for column in schema.columns if column.is_hashed]
-    other = next((column for column in hashed if column.type.name not in HASHABLE), None)
-    if other:
-        return f"column {other.name} is hashed, and its type {other.type.sql()} has no digests"
-    in_foreign_key = _in_foreign_key(schema, [column.name for column in hashed])
+    period = next((c.name for c in schema.columns if c.is_hashed and c.row_period), None)
+    if period:
+        return f"column {period} is hashed, and is the period of system versioning"
+    in_foreign_key = _in_foreign_key(schema, hashed_names(schema))
     return f"column {in_foreign_key} is hashed, and is in a foreign key that changes rows" if in_foreign_key else None
 
 

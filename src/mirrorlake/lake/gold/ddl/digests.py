@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -13,7 +14,7 @@ from mirrorlake.errors import RefusedError
 
 
 def with_digests(rows: DataFrame, names: Collection[str], key: DigestKey | None) -> DataFrame:
-    """The rows with digests in place of the bytes that these columns have.
+    """The rows with digests in place of the bytes, or the floating-point numbers, that these columns have.
 
     Raises RefusedError ``column-secret`` without a key.
     """
@@ -26,7 +27,7 @@ def with_digests(rows: DataFrame, names: Collection[str], key: DigestKey | None)
     def hash_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = [
-                digests(key, column) if name in hashed else column
+                digests(key, _as_bytes(column)) if name in hashed else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
@@ -34,3 +35,13 @@ def with_digests(rows: DataFrame, names: Collection[str], key: DigestKey | None)
     numbered = rows.toDF(*numbers)
     shown = numbered.selectExpr(*(f"CAST({n} AS string) AS {n}" if n in hashed else n for n in numbers))
     return numbered.mapInArrow(hash_all, shown.schema).toDF(*rows.columns)
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """Numbers as their bytes, the sign first."""
+    if not pa.types.is_floating(column.type):
+        return column
+    n_bytes = column.type.bit_width // 8
+    swapped = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False)).astype(f">f{n_bytes}")
+    validity = column.is_valid().buffers()[1]
+    return pa.Array.from_buffers(pa.binary(n_bytes), len(column), [validity, pa.py_buffer(swapped.tobytes())])

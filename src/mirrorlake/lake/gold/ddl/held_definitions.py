@@ -13,7 +13,7 @@ from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.versioning import of_rows_in_force, system_period
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.convert.by_type import replaces_nulls
-from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
 from mirrorlake.lake.gold.merge.generated_columns import not_computed
 
 
@@ -83,7 +83,10 @@ def _held_column(column: Column) -> Column:
     """The column as a mirror has it."""
     if not column.is_hashed:
         return column
-    return Column(column.name, DIGEST, column.nullable, comment=column.comment, is_hashed=True)
+    return Column(
+        column.name, DIGEST, column.nullable, generated=column.generated, is_stored=column.is_stored,
+        comment=column.comment, is_hashed=True,
+    )  # fmt: skip
 
 
 def _require_digests(change: DefinitionChange) -> None:
@@ -95,12 +98,22 @@ def _require_digests(change: DefinitionChange) -> None:
         if column is None:
             continue
         if isinstance(step, Add):
-            if step.needs_empty or step.value not in (None, Default("null")):
+            is_null = step.value in (None, Default("null")) and column.generated is None
+            if step.needs_empty or not is_null:
                 raise NotDerivable(f"rows that exist get a value in column {column.name}, which is hashed")
         elif not step.old.is_hashed:
             raise NotDerivable(f"column {column.name} is hashed now, and the mirror has its values")
-        elif not keeps_digests(step.old.type, column.type) or replaces_nulls(step.old, column, mode) or mode.pads_char:
+        elif _may_change(step.old, column, mode):
             raise NotDerivable(f"column {column.name} is hashed, and the statement may change its values")
+
+
+def _may_change(old: Column, new: Column, mode: ServerMode) -> bool:
+    """May a statement give a column's rows other values?"""
+    is_numbered = new.is_auto_increment and not old.is_auto_increment
+    is_computed = new.generated not in (None, old.generated)
+    is_rounded = family(new.type) == "float" and new.display != old.display
+    is_other = is_numbered or is_computed or is_rounded or not keeps_digests(old.type, new.type)
+    return is_other or replaces_nulls(old, new, mode) or mode.pads_char
 
 
 def _comments(schema: TableSchema) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import DATED, INTEGERS, STRINGS
+from mirrorlake.core.schema.types import DATED, INTEGERS, STRINGS, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
 from mirrorlake.lake.delta.types import spark_type
@@ -11,6 +11,8 @@ from mirrorlake.lake.gold.control.register import INVALID_KEY, INVALID_VALUE
 from mirrorlake.lake.gold.control.table import COMMIT_COLUMNS
 from mirrorlake.lake.gold.convert.date_text import meant
 from mirrorlake.lake.gold.ddl.steps import Check, TakeSnapshot
+
+_FLOATING = ("float", "double")
 
 
 def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refuses_invalid: bool) -> TakeSnapshot:
@@ -38,9 +40,8 @@ def take_snapshot(copy_id: str, schema: TableSchema, shown: TableSchema, *, refu
 
 def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
     kind = column.type
-    if column.is_hashed:  # a whole number without the zeros of ZEROFILL
-        text = f"CAST(CAST({cell} AS {spark_type(kind)}) AS string)" if kind.name in INTEGERS else cell
-        return f"CAST({text} AS binary)"
+    if column.is_hashed:
+        return _hashed(cell, kind)
     if kind.name in DATED:
         return cell if as_text else meant(cell, kind)
     if kind.name in STRINGS:
@@ -49,6 +50,15 @@ def _value(cell: Sql, column: Column, *, as_text: bool) -> Sql:
     if holds_bytes(kind):
         return cell
     return f"CAST({cell} AS {spark_type(kind)})"
+
+
+def _hashed(cell: Sql, kind: ColumnType) -> Sql:
+    """What is hashed, in bytes; of a FLOAT or DOUBLE the number, with 0 for -0."""
+    if kind.name in _FLOATING:
+        return f"CAST({cell} AS {spark_type(kind)}) + CAST(0 AS {spark_type(kind)})"
+    is_number = kind.name in (*INTEGERS, "decimal", "year")
+    text = f"regexp_replace({cell}, '^0+(?=[0-9])', '')" if is_number else cell  # the zeros of ZEROFILL
+    return f"CAST({text} AS binary)"
 
 
 def _invalid(cell: Sql, column: Column) -> Sql | None:

@@ -86,6 +86,8 @@ class _Definitions:
         return replace(found, as_text=found.as_text and not column.is_zerofill)
 
     def _computed(self, column: Column) -> Value:
+        if column.is_hashed:
+            raise NotDerivable("it is hashed")
         try:
             found = stored(_Reader(column.generated or "", self.named, self.flavor).read(), column.type)
         except ValueError as error:  # LexError and ParseError, too
