@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from dataclasses import replace
 
 import pyarrow as pa
@@ -24,14 +22,16 @@ from mirrorlake.lake.silver.overrides import give
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import canonical_row
+from tests.support.crash import apply_with_kills
+from tests.support.digests import digest_of
 from tests.support.files_of_lake import files_with
 from tests.support.lake_runs import LakeRun
 
 SECRET = "the secret of the tests"
-COLUMNS = {"shop.*.mail": "hash", "shop.accounts.number": "hash", "shop.*.code": "hash", "shop.*.a`b*": "hash"}
+COLUMNS = {"shop.*.mail": "hash", "shop.accounts.number": "hash", "shop.*.code": "hash", "shop.older.[!i]*": "hash"}
 TYPES = {
     "id": ColumnType("int"), "mail": ColumnType("varchar", length=40, charset="latin1"), "v": ColumnType("int"),
-    "number": ColumnType("int"), "code": ColumnType("varbinary", length=9),
+    "number": ColumnType("int"), "code": ColumnType("varbinary", length=9), "rate": ColumnType("float"),
 }  # fmt: skip
 PHRASE = "Jürgen.Müller@example.org"
 
@@ -60,19 +60,23 @@ LOG = Log("mysql", [
     Ddl("ALTER TABLE people RENAME COLUMN mail TO address", "shop"),
     Ddl("ALTER TABLE texts MODIFY mail INT", "shop"),
 ])  # fmt: skip
+OLDER = ("id", "mail", "a`b${c}", "price", "ratio", "rate", "day")
 CREATE = """CREATE TABLE `older` (
   `id` int NOT NULL,
   `mail` varchar(40) CHARACTER SET latin1 DEFAULT NULL,
   `a``b${c}` int(5) unsigned zerofill DEFAULT NULL,
+  `price` decimal(9,2) unsigned zerofill DEFAULT NULL,
+  `ratio` double DEFAULT NULL,
+  `rate` float DEFAULT NULL,
+  `day` date DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"""
 
 pytestmark = pytest.mark.xdist_group("hashed")
 
 
-def digest(value: bytes | str | int) -> str:
-    text = value if isinstance(value, bytes) else str(value).encode()
-    return hmac.new(SECRET.encode(), text, hashlib.sha256).hexdigest()
+def digest(value: bytes | str | float) -> str | None:
+    return digest_of(SECRET, value)
 
 
 def give_secret(monkeypatch, secret: str | None) -> None:
@@ -80,16 +84,17 @@ def give_secret(monkeypatch, secret: str | None) -> None:
 
 
 @pytest.fixture(scope="module")
-def run(spark, tmp_path_factory) -> LakeRun:
-    folder = tmp_path_factory.mktemp("hashed")
+def run(spark, tmp_path_factory, is_long) -> LakeRun:
+    """All hops, killed after each commit, or in the short form after every fifth one."""
+    folder, every = tmp_path_factory.mktemp("hashed"), 1 if is_long else 5
     write_logs(folder / "logs", LOG)
     with pytest.MonkeyPatch.context() as patch:
         give_secret(patch, SECRET)
         run = LakeRun(spark, folder / "logs", folder / "lake", columns=COLUMNS)
-    run.ingest()
-    take_snapshot(run)
-    run.assemble()
-    run.apply()
+        run.ingest()
+        take_snapshot(run)
+        run.assemble()
+        assert apply_with_kills(run, patch, every) >= 20 // every
     return run
 
 
@@ -98,13 +103,16 @@ def take_snapshot(run: LakeRun) -> None:
     schema, reason = defined(CREATE, ("shop", "older"), "mysql", run.lake.name_case, run.lake.hidden)
     assert reason is None
     copy_id, types = new_snapshot_id(schema, place), cell_types(schema)
-    cells = [pa.array(["1", "2"]), pa.array([PHRASE, None]), pa.array(["00042", None])]
+    values = (["1", "2"], [PHRASE, None], ["00042", None], ["0000000.50", None], ["-0", "0.1"], ["0.5", None],
+              [None, "2024-02-00"])  # fmt: skip
+    cells = list(map(pa.array, values))
     write_snapshot(run.lake, copy_id, schema, [pa.RecordBatch.from_arrays(cells, schema=types)], place)
     give(run.lake, Answer(1, place, "shop", "older", CREATE, copy_id))
 
 
 def test_mirrors_have_digests_and_rows_are_found_by_them(run):
     """Those of a snapshot, too: of texts in another character set, and of numbers without the zeros of ZEROFILL."""
+    rate = digest_of(SECRET, 0.5, TYPES["rate"])
     people = [
         {"id": n, "address": mail and digest(mail), "v": n, "code": code}
         for n, mail, code in ((1, PHRASE, None), (2, None, None), (3, PHRASE, None), (4, PHRASE, digest(b"\xff\x00")))
@@ -115,8 +123,11 @@ def test_mirrors_have_digests_and_rows_are_found_by_them(run):
             canonical_row({"number": digest(number), "v": v}) for number, v in ((4711, 10), (7, 3))
         ),
         ("shop", "older"): [
-            canonical_row({"id": n, "mail": mail, "a`b${c}": number})
-            for n, mail, number in ((1, digest(PHRASE), digest(42)), (2, None, None))
+            canonical_row(dict(zip(OLDER, row, strict=True)))
+            for row in (
+                (1, digest(PHRASE), digest(42), digest("0.50"), digest(0.0), rate, None),
+                (2, None, None, None, digest(0.1), None, digest("2024-02-00")),
+            )
         ],
     }
     refused = run.register.get(("shop", "texts"))
