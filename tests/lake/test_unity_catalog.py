@@ -13,6 +13,7 @@ from mirrorlake.errors import UsageError
 from mirrorlake.jobs.inspect.sql import run_sql
 from mirrorlake.jobs.maintenance import maintain
 from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import write_logs
@@ -101,6 +102,24 @@ def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tm
     assert "platform" in set(outcomes.loc[outcomes["table"] == "bronze_events", "outcome"])
     statements = {"OPTIMIZE `spark_catalog`": "OPTIMIZE"}
     assert {statements.get(words.split(".")[0], words) for words in refused} == {"CREATE OR", "ALTER TABLE", "OPTIMIZE"}
+
+
+def test_of_two_first_starts_with_other_schemas_for_the_mirrors_the_second_one_is_told(
+    spark, tmp_path, monkeypatch, catalog
+):
+    """The second one has looked for the lake before the first one began it."""
+    create = bronze.create
+
+    def late(*given):
+        monkeypatch.undo()
+        assert lake_in(spark, tmp_path, "lake_1", Log("mysql", [*SECOND])).ingest()
+        create(*given)
+
+    monkeypatch.setattr(bronze, "create", late)
+    with pytest.raises(
+        UsageError, match="this lake has its mirrors in spark_catalog.lake_1: leave out --mirrors-schema"
+    ):
+        lake_in(spark, tmp_path, "lake_1", Log("mysql", [*SECOND]), mirrors_schema="mirrors_2")
 
 
 def check_other_schemas(spark, tmp_path, made: LakeRun) -> None:

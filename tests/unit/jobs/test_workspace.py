@@ -223,6 +223,17 @@ def test_the_schema_of_the_mirrors_is_checked_as_that_of_the_lake(complete):
     assert faults(complete, "--mirrors-schema", "mirrorlake") == {}
 
 
+def test_a_lake_that_exists_has_its_mirrors_in_the_schema_that_it_has_kept(complete):
+    complete.lakes["main.mirrorlake.bronze_events"] = {"properties": {"mirrorlake.mirrors_schema": "mirrors"}}
+    assert faults(complete)["schema main.mirrors"][1] == "not there, or not to be seen"
+    complete.schemas["main.mirrors"] = {"owner": "ann@example.org"}
+    assert faults(complete) == faults(complete, "--mirrors-schema", "Mirrors") == {}
+    told = "error", "the lake has its mirrors in main.mirrors", "Leave out --mirrors-schema."
+    assert faults(complete, "--mirrors-schema", "others") == {"schema main.others": told}
+    complete.faults = [Fault("GET /api/2.1/unity-catalog/tables/", 403, "PERMISSION_DENIED")]
+    assert faults(complete, "--mirrors-schema", "mirrors") == {}
+
+
 def test_a_catalog_or_scope_that_is_not_there_or_is_closed(complete):
     complete.schemas, complete.jobs = {}, []
     found = faults(complete, "--password-secret", "closed/key")

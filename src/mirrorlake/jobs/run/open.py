@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
@@ -14,11 +13,12 @@ from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.run.column_secret import column_key
+from mirrorlake.jobs.run.first_start import begin, kept_names
 from mirrorlake.jobs.run.password import take_password
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.delta.column_check import check_secret
-from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, MIRRORS_SCHEMA, Lake
-from mirrorlake.lake.delta.names import NO_SCHEMA, LakeNames, table_exists
+from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
+from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import Progress, read_progress
 from mirrorlake.lake.delta.session import open_session, prepare_session
 from mirrorlake.lake.gold.control import table as gold
@@ -30,14 +30,12 @@ from mirrorlake.mysql.source_tables import ask_engine
 def create_lake(options: Options, source: BinlogSource, spark: SparkSession | None = None) -> Lake:
     """The source's lake; missing tables are created. A lake that exists keeps its name and flavor.
 
-    Raises UsageError, RefusedError ``lake-names``, see ``_name_case``; UsageError, see ``_names`` and
-    ``_check_mirrors_schema``.
+    Raises UsageError, RefusedError ``lake-names``, see ``_name_case``; UsageError, see ``begin`` and ``kept_names``.
     """
     take_password()
     spark = prepare_session(spark) if spark else open_session()
-    names, recorded = _names(options, spark)
-    if recorded is None and names.mirrors_schema:
-        _check_mirrors_schema(names, spark)
+    recorded = read_progress(spark, LakeNames(options.lake).bronze_events)
+    names = kept_names(options, recorded.payload if recorded else begin(options, spark))
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     name_case = _name_case(options, source, recorded)
     lake = Lake(spark, names, began["source"], began["flavor"], name_case, hidden=_hidden(options, name_case))
@@ -48,36 +46,6 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
         lake = replace(lake, default_engine=default and default.lower(), engine_of=engine_of)
     create_tables(lake)
     return lake
-
-
-def _names(options: Options, spark: SparkSession) -> tuple[LakeNames, Progress | None]:
-    """The names of the lake's tables, with the mirrors where they were when it began, and bronze's progress.
-
-    Raises UsageError if the options name another schema for the mirrors.
-    """
-    given = LakeNames(options.lake, options.staging, options.mirrors_schema)
-    recorded = read_progress(spark, given.bronze_events)
-    if recorded is None:
-        return given, None
-    names = LakeNames(options.lake, options.staging, recorded.payload.get(MIRRORS_SCHEMA))
-    if options.mirrors_schema and given.mirrors.lower() != names.mirrors.lower():
-        raise UsageError(
-            "usage", f"this lake has its mirrors in {names.mirrors}: leave out --mirrors-schema, or begin a new lake"
-        )
-    return names, recorded
-
-
-def _check_mirrors_schema(names: LakeNames, spark: SparkSession) -> None:
-    """Raise UsageError unless the schema for the mirrors of a new lake is there and empty: two lakes may give mirrors
-    the same name, and this one would take those of another for its own."""
-    try:
-        found = names.find_next_to_mirrors(spark)
-    except AnalysisException as error:
-        if error.getCondition() != NO_SCHEMA:
-            raise
-        raise UsageError("usage", f"there is no schema {names.mirrors}: make it, or name another") from None
-    if found:
-        raise UsageError("usage", f"{names.mirrors} is not empty, and each lake has a schema for its mirrors alone")
 
 
 def _name_case(options: Options, source: BinlogSource, recorded: Progress | None) -> NameCase:
@@ -113,14 +81,15 @@ def create_tables(lake: Lake) -> None:
 def open_lake(options: Options, spark: SparkSession | None = None, *, brief: bool = False) -> Lake:
     """Open an existing lake; its bronze table says which source it has. brief: see ``open_session``.
 
-    Raises RefusedError ``lake-missing``, ``lake-column-secret``; UsageError ``column-secret``, and see ``_names``.
+    Raises RefusedError ``lake-missing``, ``lake-column-secret``; UsageError ``column-secret``, and see ``kept_names``.
     """
     take_password()
     spark = prepare_session(spark) if spark else open_session(brief=brief)
-    names, progress = _names(options, spark)
+    progress = read_progress(spark, LakeNames(options.lake).bronze_events)
     if progress is None:
         raise RefusedError("lake-missing", f"there is no lake at {options.lake}")
     began = progress.payload
+    names = kept_names(options, began)
     name_case = NameCase(began.get(NAME_CASE))
     hidden = _hidden(options, name_case)
     lake = Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE), hidden=hidden)

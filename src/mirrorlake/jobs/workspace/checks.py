@@ -18,6 +18,7 @@ from mirrorlake.jobs.workspace.grants import User, check_grants
 from mirrorlake.jobs.workspace.jobs import deployed_jobs
 from mirrorlake.jobs.workspace.parts import LakeParts, needs_password, secret_parts
 from mirrorlake.jobs.workspace.warehouses import find_warehouse
+from mirrorlake.lake.delta.names import MIRRORS_SCHEMA, PROPERTY, SYSTEM_TABLES
 from mirrorlake.mysql.login import ServerLogin
 
 OLDEST_RUNTIME = (17, 3)
@@ -47,7 +48,15 @@ def run_checks(client: WorkspaceClient, options: Options, warehouse: str | None)
 
 
 def _lake(client: WorkspaceClient, user: User, lake: LakeParts) -> Iterator[Finding]:
-    """Catalog, schemas and volume, each followed by the grants on it; nothing below what is missing."""
+    """Catalog, schemas and volume, each followed by the grants on it; nothing below what is missing.
+
+    A lake that exists has its mirrors in the schema that it has kept, whatever the options say.
+    """
+    if schema := _kept(client, lake).get(f"{PROPERTY}{MIRRORS_SCHEMA}"):
+        given, lake = lake, lake.with_mirrors_in(schema)
+        if given.schemas[1:] and given.schemas[1].lower() != schema.lower():
+            there = f"the lake has its mirrors in {lake.schema_names[1]}"
+            yield Finding(f"schema {given.schema_names[1]}", ERROR, there, "Leave out --mirrors-schema.")
     has_schemas = all(_is_there(client.schemas.get, name) for name in lake.schema_names)
     of_catalog = ON_CATALOG if has_schemas else (*ON_CATALOG, "CREATE_SCHEMA")
     for kind, name, get, wanted, missing in (
@@ -60,6 +69,14 @@ def _lake(client: WorkspaceClient, user: User, lake: LakeParts) -> Iterator[Find
         if found.level == ERROR:
             return
         yield check_grants(client, user, kind, name, owner, wanted)
+
+
+def _kept(client: WorkspaceClient, lake: LakeParts) -> dict[str, str]:
+    """The properties of the lake's first table; none if there is no lake, or this user may not see it."""
+    try:
+        return client.tables.get(f"{lake.schema_names[0]}.{SYSTEM_TABLES[0]}").properties or {}
+    except (NotFound, PermissionDenied):
+        return {}
 
 
 def _is_there(get, name: str) -> bool:

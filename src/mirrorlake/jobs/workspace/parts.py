@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
@@ -29,6 +29,9 @@ class LakeParts:
             raise UsageError("usage", f"{wanted}, not {options.lake}")
         catalog, schema = names.root.split(".")
         return cls(catalog, (schema, *filter(None, [names.mirrors_schema])))
+
+    def with_mirrors_in(self, schema: str) -> LakeParts:
+        return replace(self, schemas=(self.schemas[0], schema))
 
     @property
     def schema_names(self) -> list[str]:

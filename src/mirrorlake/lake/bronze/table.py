@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
-from mirrorlake.lake.delta.creation import create_table, log_table_properties
-from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.delta.creation import create_table, log_table_properties, read_properties
+from mirrorlake.lake.delta.names import PROPERTY, LakeNames
 from mirrorlake.lake.delta.progress import Progress
 
 COLUMNS = """
@@ -17,7 +17,15 @@ READ_BY = ("lsn", "tx_lsn", "log_file", "log_pos", "event_type")
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.bronze_events, COLUMNS, log_table_properties(names, *READ_BY))
+    """The first table of a lake: its properties have what the lake keeps, before there is any note."""
+    kept = {f"{PROPERTY}{key}": value for key, value in names.kept.items()}
+    create_table(spark, names.bronze_events, COLUMNS, log_table_properties(names, *READ_BY) | kept)
+
+
+def read_kept(spark: SparkSession, names: LakeNames) -> dict[str, str]:
+    """What the properties of a lake's first table say; see ``LakeNames.kept``."""
+    found = read_properties(spark, names.bronze_events)
+    return {key.removeprefix(PROPERTY): value for key, value in found.items() if key.startswith(PROPERTY)}
 
 
 def end_lsn(recorded: Progress) -> int:

@@ -16,15 +16,22 @@ from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.names import LakeNames, local_folder
 from mirrorlake.lake.delta.notes import newest_version
+from mirrorlake.lake.delta.progress import RACES
 
+_CREATED_MEANWHILE = "TABLE_OR_VIEW_ALREADY_EXISTS"
 UNBORN_AFTER_S = 5.0
 """Seconds for which a log without a commit may still be another process's first commit in progress."""
 
 
 def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> None:
-    """Create a table if it is missing. Raises RefusedError ``lake-unborn``."""
+    """Create a table if it is missing. Raises RefusedError ``lake-unborn``, ``lake-writer``."""
     remove_unborn(table)
-    spark.sql(create_table_statement(table, columns, properties))
+    try:
+        spark.sql(create_table_statement(table, columns, properties))
+    except Exception as error:
+        if any(race in str(error) for race in (*RACES, _CREATED_MEANWHILE)):
+            raise RefusedError("lake-writer", "another process creates the same table", table=table) from error
+        raise
     require_born(spark, table)
 
 
@@ -39,6 +46,10 @@ def create_table_statement(
 def set_properties(spark: SparkSession, table: Sql, properties: Mapping[str, str]) -> None:
     """Set table properties, in a commit without a note."""
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({property_list(properties)})").collect()
+
+
+def read_properties(spark: SparkSession, table: Sql) -> dict[str, str]:
+    return {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
 
 
 def property_list(properties: Mapping[str, str]) -> Sql:

@@ -19,8 +19,6 @@ from mirrorlake.lake.delta.stage import Stage
 
 DEFAULT_ENGINE = "default_storage_engine"
 """Key of a note: the source's value when it was read last; absent for files."""
-MIRRORS_SCHEMA = "mirrors_schema"
-"""Key of a note, see ``LakeNames``; absent if the mirrors are in the lake's own schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,9 @@ class Lake:
 
     def payload(self, hop: str, **more: Any) -> dict[str, Any]:
         """Payload for the note of a hop's commit: the source, the hop, and what else its restart needs."""
-        settings = {
-            NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine,
-            MIRRORS_SCHEMA: self.names.mirrors_schema,
-        }  # fmt: skip
+        settings = {NAME_CASE: self.name_case.setting, DEFAULT_ENGINE: self.default_engine}
         settings = {name: value for name, value in settings.items() if value is not None}
-        return {"source": self.source, "flavor": self.flavor, **settings, "hop": hop, **more}
+        return {"source": self.source, "flavor": self.flavor, **settings, **self.names.kept, "hop": hop, **more}
 
     def app_id(self, hop: str) -> str:
         """Owner of a chain of commits in Delta's transaction identifiers; ``hop``: a hop's name or a mirror id."""

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.lake.delta.creation import set_properties
+from mirrorlake.lake.delta.creation import read_properties, set_properties
 from mirrorlake.lake.delta.names import LakeNames, linked_path, local_folder, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
@@ -119,7 +119,7 @@ def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
     """Make Delta keep commits, and the files of versions, for at least ``days`` days, whoever runs VACUUM."""
     if not table_exists(spark, table):
         return
-    shown = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+    shown = read_properties(spark, table)
     settings = {}
     for name, default in (("delta.deletedFileRetentionDuration", 7), ("delta.logRetentionDuration", 30)):
         found = _DAYS.fullmatch(shown.get(name, ""))

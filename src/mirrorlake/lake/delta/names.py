@@ -25,6 +25,10 @@ SYSTEM_TABLES = (
 _COPY = "copy_"
 _ID = re.compile(r"[A-Za-z0-9_]*")
 NO_SCHEMA = "SCHEMA_NOT_FOUND"
+MIRRORS_SCHEMA = "mirrors_schema"
+"""Key of what a lake keeps, see ``LakeNames.kept``; absent if the mirrors are in the lake's own schema."""
+PROPERTY = "mirrorlake."
+"""Begins the names of our table properties."""
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -65,6 +69,11 @@ class LakeNames:
         self.control_syncpoints = self._table("control", "syncpoints")
         self.control_answers = self._table("control", "answers")
         self.control_runs = self._table("control", "runs")
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """What the first start of a lake in a catalog decides for good; the note of each commit repeats it."""
+        return {MIRRORS_SCHEMA: self.mirrors_schema} if self.mirrors_schema else {}
 
     def system_table(self, name: str) -> Sql:
         """name: one of ``SYSTEM_TABLES``."""
