@@ -12,6 +12,7 @@
 dbutils.widgets.text("source", "", "mysql://user@host:port or files:DIR")
 dbutils.widgets.text("lake", "uc:main.mirrorlake", "folder or uc:catalog.schema")
 dbutils.widgets.text("mirrors_schema", "", "schema of a new lake's mirrors, in its catalog; empty: the lake's own")
+dbutils.widgets.text("tables_location", "", "URL below which a new lake has external tables; empty: managed")
 dbutils.widgets.text("password_secret", "mirrorlake/source-password", "secret scope/key")
 dbutils.widgets.text("tls", "verify", "verify, required or off")
 dbutils.widgets.text("tls_ca", "", "PEM file in a volume; empty: the system's CAs")
@@ -26,8 +27,8 @@ from mirrorlake.config import load_options
 from mirrorlake.jobs.notebook.report import report_ingest
 
 names = (
-    "source", "lake", "mirrors_schema", "password_secret", "tls", "tls_ca", "tls_cert", "tls_key", "server_public_key",
-    "until",
+    "source", "lake", "mirrors_schema", "tables_location", "password_secret", "tls", "tls_ca", "tls_cert", "tls_key",
+    "server_public_key", "until",
 )
 options = load_options(None, {name: dbutils.widgets.get(name) or None for name in names})
 report = report_ingest(options, spark)

@@ -127,6 +127,14 @@ MirrorsSchema = Annotated[
         "--mirrors-schema", metavar="SCHEMA", help="where a new lake has its mirrors, in its catalog; default: its own"
     ),
 ]
+TablesLocation = Annotated[
+    str | None,
+    typer.Option(
+        "--tables-location",
+        metavar="URL",
+        help="below it a new lake in a catalog has external tables; default: managed",
+    ),
+]
 Invalid = Annotated[
     str | None,
     typer.Option(
@@ -255,6 +263,7 @@ def move(
     failover: Failover = None,
     lower_case_table_names: NameCase = None,
     mirrors_schema: MirrorsSchema = None,
+    tables_location: TablesLocation = None,
     invalid_values: Invalid = None,
     ignore_ddl: Ignored = None,
     generated: GeneratedColumns = None,
@@ -566,8 +575,8 @@ def _copy(ctx: typer.Context, again: bool) -> int:
 @app.command()
 def snapshot(
     ctx: typer.Context, patterns: Patterns = None, source: Source = None, lake: Lake = None, tables: Tables = None,
-    mirrors_schema: MirrorsSchema = None, as_json: Json = False, config: Config = None,
-    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    mirrors_schema: MirrorsSchema = None, tables_location: TablesLocation = None, as_json: Json = False,
+    config: Config = None, password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
@@ -579,8 +588,9 @@ def snapshot(
 def resync(
     ctx: typer.Context,
     tables: Annotated[str, typer.Argument(metavar="PATTERNS", help="which tables: 'shop.orders,crm.*'")],
-    source: Source = None, lake: Lake = None, mirrors_schema: MirrorsSchema = None, as_json: Json = False,
-    config: Config = None, password_file: PasswordFile = None, password_secret: PasswordSecret = None,
+    source: Source = None, lake: Lake = None, mirrors_schema: MirrorsSchema = None,
+    tables_location: TablesLocation = None, as_json: Json = False, config: Config = None,
+    password_file: PasswordFile = None, password_secret: PasswordSecret = None,
     tls: Tls = None, tls_ca: TlsCa = None, tls_cert: TlsCert = None, tls_key: TlsKey = None,
     server_public_key: PublicKey = None, verbose: Verbose = False,
 ) -> int:  # fmt: skip
@@ -623,6 +633,7 @@ def verify(
 @app.command()
 def maintain(
     ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None,
+    tables_location: TablesLocation = None,
     retention_days: Annotated[
         int, typer.Option("--retention-days", metavar="DAYS", help="how long old versions can be read; at least 30")
     ] = 30,

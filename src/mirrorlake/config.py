@@ -76,8 +76,9 @@ class Options(BaseModel):
     views show a JSON column as the mirror's text, or parsed. columns: what silver and gold have of a column, by pattern
     of ``database.table.column``: ``drop``, nothing; ``hash``, a digest. password_secret, column_secret: ``scope/key``
     of a Databricks secret scope. lower_case_table_names: the server's, for files. mirrors_schema: the schema of the
-    lake's catalog with its mirrors; None: where the lake has them, and for a new lake its own schema. tls, tls_ca,
-    tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
+    lake's catalog with its mirrors; None: where the lake has them, and for a new lake its own schema. tables_location: the
+    URL below which a new lake in a catalog has its tables, which are external; None: the catalog manages them. tls,
+    tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -91,6 +92,7 @@ class Options(BaseModel):
     failover: Literal["refuse", "follow"] = "refuse"
     lower_case_table_names: Literal[0, 1, 2] | None = None
     mirrors_schema: Annotated[str | None, Unset] = None
+    tables_location: Annotated[str | None, Unset] = None
     group: str | None = None
     views: ViewTemplate | None = None
     syncpoint_views: Annotated[ViewTemplate | None, Unset] = None

@@ -1,6 +1,6 @@
 """A lake whose tables have names in a catalog: all hops, views and maintenance, where the catalog refuses statements.
 
-One of the two lakes has its mirrors in a schema of their own, which only its first command names.
+One of the two lakes has external tables, and its mirrors in a schema of their own; only its first command says so.
 
 The catalog is Spark's own, behind a layer that refuses what the open-source Unity Catalog refuses.
 """
@@ -9,22 +9,36 @@ from __future__ import annotations
 
 import pytest
 
+from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.inspect.sql import run_sql
 from mirrorlake.jobs.maintenance import maintain
+from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.bronze import table as bronze
-from mirrorlake.lake.delta.names import SYSTEM_TABLES
+from mirrorlake.lake.bronze.snapshots import write_snapshot
+from mirrorlake.lake.delta.maintenance import (
+    COMPACTED,
+    LEFT,
+    LINKED,
+    UNCHANGED,
+    compact,
+    remove_mirror,
+    remove_snapshot,
+)
+from mirrorlake.lake.delta.names import SYSTEM_TABLES, table_exists
+from mirrorlake.lake.silver.overrides import give
 from tests.support.binlog_spec import Log
 from tests.support.binlog_writer import write_logs
 from tests.support.canonical import mirror_rows
+from tests.support.crash import SimulatedCrash, crash_at
 from tests.support.ddl_log import PARTITIONS, ddl, insert, table
 from tests.support.lake_runs import LakeRun
 from tests.support.refusing_catalog import refuse_as_unity_catalog
 
 pytestmark = pytest.mark.xdist_group("kept views")  # they have views in the same catalog
 
-SCHEMAS = ("lake_1", "lake_2", "mirrors_2", "two_shop")
+SCHEMAS = ("lake_1", "lake_3", "external_2", "external_mirrors", "two_shop")
 P, X = table("p", "id", "v"), table("x", "id", "v")
 FIRST = (
     ddl("create database shop"),
@@ -82,23 +96,25 @@ def mirror_ids(run: LakeRun) -> set[str]:
 def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tmp_path, monkeypatch, catalog):
     refused = refuse_as_unity_catalog(monkeypatch, spark)
     first = lake_in(spark, tmp_path, "lake_1", Log("mariadb", [*FIRST]))
-    begun = lake_in(spark, tmp_path, "lake_2", Log("mysql", [*SECOND]), mirrors_schema="mirrors_2")
-    begun.ingest()
-    second = lake_in(spark, tmp_path, "lake_2", Log("mysql", [*SECOND]))
+    second = begun_at_second_try(spark, tmp_path, monkeypatch)
     for run, views in ((first, "none"), (second, "two_{database}")):
         run.ingest()
         run.assemble()
+        killed_before_the_catalog_knows(spark, monkeypatch, run)
         run.apply(views=views)
     assert (first.gold(), second.gold()) == (FIRST_ROWS, SECOND_ROWS)
     assert sorted(mirror_rows(spark.table("two_shop.r").toArrow())) == SECOND_ROWS["shop", "r"]
     assert tables_in(spark, "lake_1") == {*SYSTEM_TABLES, *mirror_ids(first)}
-    assert (tables_in(spark, "lake_2"), tables_in(spark, "mirrors_2")) == ({*SYSTEM_TABLES}, mirror_ids(second))
+    for schema, ids in (("external_2", {*SYSTEM_TABLES}), ("external_mirrors", mirror_ids(second))):
+        assert tables_in(spark, schema) == {path.name for path in (tmp_path / "tables" / schema).iterdir()} == ids
+        assert not any((tmp_path / "warehouse" / schema).iterdir())
     read = run_sql(second.lake, "SELECT n, `odd: name` FROM shop__r ORDER BY n")
     assert read.to_pylist() == [{"n": n, "odd: name": "5"} for n in (1, 2)]
-    check_other_schemas(spark, tmp_path, second)
-    outcomes = maintain(second.options(), spark)
+    check_other_places(spark, tmp_path, second)
+    check_maintenance(spark, tmp_path, second)
+    outcomes = maintain(first.options(), spark)
     assert set(outcomes["outcome"]) <= {"platform", "unchanged"}
-    assert set(outcomes["table"]) > mirror_ids(second)
+    assert set(outcomes["table"]) > mirror_ids(first)
     assert "platform" in set(outcomes.loc[outcomes["table"] == "bronze_events", "outcome"])
     statements = {"OPTIMIZE `spark_catalog`": "OPTIMIZE"}
     assert {statements.get(words.split(".")[0], words) for words in refused} == {"CREATE OR", "ALTER TABLE", "OPTIMIZE"}
@@ -119,16 +135,80 @@ def test_of_two_first_starts_with_other_schemas_for_the_mirrors_the_second_one_i
     with pytest.raises(
         UsageError, match="this lake has its mirrors in spark_catalog.lake_1: leave out --mirrors-schema"
     ):
-        lake_in(spark, tmp_path, "lake_1", Log("mysql", [*SECOND]), mirrors_schema="mirrors_2")
+        lake_in(spark, tmp_path, "lake_1", Log("mysql", [*SECOND]), mirrors_schema="external_mirrors")
 
 
-def check_other_schemas(spark, tmp_path, made: LakeRun) -> None:
-    """What is refused: mirrors elsewhere than the lake has them, among those of another lake, or in no schema."""
-    same = "this lake has its mirrors in spark_catalog.mirrors_2: leave out --mirrors-schema, or begin a new lake"
-    for schema in ("lake_2", "lake_1"):
-        with pytest.raises(UsageError, match=same):
+def begun_at_second_try(spark, tmp_path, monkeypatch) -> LakeRun:
+    """The lake with external tables, whose first process was killed after the first CREATE TABLE."""
+    places = {"mirrors_schema": "external_mirrors", "tables_location": f"file://{tmp_path}/tables/"}
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+        crash_at(patch, "mirrorlake.jobs.run.open.create_tables", "before")
+        lake_in(spark, tmp_path, "external_2", Log("mysql", [*SECOND]), **places)
+    spark.sql("DROP TABLE external_2.bronze_events")
+    with pytest.raises(UsageError, match="bronze_events is not empty: name another location"):  # with other options
+        lake_in(spark, tmp_path, "external_2", Log("mysql", [*SECOND]), tables_location=places["tables_location"])
+    lake_in(spark, tmp_path, "external_2", Log("mysql", [*SECOND]), **places)
+    return lake_in(spark, tmp_path, "external_2", Log("mysql", [*SECOND]))
+
+
+def killed_before_the_catalog_knows(spark, monkeypatch, run: LakeRun) -> None:
+    """Delta has made the first mirrors of external tables, which the catalog does not have."""
+    if run.lake.names.tables_location is None:
+        return
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):
+        patch.setattr("mirrorlake.lake.gold.ddl.epoch.MAX_THREADS", 1)
+        crash_at(patch, "mirrorlake.lake.delta.creation.require_born", "before")
+        run.apply()
+    for mirror in tables_in(spark, "external_mirrors"):
+        spark.sql(f"DROP TABLE external_mirrors.{mirror}")
+
+
+def check_other_places(spark, tmp_path, made: LakeRun) -> None:
+    """What is refused: mirrors elsewhere than the lake has them, among those of another lake, or in no schema; tables
+    elsewhere, in another lake, or in a folder that has files."""
+    kept = "has its mirrors in spark_catalog.external_mirrors: leave out --mirrors-schema, or begin a new lake"
+    for schema in ("external_2", "lake_1"):
+        with pytest.raises(UsageError, match=f"this lake {kept}"):
             open_lake(made.options(mirrors_schema=schema), spark)
-    assert open_lake(made.options(mirrors_schema="MIRRORS_2"), spark).names.mirrors == "spark_catalog.mirrors_2"
-    for schema, reason in (("mirrors_2", "is not empty"), ("mirrors_3", "there is no schema spark_catalog.mirrors_3")):
+    assert open_lake(made.options(mirrors_schema="EXTERNAL_MIRRORS"), spark).names.mirrors == made.lake.names.mirrors
+    with pytest.raises(UsageError, match="this lake has its tables below file://.*/tables: leave out"):
+        open_lake(made.options(tables_location=f"file://{tmp_path}/elsewhere"), spark)
+    with pytest.raises(UsageError, match="this lake has its tables where its catalog keeps them: leave out"):
+        open_lake(made.options(lake="uc:spark_catalog.lake_1", tables_location=f"file://{tmp_path}/tables"), spark)
+    (tmp_path / "full/lake_3/_files").mkdir(parents=True)
+    (tmp_path / "full/lake_3/_files/a").touch()
+    bronze_events, mirror = f"{tmp_path}/tables/external_2/bronze_events", next(iter(mirror_ids(made)))
+    for places, reason in (
+        ({"mirrors_schema": "external_mirrors"}, "is not empty"),
+        ({"mirrors_schema": "mirrors_4"}, "there is no schema spark_catalog.mirrors_4"),
+        ({"tables_location": f"file://{tmp_path}/full"}, "full/lake_3 is not empty"),
+        (
+            {"tables_location": f"file://{tmp_path}/tables/external_2"},
+            "inside of a table or a lake at .*/external_2:",
+        ),
+        ({"tables_location": f"file://{bronze_events}/a"}, "a lake at .*/bronze_events:"),
+        ({"tables_location": f"file://{tmp_path}/tables/external_mirrors/{mirror}"}, f"a lake at .*/{mirror}:"),
+    ):
         with pytest.raises(UsageError, match=reason):
-            lake_in(spark, tmp_path, "lake_3", Log("mysql", [*SECOND]), mirrors_schema=schema)
+            lake_in(spark, tmp_path, "lake_3", Log("mysql", [*SECOND]), **places)
+    assert tables_in(spark, "lake_3") == set()
+
+
+def check_maintenance(spark, tmp_path, made: LakeRun) -> None:
+    """External tables are compacted; the files of one that is removed go, and those that a link leads to stay."""
+    names, [streaming] = made.lake.names, [entry for entry in made.register if entry.name == ("shop", "r")]
+    mirror = names.mirror(streaming.mirror_id)
+    assert compact(spark, mirror, 30, names.location(mirror)) == COMPACTED
+    write_snapshot(made.lake, "Shop__r__1f", streaming.schema, [], 1)
+    give(made.lake, Answer(1, 1, "shop", "r", "", "Shop__r__1f"))
+    assert removable_snapshots(made.lake, left_days=-1, bronze_days=None) == []  # it is still to be applied
+    assert remove_snapshot(spark, names, "Shop__r__1f") == LEFT
+    folder, outside = tmp_path / "tables/external_mirrors" / streaming.mirror_id, tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.parquet").touch()
+    (folder / "link").symlink_to(outside)
+    assert remove_mirror(spark, names, streaming.mirror_id) == LINKED
+    (folder / "link").unlink()
+    assert [remove_mirror(spark, names, streaming.mirror_id) for _ in range(2)] == [LEFT, UNCHANGED]
+    assert not table_exists(spark, mirror) and (outside / "a.parquet").exists()
+    assert not [path for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts]

@@ -1,6 +1,7 @@
 """A catalog that refuses what Unity Catalog's open-source server and connector refuse (version 0.6.0, tried by hand).
 
-Its tables are those of Spark's own catalog, in a schema of its own: ``uc:spark_catalog.SCHEMA``.
+Its tables are those of Spark's own catalog, in a schema of its own: ``uc:spark_catalog.SCHEMA``. Of external tables it
+takes OPTIMIZE and VACUUM.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from pyspark.sql import SparkSession
 from pytest import MonkeyPatch
 
 BLOCKED = "DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION"
+EXTERNAL = "external_"
+"""Begins the names of the schemas with external tables."""
+_MANAGED = rf"`spark_catalog`\.`(?!{EXTERNAL})"
 _REFUSED: dict[str, Callable[[], Exception]] = {
     r"CREATE TABLE .*enableDeletionVectors. *= *.false": lambda: AnalysisException("deletion vectors are required"),
     r"ALTER TABLE \S+ RENAME COLUMN": lambda: _unsupported("Altering a table is not supported yet"),
-    r"OPTIMIZE": lambda: _Blocked("OPTIMIZE is blocked by the catalog for Catalog-Managed tables."),
-    r"VACUUM": lambda: _Blocked("VACUUM is blocked by the catalog for Catalog-Managed tables."),
+    rf"OPTIMIZE {_MANAGED}": lambda: _Blocked("OPTIMIZE is blocked by the catalog for Catalog-Managed tables."),
+    rf"VACUUM {_MANAGED}": lambda: _Blocked("VACUUM is blocked by the catalog for Catalog-Managed tables."),
     r"CREATE OR REPLACE VIEW": lambda: _unsupported("Replacing a view is not supported"),
 }
 

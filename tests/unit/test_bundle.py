@@ -208,6 +208,13 @@ def test_every_job_names_the_schema_of_the_mirrors_that_the_target_has(target):
         assert mirrors is None or options.lake.startswith(f"uc:{mirrors['catalog_name']}.")
 
 
+def test_every_job_gives_the_location_of_external_tables_which_is_empty_without_the_variable():
+    for name in JOBS:
+        job = SHOP["resources"]["jobs"][name]
+        words = bundle.job_words(job, {"verb": "resync", "arguments": "shop.orders"} if name == "operate" else None)
+        assert words[words.index("--tables-location") + 1] == ""
+
+
 def test_a_run_of_scheduled_takes_another_end_tables_and_policy_for_a_failover():
     given = {"until": "binlog.000007:4", "tables": "shop.orders", "failover": "follow"}
     _, options = bundle.options_of(bundle.job_words(SHOP["resources"]["jobs"]["scheduled"], given))

@@ -124,6 +124,8 @@ def test_the_schema_of_mirrors_is_in_the_file_too_and_an_empty_one_is_none(tmp_p
     (tmp_path / "config.yml").write_text("mirrors_schema: mirrors")
     found = [load_options(tmp_path / "config.yml", {"lake": "l", "mirrors_schema": given}) for given in (None, "m", "")]
     assert [options.mirrors_schema for options in found] == ["mirrors", "m", None]
+    located = [load_options(None, {"lake": "l", "tables_location": given}).tables_location for given in ("s3://b", "")]
+    assert located == ["s3://b", None]
 
 
 def test_views_of_syncpoints_have_a_schema_of_their_own_and_an_interval():

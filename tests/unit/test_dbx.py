@@ -24,6 +24,7 @@ ENVIRONMENT = {
     "MIRRORLAKE_TABLES": "shop.*", "MIRRORLAKE_LAKE": "uc:main.mirrorlake_shop", "MIRRORLAKE_TLS_CA": "",
     "MIRRORLAKE_SECRET": "mirrorlake-shop/source-password", "MIRRORLAKE_NODE_TYPE": "n2-standard-4",
     "MIRRORLAKE_ALERTED": "ann@example.org", "MIRRORLAKE_MIRRORS_SCHEMA": "mirrorlake_shop_mirrors",
+    "MIRRORLAKE_TABLES_LOCATION": "",
 }  # fmt: skip
 TEXT = (bundle.ROOT / "conf/deployment.yml").read_text()
 SHOP = bundle.target(bundle.read(), "shop")["resources"]["jobs"]

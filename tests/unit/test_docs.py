@@ -116,7 +116,7 @@ def test_the_format_of_notes_and_all_their_keys_are_documented():
     text = (DOCS / "lake-format.md").read_text()
     assert f"The format of notes is **{NOTE_FORMAT}**" in text
     told = {SERVER, SKIP, KNOWS_BEFORE, HIDDEN, PREPARED, silver.ANSWERS, NAME_CASE, DEFAULT_ENGINE}
-    names = LakeNames("uc:main.shop", mirrors_schema="shop_mirrors")
+    names = LakeNames("uc:main.shop", mirrors_schema="shop_mirrors", tables_location="s3://b")
     keys = new_note({}, 1).keys() | Lake(None, names, "s", "mysql").payload("h").keys() | payload_keys() | told
     assert len(payload_keys()) > 10
     assert sorted(key for key in keys if f"`{key}`" not in text) == []

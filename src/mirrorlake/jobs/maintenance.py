@@ -94,10 +94,14 @@ def _maintained(
     outcomes |= _without_features(lake) if drop_features else {}
     retentions = {name: max(retention_days, pinned.get(name, 0)) for name in tables}
     retentions["bronze_events"] = log_retention(retention_days, options.bronze_days)
-    outcomes |= {name: compact(lake.spark, table, retentions[name]) for name, table in tables.items()}
-    outcomes |= {m: remove_mirror(lake.spark, names, m) for m in removable if m not in pinned}
+    for name, table in tables.items():
+        outcomes[name] = compact(lake.spark, table, retentions[name], names.location(table))
+    for mirror_id in (m for m in removable if m not in pinned):
+        shown = names.location(names.mirror(mirror_id)) or mirror_id
+        outcomes[shown] = remove_mirror(lake.spark, names, mirror_id)
     for copy_id in removable_snapshots(lake, left_days=STAGED_DAYS, bronze_days=options.bronze_days):
-        outcomes[f"bronze_copy_{copy_id}"] = remove_snapshot(lake.spark, names, copy_id)
+        shown = names.location(names.snapshot(copy_id)) or f"bronze_copy_{copy_id}"
+        outcomes[shown] = remove_snapshot(lake.spark, names, copy_id)
     for hop in (ingest.HOP, assemble.HOP, snapshots.HOP):
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
@@ -117,7 +121,9 @@ def _without_features(lake: Lake) -> dict[str, str]:
         if mirror is None or entry.state == DROPPED or not table_exists(lake.spark, mirror):
             continue
         for feature in unneeded(read_state(lake.spark, mirror), mirror_types(entry.schema)):
-            outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(lake.spark, mirror, feature.name)
+            outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(
+                lake.spark, mirror, feature.name, lake.names.location(mirror)
+            )
     return outcomes
 
 

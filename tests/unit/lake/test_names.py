@@ -2,6 +2,7 @@ import pytest
 
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.creation import create_table_statement
+from mirrorlake.lake.delta.location import folders_above
 from mirrorlake.lake.delta.names import LakeNames
 
 
@@ -56,6 +57,56 @@ def test_a_schema_of_mirrors_is_one_name_of_a_catalog_lake(lake, schema, reason)
         LakeNames(lake, mirrors_schema=schema)
 
 
+def test_each_external_table_has_a_folder_of_its_own_in_lower_case():
+    names = LakeNames("uc:main.Shop", mirrors_schema="shop-Mirrors", tables_location="s3://bucket/a.b/")
+    assert names.location(names.mirror("Shop__T__1f")) == "s3://bucket/a.b/shop-mirrors/shop__t__1f"
+    assert names.location(names.control_runs) == "s3://bucket/a.b/shop/control_runs"
+    assert names.schema_folders == ["s3://bucket/a.b/shop", "s3://bucket/a.b/shop-mirrors"]
+    assert names.kept == {"mirrors_schema": "shop-Mirrors", "tables_location": "s3://bucket/a.b"}
+    managed = LakeNames("uc:main.shop")
+    assert (managed.location(managed.mirror("t")), managed.schema_folders, managed.kept) == (None, [], {})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/a", "a", "", "s3:/b", "s3://", "s3://b/../c", "s3://b/a//c", "s3://b/.", "s3://b/a?c=d", "s3://b/a#c",
+        "s3://b/a%20", "s3://b/a c", "s3://b/a\n", "s3://b/ä", "s3://user@b/a", "s3://user:word@b/a", "s3://b/{a,b}/*",
+        "abfss://c:word@d/e", "abfss://d.dfs.core.windows.net/e", "file://host/a", "file:///", "file:/a", "s3://b/$a",
+    ],
+)  # fmt: skip
+def test_a_location_of_tables_is_a_plain_url_which_a_refusal_does_not_repeat(url):
+    if not url:
+        assert LakeNames("uc:a.b", tables_location=url).tables_location is None
+        return
+    with pytest.raises(UsageError, match="^usage: --tables-location is a URL such as s3://bucket/folder: ") as refused:
+        LakeNames("uc:a.b", tables_location=url)
+    assert "word" not in str(refused.value).replace("password", "")
+
+
+def test_a_location_of_tables_may_be_in_each_cloud():
+    for url in ("s3://b", "gs://b/a", "abfss://c@d.dfs.core.windows.net/e/f=1", "hdfs://host:8020/a", "file:///a"):
+        assert LakeNames("uc:a.b", tables_location=f"{url}/").tables_location == url
+
+
+@pytest.mark.parametrize(
+    ("lake", "reason"),
+    [
+        ("/data/lake", "--tables-location is for a lake in Unity Catalog, not for one in a folder"),
+        ("uc:main.ä", "with --tables-location a schema has letters, digits, - and _ alone, not ä"),
+        ("uc:main...", r"a Unity Catalog lake is written uc:catalog.schema, not uc:main\.\.\."),
+    ],
+)
+def test_external_tables_are_of_a_schema_whose_name_makes_a_folder(lake, reason):
+    with pytest.raises(UsageError, match=f"^usage: {reason}$"):
+        LakeNames(lake, tables_location="s3://b")
+
+
+def test_the_folders_above_one():
+    assert folders_above("s3://b/a/c") == ["s3://b/a", "s3://b"]
+    assert folders_above("file:///a/c") == ["file:///a"]
+
+
 @pytest.mark.parametrize("table_id", ["../../x", "a/b", "..", "a b", "a`b", "a\n"])
 def test_an_id_that_would_lead_out_of_the_lake_is_refused(table_id):
     names = LakeNames("/data/lake")
@@ -82,6 +133,8 @@ def test_a_catalog_lake_without_exactly_catalog_and_schema_is_a_usage_error(lake
 def test_create_table_statement_with_properties():
     statement = create_table_statement("t", "id INT", {"delta.x": "1"})
     assert statement == "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA TBLPROPERTIES ('delta.x' = '1')"
+    statement = create_table_statement("t", "id INT", location="s3://b/t")
+    assert statement == "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA LOCATION 's3://b/t'"
 
 
 def test_files_are_staged_in_the_lake_its_volume_or_the_named_folder():

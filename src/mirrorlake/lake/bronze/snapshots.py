@@ -40,7 +40,7 @@ def write_snapshot(lake: Lake, copy_id: str, schema: TableSchema, rows: Iterable
     """Write the rows of a snapshot, and return their number."""
     copy, types = lake.names.snapshot(copy_id), cell_types(schema)
     columns = ", ".join(f"{quote(f.name)} {'BINARY' if pa.types.is_binary(f.type) else 'STRING'}" for f in types)
-    create_table(lake.spark, copy, columns, {"delta.dataSkippingNumIndexedCols": "0"})
+    create_table(lake.spark, copy, columns, {"delta.dataSkippingNumIndexedCols": "0"}, lake.names.location(copy))
     stage = Stage(lake.names.staging(HOP), types)
     try:
         for batch in rows:

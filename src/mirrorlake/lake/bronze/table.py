@@ -19,7 +19,8 @@ READ_BY = ("lsn", "tx_lsn", "log_file", "log_pos", "event_type")
 def create(spark: SparkSession, names: LakeNames) -> None:
     """The first table of a lake: its properties have what the lake keeps, before there is any note."""
     kept = {f"{PROPERTY}{key}": value for key, value in names.kept.items()}
-    create_table(spark, names.bronze_events, COLUMNS, log_table_properties(names, *READ_BY) | kept)
+    properties = log_table_properties(names, *READ_BY) | kept
+    create_table(spark, names.bronze_events, COLUMNS, properties, names.location(names.bronze_events))
 
 
 def read_kept(spark: SparkSession, names: LakeNames) -> dict[str, str]:

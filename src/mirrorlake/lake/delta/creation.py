@@ -13,22 +13,34 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
-from mirrorlake.errors import RefusedError
+from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.names import LakeNames, local_folder
 from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import RACES
 
+_OTHER_TABLE = "[DELTA_CREATE_TABLE_"
+"""Begins the conditions of a location that has other files, or a table with other columns or properties."""
 _CREATED_MEANWHILE = "TABLE_OR_VIEW_ALREADY_EXISTS"
 UNBORN_AFTER_S = 5.0
 """Seconds for which a log without a commit may still be another process's first commit in progress."""
 
 
-def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapping[str, str] | None = None) -> None:
-    """Create a table if it is missing. Raises RefusedError ``lake-unborn``, ``lake-writer``."""
+def create_table(
+    spark: SparkSession, table: Sql, columns: Sql, properties: Mapping[str, str] | None = None,
+    location: str | None = None,
+) -> None:  # fmt: skip
+    """Create a table if it is missing. location: of an external table.
+
+    Raises RefusedError ``lake-unborn``, ``lake-writer``; UsageError if something else is at the location.
+    """
     remove_unborn(table)
     try:
-        spark.sql(create_table_statement(table, columns, properties))
+        spark.sql(create_table_statement(table, columns, properties, location=location))
     except Exception as error:
+        if location and _OTHER_TABLE in str(error):
+            raise UsageError(
+                "usage", f"{location} is not empty: name another location, or delete the folder"
+            ) from error
         if any(race in str(error) for race in (*RACES, _CREATED_MEANWHILE)):
             raise RefusedError("lake-writer", "another process creates the same table", table=table) from error
         raise
@@ -36,11 +48,16 @@ def create_table(spark: SparkSession, table: Sql, columns: Sql, properties: Mapp
 
 
 def create_table_statement(
-    table: Sql, columns: Sql, properties: Mapping[str, str] | None = None, comment: str = ""
-) -> Sql:
-    """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``."""
+    table: Sql, columns: Sql, properties: Mapping[str, str] | None = None, comment: str = "",
+    location: str | None = None,
+) -> Sql:  # fmt: skip
+    """CREATE TABLE IF NOT EXISTS for a Delta table; ``columns`` is DDL such as ``lsn BIGINT, raw BINARY``.
+
+    location: of an external table. One that a killed process has made there, and the catalog does not know, is taken.
+    """
     options = f" TBLPROPERTIES ({property_list(properties)})" if properties else ""
-    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{comment_clause(comment)}{options}"
+    there = f" LOCATION {literal(location)}" if location else ""
+    return f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA{there}{comment_clause(comment)}{options}"
 
 
 def set_properties(spark: SparkSession, table: Sql, properties: Mapping[str, str]) -> None:

@@ -16,7 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.lake.delta.creation import read_properties, set_properties
+from mirrorlake.lake.delta.creation import property_list, read_properties, set_properties
+from mirrorlake.lake.delta.location import local_path
 from mirrorlake.lake.delta.names import LakeNames, linked_path, local_folder, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
@@ -35,20 +36,14 @@ _KEPT = "DELTA_FEATURE_DROP_"
 _DAYS = re.compile(r"interval ([0-9]+) days")
 
 
-def compact(spark: SparkSession, table: Sql, retention_days: int) -> str:
+def compact(spark: SparkSession, table: Sql, retention_days: int, location: str | None = None) -> str:
     """OPTIMIZE and VACUUM; COMPACTED, UNCHANGED, PLATFORM, LINKED, or BUSY when another commit came first (maintenance
-    tries again next time)."""
+    tries again next time). location: of an external table."""
     if not _has_new_commits(spark, table):
         return UNCHANGED
-    if _has_link(table):
+    if _has_link(table, location):
         return LINKED
-    vacuum = f"VACUUM {table} RETAIN {24 * retention_days} HOURS"
-    try:
-        return COMPACTED if _run_unless_busy(spark, f"OPTIMIZE {table}", vacuum) else BUSY
-    except PySparkException as error:
-        if not is_unsupported(error):
-            raise
-        return PLATFORM
+    return _outcome(spark, COMPACTED, f"OPTIMIZE {table}", f"VACUUM {table} RETAIN {24 * retention_days} HOURS")
 
 
 def size(spark: SparkSession, table: Sql) -> dict[str, int]:
@@ -81,14 +76,14 @@ def delete_older(spark: SparkSession, table: Sql, days: int) -> None:
     _run_unless_busy(spark, f"DELETE FROM {table} WHERE at < current_timestamp() - INTERVAL {days} DAYS")
 
 
-def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
+def drop_feature(spark: SparkSession, table: Sql, feature: Sql, location: str | None = None) -> str:
     """Write again the files that need a feature of Delta, so that the table no longer has it; REMOVED, BUSY, LINKED, or
     LEFT if Delta keeps it for now.
 
-    feature: its name in the protocol. This makes several commits, none of which changes a row; the next call continues
-    after a crash.
+    feature: its name in the protocol. location: of an external table. This makes several commits, none of which changes
+    a row; the next call continues after a crash.
     """
-    if _has_link(table):
+    if _has_link(table, location):
         return LINKED
     try:
         return REMOVED if _run_unless_busy(spark, f"ALTER TABLE {table} DROP FEATURE {feature}") else BUSY
@@ -98,10 +93,20 @@ def drop_feature(spark: SparkSession, table: Sql, feature: Sql) -> str:
         return LEFT
 
 
-def _has_link(table: Sql) -> bool:
+def _has_link(table: Sql, location: str | None) -> bool:
     """Has a local table a symbolic link?"""
-    folder = local_folder(table)
+    folder = local_path(location) if location else local_folder(table)
     return folder is not None and linked_path(folder) is not None
+
+
+def _outcome(spark: SparkSession, outcome: str, *statements: Sql) -> str:
+    """``outcome``, or BUSY; PLATFORM if the catalog does not take the statements."""
+    try:
+        return outcome if _run_unless_busy(spark, *statements) else BUSY
+    except PySparkException as error:
+        if not is_unsupported(error):
+            raise
+        return PLATFORM
 
 
 def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
@@ -130,7 +135,8 @@ def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
 
 
 def remove_mirror(spark: SparkSession, names: LakeNames, mirror_id: str) -> str:
-    """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can; LINKED."""
+    """Delete a mirror table for good; LEFT when its folder is in an object store, where only its owner can, or at the
+    location of external tables; LINKED."""
     return _remove(spark, names, names.mirror(mirror_id), names.mirror_path(mirror_id))
 
 
@@ -142,6 +148,8 @@ def remove_snapshot(spark: SparkSession, names: LakeNames, copy_id: str) -> str:
 def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> str:
     if not table_exists(spark, table):
         return UNCHANGED
+    if location := names.location(table):
+        return _remove_external(spark, table, location)
     if names.is_unity:
         spark.sql(f"DROP TABLE IF EXISTS {table}")
     elif "://" in names.root:
@@ -151,6 +159,20 @@ def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> s
     else:
         shutil.rmtree(folder)
     return REMOVED
+
+
+def _remove_external(spark: SparkSession, table: Sql, location: str) -> str:
+    """Delete the rows with their files, then drop the table; the catalog has it until all of that is done.
+
+    DROP TABLE would leave the files. VACUUM deletes them on every storage, and leaves folders with Delta's log: LEFT.
+    """
+    if _has_link(table, location):
+        return LINKED
+    at_once = property_list({"delta.deletedFileRetentionDuration": "interval 0 days"})
+    return _outcome(
+        spark, LEFT, f"ALTER TABLE {table} SET TBLPROPERTIES ({at_once})", f"TRUNCATE TABLE {table}",
+        f"VACUUM {table} RETAIN 0 HOURS", f"DROP TABLE {table}",
+    )  # fmt: skip
 
 
 def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:

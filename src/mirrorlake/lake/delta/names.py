@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.lake.delta.location import check_folder, checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession  # ``preflight`` uses this file without PySpark
@@ -27,6 +28,8 @@ _ID = re.compile(r"[A-Za-z0-9_]*")
 NO_SCHEMA = "SCHEMA_NOT_FOUND"
 MIRRORS_SCHEMA = "mirrors_schema"
 """Key of what a lake keeps, see ``LakeNames.kept``; absent if the mirrors are in the lake's own schema."""
+TABLES_LOCATION = "tables_location"
+"""The same of external tables; absent if the catalog manages the tables."""
 PROPERTY = "mirrorlake."
 """Begins the names of our table properties."""
 ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND")
@@ -38,13 +41,19 @@ class LakeNames:
     ``lake``: a folder (a local path or a URI such as ``s3://bucket/lake``) or ``uc:catalog.schema``.
     ``staging``: the folder in which hops leave files for Spark to append; None: in the lake, or in the schema's volume
     ``staging``. ``mirrors_schema``: the schema of the lake's catalog in which its mirrors are; None: the lake's own.
+    ``tables_location``: the URL below which its tables, which are external, have their folders; None: the catalog
+    manages them.
     ``mirrors``: where they are, for a person: a folder, or catalog and schema.
     Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema, and for a mirrors'
-    schema that is not exactly one name, or is that of a lake in a folder.
+    schema that is not exactly one name, or is that of a lake in a folder; so for a location, see ``location``.
     """
 
-    def __init__(self, lake: str, staging: str | None = None, mirrors_schema: str | None = None):
+    def __init__(
+        self, lake: str, staging: str | None = None, mirrors_schema: str | None = None,
+        tables_location: str | None = None,
+    ):  # fmt: skip
         self.is_unity, self.mirrors_schema = lake.startswith(UNITY), None
+        self.tables_location = checked(tables_location) if tables_location else None
         self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
         if self.is_unity:
             self._parts = self.root.split(".")
@@ -55,8 +64,12 @@ class LakeNames:
             is_own = not mirrors_schema or mirrors_schema.lower() == self._parts[1].lower()
             self.mirrors_schema = None if is_own else mirrors_schema
             self._mirror_parts = [self._parts[0], self.mirrors_schema or self._parts[1]]
+            for _, schema in (self._parts, self._mirror_parts) if self.tables_location else ():
+                check_folder(schema)
         elif mirrors_schema:
             raise UsageError("usage", "--mirrors-schema is for a lake in Unity Catalog, not for one in a folder")
+        elif tables_location:
+            raise UsageError("usage", "--tables-location is for a lake in Unity Catalog, not for one in a folder")
         self.mirrors = ".".join(self._mirror_parts) if self.is_unity else f"{self.root}/gold"
         in_lake = f"/Volumes/{'/'.join(self._parts)}/{STAGING_VOLUME}" if self.is_unity else f"{self.root}/_staging"
         self._staging = staging.rstrip("/") if staging else in_lake
@@ -73,7 +86,25 @@ class LakeNames:
     @property
     def kept(self) -> dict[str, str]:
         """What the first start of a lake in a catalog decides for good; the note of each commit repeats it."""
-        return {MIRRORS_SCHEMA: self.mirrors_schema} if self.mirrors_schema else {}
+        kept = {MIRRORS_SCHEMA: self.mirrors_schema, TABLES_LOCATION: self.tables_location}
+        return {key: value for key, value in kept.items() if value}
+
+    @property
+    def schema_folders(self) -> list[str]:
+        """The folders of external tables, by schema: the lake's own first. None if the catalog manages the tables."""
+        if self.tables_location is None:
+            return []
+        schemas = dict.fromkeys(parts[1].lower() for parts in (self._parts, self._mirror_parts))
+        return [f"{self.tables_location}/{schema}" for schema in schemas]
+
+    def location(self, table: Sql) -> str | None:
+        """The folder of an external table; None if the catalog manages the tables, or the lake is in a folder.
+
+        table: its name in SQL, of this lake. A catalog has it in any letter case, and a file system in one."""
+        if self.tables_location is None:
+            return None
+        _, schema, name = table.replace("`", "").lower().split(".")
+        return f"{self.tables_location}/{schema}/{name}"
 
     def system_table(self, name: str) -> Sql:
         """name: one of ``SYSTEM_TABLES``."""

@@ -31,6 +31,9 @@ ANSWER_COLUMNS = """
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.silver_changes, CHANGE_COLUMNS, log_table_properties(names, *CHANGES_READ_BY))
-    create_table(spark, names.silver_table_schemas, DEFINITION_COLUMNS, small_commits("lsn"))
-    create_table(spark, names.control_answers, ANSWER_COLUMNS, small_commits("number"))
+    for table, columns, properties in (
+        (names.silver_changes, CHANGE_COLUMNS, log_table_properties(names, *CHANGES_READ_BY)),
+        (names.silver_table_schemas, DEFINITION_COLUMNS, small_commits("lsn")),
+        (names.control_answers, ANSWER_COLUMNS, small_commits("number")),
+    ):
+        create_table(spark, table, columns, properties, names.location(table))

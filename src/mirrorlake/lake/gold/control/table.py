@@ -62,11 +62,14 @@ _COMMIT_COMMENTS = {
 
 
 def create(spark: SparkSession, names: LakeNames) -> None:
-    create_table(spark, names.control_tables, TABLES_COLUMNS, small_commits("lsn", "epoch"))
-    create_table(spark, names.control_epochs, EPOCHS_COLUMNS, small_commits("epoch"))
-    create_table(spark, names.control_barriers, BARRIERS_COLUMNS, small_commits("lsn"))
-    create_table(spark, names.control_syncpoints, SYNCPOINTS_COLUMNS, small_commits("lsn"))
-    create_table(spark, names.control_runs, RUNS_COLUMNS, small_commits("at") | RUNS_PROPERTIES)
+    for table, columns, properties in (
+        (names.control_tables, TABLES_COLUMNS, small_commits("lsn", "epoch")),
+        (names.control_epochs, EPOCHS_COLUMNS, small_commits("epoch")),
+        (names.control_barriers, BARRIERS_COLUMNS, small_commits("lsn")),
+        (names.control_syncpoints, SYNCPOINTS_COLUMNS, small_commits("lsn")),
+        (names.control_runs, RUNS_COLUMNS, small_commits("at") | RUNS_PROPERTIES),
+    ):
+        create_table(spark, table, columns, properties, names.location(table))
 
 
 def mirror_types(schema: TableSchema) -> dict[str, Sql]:
@@ -97,8 +100,12 @@ def comments(schema: TableSchema) -> dict[str, str]:
     return {**{column.name: column_comment(column) for column in schema.columns}, **own_comments(schema)}
 
 
-def create_mirror_statement(mirror: Sql, schema: TableSchema, more: Collection[Feature] = ()) -> Sql:
-    """CREATE TABLE of a mirror, with the features of Delta that its columns need, and more."""
+def create_mirror_statement(
+    mirror: Sql, schema: TableSchema, more: Collection[Feature] = (), location: str | None = None
+) -> Sql:
+    """CREATE TABLE of a mirror, with the features of Delta that its columns need, and more.
+
+    location: see ``create_table_statement``."""
     types = mirror_types(schema)
     described = comments(schema)
     columns = [
@@ -106,4 +113,4 @@ def create_mirror_statement(mirror: Sql, schema: TableSchema, more: Collection[F
         for name, kind in {**types, **own_columns(schema)}.items()
     ]
     properties = {**properties_of({*needed_by(types), *more}), **MIRROR_PROPERTIES, **source_properties(schema)}
-    return create_table_statement(mirror, ", ".join(columns), properties, schema.comment)
+    return create_table_statement(mirror, ", ".join(columns), properties, schema.comment, location)

@@ -315,7 +315,7 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
     match step:
         case Create(schema, more):
             remove_unborn(mirror)
-            statement = create_mirror_statement(mirror, schema, more)
+            statement = create_mirror_statement(mirror, schema, more, lake.names.location(mirror))
             repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
             require_born(session, mirror)
         case Alter(clause, may_repeat=True):
