@@ -680,8 +680,8 @@ def _workspace_options(ctx: typer.Context):
 
 @workspace.command("check")
 def workspace_check(
-    ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None, source: Source = None,
-    password_secret: PasswordSecret = None,
+    ctx: typer.Context, lake: Lake = None, mirrors_schema: MirrorsSchema = None,
+    tables_location: TablesLocation = None, source: Source = None, password_secret: PasswordSecret = None,
     warehouse: Warehouse = None, profile: Profile = None, as_json: Json = False, config: Config = None,
     verbose: Verbose = False,
 ) -> int:  # fmt: skip

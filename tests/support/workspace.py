@@ -41,8 +41,8 @@ class Fault:
 @dataclass
 class Workspace:
     """host: where it listens. asked: method and path of each request. catalogs, schemas, volumes, grants: by full name;
-    grants: privileges by principal. lakes: first table of each, by full name. runs: by job. errors: by run of a task.
-    polls: how often a statement is PENDING.
+    grants: privileges by principal. lakes: first table of each, by full name. locations: external ones. runs: by job.
+    errors: by run of a task. polls: how often a statement is PENDING.
     """
 
     host: str = ""
@@ -54,6 +54,7 @@ class Workspace:
     schemas: dict[str, dict] = field(default_factory=dict)
     volumes: dict[str, dict] = field(default_factory=dict)
     lakes: dict[str, dict] = field(default_factory=dict)
+    locations: list[dict] = field(default_factory=list)
     grants: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     scopes: dict[str, dict[str, str]] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
@@ -115,6 +116,10 @@ def volume(ws: Workspace, name: str, *_) -> Answer:
 
 def table(ws: Workspace, name: str, *_) -> Answer:
     return of_name(ws.lakes, name, "Table")
+
+
+def locations(ws: Workspace, query, body) -> Answer:
+    return page(ws.locations, query, "external_locations")
 
 
 def make_schema(ws: Workspace, query, body) -> Answer:
@@ -249,6 +254,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (f"GET {UNITY}/volumes/([^/]+)", volume),
     (f"POST {UNITY}/volumes", make_volume),
     (f"GET {UNITY}/tables/([^/]+)", table),
+    (f"GET {UNITY}/external-locations", locations),
     (f"GET {UNITY}/effective-permissions/([^/]+)/([^/]+)", effective),
     ("GET /api/2.0/secrets/scopes/list", scopes),
     ("GET /api/2.0/secrets/list", secrets),

@@ -234,6 +234,30 @@ def test_a_lake_that_exists_has_its_mirrors_in_the_schema_that_it_has_kept(compl
     assert faults(complete, "--mirrors-schema", "mirrors") == {}
 
 
+def test_the_external_location_of_the_tables_is_the_innermost_one_and_needs_grants(complete):
+    given = ("--tables-location", "s3://bucket/lakes/shop/")
+    of = "external location of s3://bucket/lakes/shop"
+    complete.locations = [{"name": "other", "url": "s3://bucket/lakes/sho", "owner": "root"}]
+    assert faults(complete, *given)[of][:2] == ("error", "not there, or not to be seen")
+    complete.locations += [
+        {"name": "outer", "url": "s3://bucket/", "owner": "root"},
+        {"name": "the lakes", "url": "s3://bucket/lakes", "owner": "root"},
+    ]
+    complete.grants["the lakes"] = {"loaders": ["READ_FILES"]}
+    fix = "GRANT CREATE EXTERNAL TABLE ON EXTERNAL LOCATION `the lakes` TO `ann@example.org`"
+    missing = {
+        "grants on external location the lakes": ("error", "missing CREATE EXTERNAL TABLE of ann@example.org", fix)
+    }
+    assert faults(complete, *given) == missing
+    kept = {"mirrorlake.tables_location": "s3://bucket/lakes/shop"}
+    complete.lakes["main.mirrorlake.bronze_events"] = {"properties": kept}
+    assert faults(complete) == missing
+    complete.locations[-1]["owner"] = "loaders"
+    assert faults(complete) == {}
+    told = "error", "the lake has its tables below s3://bucket/lakes/shop", "Leave out --tables-location."
+    assert faults(complete, "--tables-location", "s3://bucket/lakes") == {"location s3://bucket/lakes": told}
+
+
 def test_a_catalog_or_scope_that_is_not_there_or_is_closed(complete):
     complete.schemas, complete.jobs = {}, []
     found = faults(complete, "--password-secret", "closed/key")

@@ -8,24 +8,22 @@ import socket
 from collections.abc import Iterator
 
 from databricks.sdk import WorkspaceClient
-from databricks.sdk.errors import NotFound, PermissionDenied
+from databricks.sdk.errors import PermissionDenied
 from databricks.sdk.service.jobs import JobSettings
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.workspace.findings import ERROR, WARNING, Finding, looked_up, ok
-from mirrorlake.jobs.workspace.grants import User, check_grants
+from mirrorlake.jobs.workspace.grants import User
 from mirrorlake.jobs.workspace.jobs import deployed_jobs
-from mirrorlake.jobs.workspace.parts import LakeParts, needs_password, secret_parts
+from mirrorlake.jobs.workspace.lake_checks import check_lake
+from mirrorlake.jobs.workspace.parts import needs_password, secret_parts
 from mirrorlake.jobs.workspace.warehouses import find_warehouse
-from mirrorlake.lake.delta.names import MIRRORS_SCHEMA, PROPERTY, SYSTEM_TABLES
 from mirrorlake.mysql.login import ServerLogin
 
 OLDEST_RUNTIME = (17, 3)
-ON_CATALOG, ON_SCHEMA = ("USE_CATALOG",), ("USE_SCHEMA", "CREATE_TABLE", "SELECT", "MODIFY")
-ON_VOLUME = ("READ_VOLUME", "WRITE_VOLUME")
 WAIT_S = 5
-_SETUP = "`mirrorlake workspace setup` makes it, or `databricks bundle deploy`."
+_SETUP = "`mirrorlake workspace setup` makes it."
 _REACH = (
     "Open the way between the two: firewall, peering, or the network connectivity configuration of serverless; then "
     "run this check on the compute of the job."
@@ -35,67 +33,16 @@ _NEWER = f"Give the cluster Databricks Runtime {OLDEST_RUNTIME[0]}.{OLDEST_RUNTI
 
 def run_checks(client: WorkspaceClient, options: Options, warehouse: str | None) -> list[Finding]:
     """Make all checks in order. Raises only if the workspace cannot be reached, or lets nobody in."""
-    user, lake = User.read(client), LakeParts.of(options)
+    user = User.read(client)
     return [
         ok("workspace", f"{client.config.host} as {user.name}"),
-        *_lake(client, user, lake),
+        *check_lake(client, user, options),
         *_secret(client, options, user),
         *_source(client, options),
         check_offered_runtime(client),
         *check_jobs(client, options.lake),
         check_warehouse(client, warehouse),
     ]
-
-
-def _lake(client: WorkspaceClient, user: User, lake: LakeParts) -> Iterator[Finding]:
-    """Catalog, schemas and volume, each followed by the grants on it; nothing below what is missing.
-
-    A lake that exists has its mirrors in the schema that it has kept, whatever the options say.
-    """
-    if schema := _kept(client, lake).get(f"{PROPERTY}{MIRRORS_SCHEMA}"):
-        given, lake = lake, lake.with_mirrors_in(schema)
-        if given.schemas[1:] and given.schemas[1].lower() != schema.lower():
-            there = f"the lake has its mirrors in {lake.schema_names[1]}"
-            yield Finding(f"schema {given.schema_names[1]}", ERROR, there, "Leave out --mirrors-schema.")
-    has_schemas = all(_is_there(client.schemas.get, name) for name in lake.schema_names)
-    of_catalog = ON_CATALOG if has_schemas else (*ON_CATALOG, "CREATE_SCHEMA")
-    for kind, name, get, wanted, missing in (
-        ("catalog", (lake.catalog,), client.catalogs.get, of_catalog, "Make it, or name another one in --lake."),
-        *(("schema", (lake.catalog, schema), client.schemas.get, ON_SCHEMA, _SETUP) for schema in lake.schemas),
-        ("volume", (lake.catalog, lake.schemas[0], lake.volume), client.volumes.read, ON_VOLUME, _SETUP),
-    ):
-        found, owner = _thing(kind, name, get, missing)
-        yield found
-        if found.level == ERROR:
-            return
-        yield check_grants(client, user, kind, name, owner, wanted)
-
-
-def _kept(client: WorkspaceClient, lake: LakeParts) -> dict[str, str]:
-    """The properties of the lake's first table; none if there is no lake, or this user may not see it."""
-    try:
-        return client.tables.get(f"{lake.schema_names[0]}.{SYSTEM_TABLES[0]}").properties or {}
-    except (NotFound, PermissionDenied):
-        return {}
-
-
-def _is_there(get, name: str) -> bool:
-    try:
-        return bool(get(name))
-    except (NotFound, PermissionDenied):
-        return False
-
-
-def _thing(kind: str, name: tuple[str, ...], get, missing: str) -> tuple[Finding, str | None]:
-    owners: list[str | None] = []
-
-    def look() -> Finding:
-        owners.append(get(".".join(name)).owner)
-        return ok(title, f"owner {owners[0]}")
-
-    title = f"{kind} {'.'.join(name)}"
-    denied = f"Ask its owner for {'READ VOLUME' if kind == 'volume' else f'USE {kind.upper()}'} or BROWSE on it."
-    return looked_up(title, look, missing=missing, denied=denied), next(iter(owners), None)
 
 
 def _secret(client: WorkspaceClient, options: Options, user: User) -> Iterator[Finding]:
@@ -108,11 +55,11 @@ def _secret(client: WorkspaceClient, options: Options, user: User) -> Iterator[F
         keys = [secret.key for secret in client.secrets.list_secrets(scope)]
         if key in keys:
             return ok(name, "there")
-        return Finding(name, ERROR, "the scope has no such key", _SETUP.partition(",")[0] + ".")
+        return Finding(name, ERROR, "the scope has no such key", _SETUP)
 
     name = f"secret {scope}/{key}"
     denied = f"databricks secrets put-acl {scope} {user.name} READ"
-    yield looked_up(name, look, missing=_SETUP.partition(",")[0] + ".", denied=denied)
+    yield looked_up(name, look, missing=_SETUP, denied=denied)
 
 
 def _source(client: WorkspaceClient, options: Options) -> Iterator[Finding]:

@@ -36,8 +36,8 @@ class User:
 def check_grants(
     client: WorkspaceClient, user: User, kind: str, name: tuple[str, ...], owner: str | None, wanted: tuple[str, ...]
 ) -> Finding:
-    """Check privileges on one securable. kind: ``catalog``, ``schema`` or ``volume``."""
-    title = f"grants on {kind} {'.'.join(name)}"
+    """Check privileges on one securable. kind: ``catalog``, ``schema``, ``volume`` or ``external_location``."""
+    title = f"grants on {_spelled(kind)} {'.'.join(name)}"
     if user.is_one_of(owner):
         return ok(title, f"{user.name} owns it")
     had, sees_all = _privileges(client, user, kind, ".".join(name))
@@ -45,13 +45,15 @@ def check_grants(
     if not missing:
         return ok(title, ", ".join(_spelled(one) for one in wanted))
     of = user.name if sees_all else f"{user.name} alone, whose groups cannot be seen"
-    grant = f"GRANT {', '.join(map(_spelled, missing))} ON {kind.upper()} {quote(*name)} TO {quote(user.name)}"
+    grant = (
+        f"GRANT {', '.join(map(_spelled, missing))} ON {_spelled(kind).upper()} {quote(*name)} TO {quote(user.name)}"
+    )
     found = f"missing {', '.join(map(_spelled, missing))} of {of}"
     return Finding(title, ERROR if sees_all else WARNING, found, grant)
 
 
-def _spelled(privilege: str) -> str:
-    return privilege.replace("_", " ")
+def _spelled(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _privileges(client: WorkspaceClient, user: User, kind: str, name: str) -> tuple[set[str], bool]:
