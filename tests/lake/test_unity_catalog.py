@@ -209,6 +209,9 @@ def check_maintenance(spark, tmp_path, made: LakeRun) -> None:
     (folder / "link").symlink_to(outside)
     assert remove_mirror(spark, names, streaming.mirror_id) == LINKED
     (folder / "link").unlink()
+    others = f"CREATE TABLE {names.mirror('others')} USING DELTA LOCATION '{tmp_path}/others' AS SELECT 1 AS a"
+    spark.sql(others).collect()
+    assert remove_mirror(spark, names, "others") == LEFT and spark.table(names.mirror("others")).count() == 1
     assert [remove_mirror(spark, names, streaming.mirror_id) for _ in range(2)] == [LEFT, UNCHANGED]
     assert not table_exists(spark, mirror) and (outside / "a.parquet").exists()
     assert not [path for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts]

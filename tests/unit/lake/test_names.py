@@ -2,7 +2,7 @@ import pytest
 
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.creation import create_table_statement
-from mirrorlake.lake.delta.location import folders_above
+from mirrorlake.lake.delta.location import folders_above, is_same_folder
 from mirrorlake.lake.delta.names import LakeNames
 
 
@@ -100,6 +100,11 @@ def test_a_location_of_tables_may_be_in_each_cloud():
 def test_external_tables_are_of_a_schema_whose_name_makes_a_folder(lake, reason):
     with pytest.raises(UsageError, match=f"^usage: {reason}$"):
         LakeNames(lake, tables_location="s3://b")
+
+
+def test_one_folder_has_several_spellings():
+    assert is_same_folder("file:/a/b", "file:///a/b") and is_same_folder("s3://b/a/", "s3://b/a")
+    assert not is_same_folder("file:/a/b", "file:///a") and not is_same_folder("s3://b/a", "s3://c/a")
 
 
 def test_the_folders_above_one():

@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.names import LakeNames, local_folder
 from mirrorlake.lake.delta.notes import newest_version
-from mirrorlake.lake.delta.progress import RACES
 
-_OTHER_TABLE = "[DELTA_CREATE_TABLE_"
-"""Begins the conditions of a location that has other files, or a table with other columns or properties."""
-_CREATED_MEANWHILE = "TABLE_OR_VIEW_ALREADY_EXISTS"
+_OTHER_TABLE = ("DELTA_CREATE_TABLE_WITH_DIFFERENT_", "DELTA_CREATE_TABLE_SCHEME_MISMATCH")
+"""Of a location that has a table with other properties or columns."""
 UNBORN_AFTER_S = 5.0
 """Seconds for which a log without a commit may still be another process's first commit in progress."""
 
@@ -31,19 +30,15 @@ def create_table(
 ) -> None:  # fmt: skip
     """Create a table if it is missing. location: of an external table.
 
-    Raises RefusedError ``lake-unborn``, ``lake-writer``; UsageError if something else is at the location.
+    Raises RefusedError ``lake-unborn``; UsageError if the location has another table.
     """
     remove_unborn(table)
     try:
         spark.sql(create_table_statement(table, columns, properties, location=location))
-    except Exception as error:
-        if location and _OTHER_TABLE in str(error):
-            raise UsageError(
-                "usage", f"{location} is not empty: name another location, or delete the folder"
-            ) from error
-        if any(race in str(error) for race in (*RACES, _CREATED_MEANWHILE)):
-            raise RefusedError("lake-writer", "another process creates the same table", table=table) from error
-        raise
+    except AnalysisException as error:
+        if not (error.getCondition() or "").startswith(_OTHER_TABLE):
+            raise
+        raise UsageError("usage", f"{location} is not empty: name another location, or delete the folder") from error
     require_born(spark, table)
 
 

@@ -18,6 +18,7 @@ _URL = re.compile(
     rf"|(?!(?:abfs|wasb)s?:|file:)[a-z][a-z0-9+.-]*://[\w.-]+(?::[0-9]+)?{_SEGMENTS}",
     re.ASCII,
 )
+_LOCAL_ROOT = re.compile("^file:(?://)?(?=/)")
 _FOLDER = re.compile(r"[\w-]+", re.ASCII)
 
 
@@ -42,6 +43,11 @@ def folders_above(folder: str) -> list[str]:
     scheme, _, path = folder.partition("://")
     names = path.split("/")
     return [f"{scheme}://{'/'.join(names[:n])}" for n in range(len(names) - 1, 0, -1) if any(names[:n])]
+
+
+def is_same_folder(one: str, other: str) -> bool:
+    """Hadoop writes ``file:/a`` for ``file:///a``."""
+    return _LOCAL_ROOT.sub("", one.rstrip("/")) == _LOCAL_ROOT.sub("", other)
 
 
 def local_path(url: str) -> Path | None:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.creation import property_list, read_properties, set_properties
-from mirrorlake.lake.delta.location import local_path
+from mirrorlake.lake.delta.location import is_same_folder, local_path
 from mirrorlake.lake.delta.names import LakeNames, linked_path, local_folder, table_exists
 from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.progress import RACES
@@ -165,9 +165,13 @@ def _remove_external(spark: SparkSession, table: Sql, location: str) -> str:
     """Delete the rows with their files, then drop the table; the catalog has it until all of that is done.
 
     DROP TABLE would leave the files. VACUUM deletes them on every storage, and leaves folders with Delta's log: LEFT.
+    A table that others have made under this name stays, with the files that it has elsewhere: LEFT, too.
     """
     if _has_link(table, location):
         return LINKED
+    found = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0].location
+    if not is_same_folder(found, location):
+        return LEFT
     at_once = property_list({"delta.deletedFileRetentionDuration": "interval 0 days"})
     return _outcome(
         spark, LEFT, f"ALTER TABLE {table} SET TBLPROPERTIES ({at_once})", f"TRUNCATE TABLE {table}",
