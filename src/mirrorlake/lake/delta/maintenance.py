@@ -174,7 +174,7 @@ def _remove_external(spark: SparkSession, table: Sql, location: str) -> str:
         return LEFT
     at_once = property_list({"delta.deletedFileRetentionDuration": "interval 0 days"})
     return _outcome(
-        spark, LEFT, f"ALTER TABLE {table} SET TBLPROPERTIES ({at_once})", f"TRUNCATE TABLE {table}",
+        spark, LEFT, f"ALTER TABLE {table} SET TBLPROPERTIES ({at_once})", f"DELETE FROM {table}",
         f"VACUUM {table} RETAIN 0 HOURS", f"DROP TABLE {table}",
     )  # fmt: skip
 
