@@ -111,7 +111,7 @@ def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tm
     read = run_sql(second.lake, "SELECT n, `odd: name` FROM shop__r ORDER BY n")
     assert read.to_pylist() == [{"n": n, "odd: name": "5"} for n in (1, 2)]
     check_other_places(spark, tmp_path, second)
-    check_maintenance(spark, tmp_path, second)
+    check_maintenance(spark, tmp_path, monkeypatch, second)
     outcomes = maintain(first.options(), spark)
     assert set(outcomes["outcome"]) <= {"platform", "unchanged"}
     assert set(outcomes["table"]) > mirror_ids(first)
@@ -194,7 +194,7 @@ def check_other_places(spark, tmp_path, made: LakeRun) -> None:
     assert tables_in(spark, "lake_3") == set()
 
 
-def check_maintenance(spark, tmp_path, made: LakeRun) -> None:
+def check_maintenance(spark, tmp_path, monkeypatch, made: LakeRun) -> None:
     """External tables are compacted; the files of one that is removed go, and those that a link leads to stay."""
     names, [streaming] = made.lake.names, [entry for entry in made.register if entry.name == ("shop", "r")]
     mirror = names.mirror(streaming.mirror_id)
@@ -202,6 +202,10 @@ def check_maintenance(spark, tmp_path, made: LakeRun) -> None:
     write_snapshot(made.lake, "Shop__r__1f", streaming.schema, [], 1)
     give(made.lake, Answer(1, 1, "shop", "r", "", "Shop__r__1f"))
     assert removable_snapshots(made.lake, left_days=-1, bronze_days=None) == []  # it is still to be applied
+    with monkeypatch.context() as patch, pytest.raises(SimulatedCrash):  # the process is killed before it drops it
+        crash_at(patch, f"{type(spark).__module__}.SparkSession.sql", "before", call_number=5)
+        remove_snapshot(spark, names, "Shop__r__1f")
+    assert spark.table(names.snapshot("Shop__r__1f")).count() == 0
     assert remove_snapshot(spark, names, "Shop__r__1f") == LEFT
     folder, outside = tmp_path / "tables/external_mirrors" / streaming.mirror_id, tmp_path / "outside"
     outside.mkdir()
