@@ -14,17 +14,22 @@ from mirrorlake.core.binlog.log_reader import LogReader, ResumePoint
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.gtid import parse_gtid_set, parse_gtid_state
 from mirrorlake.core.position import unpack_lsn
-from mirrorlake.errors import RefusedError
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.run import hops
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.mysql.binlog_dump import LiveSource
+from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead
 from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.preflight import check_replication_privilege
+from mirrorlake.mysql.source_tables import ask_engine
 from tests.support.canonical import TableDigest, source_rows, source_tables
 from tests.support.every_form import write_every_form
 from tests.support.live import changes_in_silver, mirrors
+from tests.support.proxy import Proxy
 from tests.support.replicas import OPTIONS, catch_up, let_domains_overtake, newest_of, replicate, stop
 from tests.support.servers import Server, running_server
 
@@ -220,6 +225,42 @@ def test_a_server_that_has_nothing_to_do_with_it_is_refused(servers):
         replica.execute("SET SESSION server_id = 10")  # a server id used twice
     write_every_form(replica)
     assert refusal_code(lambda: follower.go_on(replica)) == "failover-diverged"
+
+
+# --- an address that leads to several servers
+
+
+def test_no_connection_is_with_another_server_than_the_first_one(servers):
+    """Such as those of a balancer: their rows, positions and definitions would be mixed."""
+    primary, replica = servers
+    primary.play(("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)"))
+    catch_up(primary, replica)
+    one, other = (primary.host, primary.port), (replica.host, replica.port)
+    with Proxy(*one) as proxy:
+        login = ServerLogin(proxy.host, proxy.port, "root", "")
+        source = LiveSource(login)
+        start, end = source.earliest(), source.current()
+        asks = (
+            lambda: CurrentRead(login), lambda: ConsistentRead(login), lambda: ask_engine(login, "shop", "t"),
+            lambda: check_replication_privilege(source.control), lambda: next(source.read(start, end)),
+        )  # fmt: skip
+        for ask in asks:
+            proxy.next_targets = [other]
+            assert lost_to_another(ask)
+        proxy.next_targets = [one, other]
+        assert lost_to_another(lambda: ConsistentRead(login, holding=[TableName("shop", "t")]))
+        source.control.close()  # as after a minute without a question
+        proxy.next_targets = [other]
+        assert lost_to_another(source.current)
+        assert source.current() == end and source.identity != LiveSource(ServerLogin.parse(replica.url)).identity
+        source.close()
+
+
+def lost_to_another(call) -> bool:
+    """Is the error about another server?"""
+    with pytest.raises(RetryableError, match="another server answers") as raised:
+        call()
+    return raised.value.code == "server-lost"
 
 
 # --- the lake

@@ -18,13 +18,15 @@ _CHUNK_BYTES = 1 << 16
 class Proxy:
     """cut_stream_after, stall_stream_after: bytes of the log stream that still pass on the next connection that asks
     for one; then it is cut, or stays open and silent. Each holds for one connection. sent_at_cut: what comes in place
-    of the rest. is_down: nobody gets through. streams: what each dump connection has brought, in order.
+    of the rest. is_down: nobody gets through. next_targets: of the next connections, in place of ``target``. streams:
+    what each dump connection has brought, in order.
     """
 
     host = "127.0.0.1"
 
     def __init__(self, host: str, port: int):
         self.target = host, port
+        self.next_targets: list[tuple[str, int]] = []
         self.cut_stream_after: int | None = None
         self.stall_stream_after: int | None = None
         self.sent_at_cut = b""
@@ -59,7 +61,7 @@ class Proxy:
             try:
                 if self.is_down:
                     raise OSError
-                server = socket.create_connection(self.target, timeout=5)
+                server = socket.create_connection(self._take_target(), timeout=5)
                 server.settimeout(None)
             except OSError:
                 _reset(client)
@@ -67,6 +69,9 @@ class Proxy:
             with self._lock:
                 self._open |= {client, server}
             _Connection(self, client, server)
+
+    def _take_target(self) -> tuple[str, int]:
+        return self.next_targets.pop(0) if self.next_targets else self.target
 
     def forget(self, *connections: socket.socket) -> None:
         for connection in connections:

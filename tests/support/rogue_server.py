@@ -39,9 +39,9 @@ TLS, PLUGINS = 0x800, 0x80000
 CAPABILITIES = 0x00FF_F7FF & ~TLS
 NONCE = b"0123456789abcdefghij"
 OK = b"\0\0\0\x02\0\0\0"
-_VARIABLES = {"version_comment": "a server", "server_uuid": "3e11fa47-71ca-11e1-9e33-c80aa9429562"}
+_UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 _MYSQL = {
-    "SELECT VERSION()": [("8.4.0",)], "SHOW BINARY LOGS": [("binlog.000001", "1000", "No")],
+    "SHOW BINARY LOGS": [("binlog.000001", "1000", "No")],
     "SHOW BINARY LOG STATUS": [("binlog.000001", "1000", "", "", "")],
 }  # fmt: skip
 LARGEST = 0xFFFFFF
@@ -123,9 +123,12 @@ class Wire:
             self.send(b"".join(NULL if cell is None else bytes((len(cell),)) + cell.encode() for cell in row))
         self.send(COLUMN_END)
 
-    def answer_as_mysql(self, answers: dict[str, list[tuple[str | None, ...]]]) -> bool:
+    def answer_as_mysql(
+        self, answers: dict[str, list[tuple[str | None, ...]]], *, version: str = "8.4.0", uuid: str = _UUID
+    ) -> bool:
         """Answer what a job asks, by ``answers`` first; True when it asks for the log, False when it hangs up."""
         answers = _MYSQL | answers
+        variables = {"version": version, "version_comment": "a server", "server_uuid": uuid}
         try:
             while True:
                 command, text = (packet := self.receive())[0], packet[1:].decode("utf-8", "replace")
@@ -133,7 +136,9 @@ class Wire:
                     return True
                 name = re.fullmatch(r"SHOW GLOBAL VARIABLES LIKE '(\w+)'", text)
                 if name:
-                    self.send_rows([(name[1], _VARIABLES[name[1]])] if name[1] in _VARIABLES else [], 2)
+                    self.send_rows([(name[1], variables[name[1]])] if name[1] in variables else [], 2)
+                elif text.startswith("SHOW GLOBAL VARIABLES WHERE"):
+                    self.send_rows(list(variables.items()), 2)
                 elif text in answers:
                     self.send_rows(answers[text], len(answers[text][0]))
                 else:

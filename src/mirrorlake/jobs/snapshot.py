@@ -28,7 +28,7 @@ from mirrorlake.jobs.run.chosen_tables import chosen_tables
 from mirrorlake.jobs.run.open import create_lake
 from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.run_log import recorded
-from mirrorlake.jobs.run.source import open_source, server_login
+from mirrorlake.jobs.run.source import server_login
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
@@ -71,7 +71,7 @@ def snapshot(
     ``ConsistentRead`` raise.
     """
     login, verb = server_login(options), "resync" if again else "snapshot"
-    lake, tables = _opened(options, spark)
+    lake, tables = _opened(options, login, spark)
     with recorded(lake, verb, Watcher()) as log:
         log.begins()
         for done, lsn in _snapshots(lake, login, tables, again):
@@ -97,10 +97,9 @@ def _snapshots(
         yield from _snapshot_group(lake, login, group)
 
 
-def _opened(options: Options, spark: SparkSession | None) -> tuple[Lake, list[SourceTable]]:
+def _opened(options: Options, login: ServerLogin, spark: SparkSession | None) -> tuple[Lake, list[SourceTable]]:
     """The lake, and the tables that the options choose, which are looked up before a lake is made."""
-    source = open_source(options)
-    assert isinstance(source, LiveSource), "--source names a server"
+    source = LiveSource(login)
     try:
         check_source(source)
         tables = chosen_tables(source.control, options)

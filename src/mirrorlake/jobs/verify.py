@@ -103,7 +103,7 @@ def verify(
             name = f"verify-{dt.datetime.now(dt.timezone.utc):%Y%m%dT%H%M%S.%f}"
             syncpoints.request(lake, name, read.position)
             if moves:
-                until = options.model_copy(update={"until": str(read.position), "follow": False})
+                until = options.model_copy(update={"until": str(read.position), "follow": False, "failover": "refuse"})
                 hops.run(until, watcher, lake.spark)
             point = _answered(lake, name, read, ends_at)
             found = sorted(_verified(lake, point, read, look, options, n_keys), key=_name) if point else []

@@ -33,7 +33,7 @@ class LiveSource:
     """A ``BinlogSource`` over one server. ``read`` continues its stream if it starts where the last one ended."""
 
     def __init__(self, login: ServerLogin):
-        """Connect. Raises what ``Session`` raises."""
+        """Connect. Raises what ``open_session`` raises."""
         self._login, self._control = login, ServerConnection(login)
         self.identity, self.flavor = self._control.identity, self._control.flavor
         self._stream: DumpStream | None = None
@@ -67,7 +67,7 @@ class LiveSource:
             executed = self._control.cell(asked)
         if gtids.contains(self._control.gtids(executed)):
             return end
-        stream, cursor = DumpStream(self._login, gtids, self.identity), LogCursor()
+        stream, cursor = DumpStream(self._login, gtids), LogCursor()
         stream.expect(SEARCH_LIMIT_S)
         try:
             while True:
@@ -113,7 +113,7 @@ class LiveSource:
     def _open_stream(self, start: BinlogPosition) -> None:
         self._close_stream()
         reachable = start if start.offset < _DUMP_OFFSET_LIMIT else BinlogPosition(start.log_file, FIRST_EVENT_OFFSET)
-        self._stream = DumpStream(self._login, reachable, self.identity)
+        self._stream = DumpStream(self._login, reachable)
         self._blocks = _blocks_from(self._stream, start)
         self._position, self._is_file_done = start, False
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from functools import cached_property
 
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import BinlogPosition, is_log_name
 from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.same_server import ServerFacts, open_session
 from mirrorlake.mysql.server_errors import protocol_error
 from mirrorlake.mysql.session import Session
 
@@ -21,12 +21,13 @@ IDLE_LIMIT_S = 60
 class ServerConnection:
     """One session with a server; opened when first needed and again after it was idle.
 
-    Every method raises what ``Session`` raises, ``server-protocol`` also for an answer of another shape.
+    Every method raises what ``open_session`` raises, ``server-protocol`` also for an answer of another shape.
     """
 
     def __init__(self, login: ServerLogin, *, receive_buffer_bytes: int = 0):
         self.login, self._receive_buffer_bytes = login, receive_buffer_bytes
         self._session: Session | None = None
+        self._facts: ServerFacts | None = None
         self._used_s = 0.0
 
     @property
@@ -35,7 +36,7 @@ class ServerConnection:
         if self._session is not None and (not self._session.open or time.monotonic() - self._used_s > IDLE_LIMIT_S):
             self.close()
         if self._session is None:
-            self._session = Session(self.login, receive_buffer_bytes=self._receive_buffer_bytes)
+            self._session, self._facts = open_session(self.login, receive_buffer_bytes=self._receive_buffer_bytes)
         self._used_s = time.monotonic()
         return self._session
 
@@ -65,28 +66,31 @@ class ServerConnection:
         rows = self.query(f"SHOW GLOBAL VARIABLES LIKE {server_literal(name)}", 2)
         return str(rows[0][1]) if rows else None
 
-    @cached_property
+    @property
+    def facts(self) -> ServerFacts:
+        """Of the server that answered; asked once per session."""
+        if self._facts is None:
+            _ = self.session
+        assert self._facts, "an open session has them"
+        return self._facts
+
+    @property
     def server_version(self) -> str:
-        return self.cell("SELECT VERSION()")
+        return self.facts.version
 
-    @cached_property
+    @property
     def flavor(self) -> str:
-        is_mariadb = "mariadb" in f"{self.server_version} {self.variable('version_comment')}".lower()
-        return "mariadb" if is_mariadb else "mysql"
+        return self.facts.flavor
 
-    @cached_property
+    @property
     def version_numbers(self) -> tuple[int, ...]:
         """(major, minor, patch)"""
-        found = re.match(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})", self.server_version.removeprefix("5.5.5-"))
-        return tuple(map(int, found.groups())) if found else (0, 0, 0)
+        return self.facts.version_numbers
 
-    @cached_property
+    @property
     def identity(self) -> str:
-        """``mysql:<server_uuid>``; ``mariadb:<server_uid>``, before 10.10 ``mariadb:<server_id>@<hostname>:<port>``."""
-        unique = self.variable("server_uuid") if self.flavor == "mysql" else self.variable("server_uid")
-        if unique is None:
-            unique = f"{self.variable('server_id')}@{self.variable('hostname')}:{self.variable('port')}"
-        return f"{self.flavor}:{unique}"
+        """See ``ServerFacts``."""
+        return self.facts.identity
 
     def log_sizes(self) -> dict[str, int]:
         """Bytes of each binlog file, oldest first."""
@@ -100,11 +104,10 @@ class ServerConnection:
         except UsageError:
             raise protocol_error(self.login, "a GTID set that is none") from None
 
-    @cached_property
+    @property
     def log_status_sql(self) -> Sql:
-        """The statement that shows the end of the log: file, offset, and on MySQL as the fifth column the GTIDs."""
-        is_new = self.flavor == "mysql" and self.version_numbers >= (8, 2, 0)
-        return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
+        """See ``ServerFacts``."""
+        return self.facts.log_status_sql
 
     def close(self) -> None:
         session, self._session = self._session, None

@@ -9,9 +9,10 @@ import pyarrow as pa
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.mysql.connection import ServerConnection, log_end
+from mirrorlake.mysql.connection import log_end
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.same_server import ServerFacts, open_session
 from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
 
@@ -41,8 +42,8 @@ class CurrentRead:
     """Reads tables of a server in their present state. Times are in UTC."""
 
     def __init__(self, login: ServerLogin):
-        """Connect. Raises what ``Session`` raises."""
-        self._session = Session(login)
+        """Connect. Raises what ``open_session`` raises."""
+        self._session, _ = open_session(login)
         try:
             for setting in _SETTINGS:
                 self.rows(setting)
@@ -67,7 +68,7 @@ class _Holder:
     """Blocks DDL on tables until the consistent read itself has their locks."""
 
     def __init__(self, login: ServerLogin, names: Sequence[TableName]):
-        self._session = Session(login)
+        self._session, _ = open_session(login)
         try:
             for sql in (*_SETTINGS, "START TRANSACTION READ ONLY", *(_HOLD.format(quote(*name)) for name in names)):
                 _rows(self._session, sql)
@@ -89,18 +90,15 @@ class ConsistentRead:
     def __init__(self, login: ServerLogin, *, holding: Sequence[TableName] = ()):
         """holding: tables whose DDL must wait from the position until the end.
 
-        Raises TableChanged for one that does not exist; what ``Session`` raises; RetryableError ``server-lost``
-        if a lock cannot be obtained.
+        Raises TableChanged for one that does not exist; what ``open_session`` raises; RetryableError
+        ``server-lost`` if a lock cannot be obtained.
         """
-        self._login, control = login, ServerConnection(login)
+        self._login, holder = login, None
+        self._session, server = open_session(login)
+        self.identity = server.identity
         try:
-            self.identity, self._flavor, status_sql = control.identity, control.flavor, control.log_status_sql
-        finally:
-            control.close()
-        self._session = Session(login)
-        holder = _Holder(login, holding) if holding else None
-        try:
-            self.position = self._begin(status_sql)
+            holder = _Holder(login, holding) if holding else None
+            self.position = self._begin(server)
             for name in holding:
                 self.rows(_HOLD.format(quote(*name)))
         except BaseException:
@@ -131,17 +129,17 @@ class ConsistentRead:
     def close(self) -> None:
         self._session.hang_up()
 
-    def _begin(self, status_sql: Sql) -> BinlogPosition:
+    def _begin(self, server: ServerFacts) -> BinlogPosition:
         for setting in _SETTINGS:
             self.rows(setting)
-        if self._flavor == "mariadb":
+        if server.flavor == "mariadb":
             self.rows(_START)
             found = {row[0]: row[-1] for row in self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'")}
             status = [(found.get("Binlog_snapshot_file"), found.get("Binlog_snapshot_position"))]
         else:
             self.rows("FLUSH TABLES WITH READ LOCK")
             self.rows(_START)
-            status = self.rows(status_sql)
+            status = self.rows(server.log_status_sql)
             self.rows("UNLOCK TABLES")
         return log_end(self._login, status)
 

@@ -51,15 +51,13 @@ class DumpStream:
     """An open dump connection. It never writes again to the parts of returned buffers that have events.
 
     Raises RetryableError ``server-lost``, RefusedError ``server-log-purged``, ``server-privilege``, ``log-event``,
-    ``log-truncated``, ``binlog-off``, and what ``Session`` raises.
+    ``log-truncated``, ``binlog-off``, and what ``open_session`` raises.
     """
 
-    def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet, expected_identity: str):
+    def __init__(self, login: ServerLogin, start: BinlogPosition | GtidSet):
         self._login = login
         self._connection = ServerConnection(login, receive_buffer_bytes=RECEIVE_BUFFER_BYTES)
         try:
-            if self._connection.identity != expected_identity:
-                raise RetryableError("server-lost", f"{login}: another server answers at this address now")
             self._request(start)
         except BaseException:
             self.close()

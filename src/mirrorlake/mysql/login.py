@@ -23,7 +23,8 @@ class ServerLogin:
     ``tls_ca`` is given. ``verify`` checks chain and host name, against ``tls_ca`` or the system's CAs. None: ``off`` to
     this host itself, unless a file for TLS is given, else ``verify``. tls_ca, tls_cert, tls_key: PEM files; the last
     two are the client's own, and the key may be in the file of the certificate. server_public_key: PEM file with the
-    server's RSA key, which encrypts a password without TLS.
+    server's RSA key, which encrypts a password without TLS. A login is for one command: all its sessions are with one
+    server, see ``open_session``.
     """
 
     host: str
@@ -35,6 +36,7 @@ class ServerLogin:
     tls_cert: str | None = None
     tls_key: str | None = None
     server_public_key: str | None = None
+    _identities: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if self.tls not in (None, *get_args(TlsMode)):
@@ -64,6 +66,10 @@ class ServerLogin:
         if parts.scheme != "mysql" or not host or not user or parts.path.strip("/") or port == 0:
             raise UsageError("usage", _URL)
         return cls(host, 3306 if port is None else port, unquote(user), password, **settings)
+
+    def first_identity(self, identity: str) -> str:
+        """The identity of the server that answered first, which is this one if none has answered before."""
+        return self._identities.setdefault("first", identity)
 
     def __reduce__(self):
         """Raise TypeError: Spark pickles data for its workers, and the password must stay in this process."""

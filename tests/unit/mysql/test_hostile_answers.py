@@ -263,7 +263,7 @@ def test_a_run_waits_for_no_check_that_is_information_only():
 
     def act(wire):
         wire.let_in()
-        wire.answer_as_mysql({"SELECT VERSION()": [("11.8.2-MariaDB",)]})
+        wire.answer_as_mysql({}, version="11.8.2-MariaDB")
 
     with RogueServer(act) as rogue:
         assert code_of(lambda: require_source(ServerConnection(login(rogue)))) == "binlog-off"
@@ -273,7 +273,7 @@ def test_a_run_waits_for_no_check_that_is_information_only():
 def test_names_of_generated_columns_that_are_none():
     def act(wire):
         wire.let_in()
-        wire.answer_as_mysql({"SELECT VERSION()": [("11.8.2-MariaDB",)], GENERATED_COLUMNS: [("d", None, "c")]})
+        wire.answer_as_mysql({GENERATED_COLUMNS: [("d", None, "c")]}, version="11.8.2-MariaDB")
 
     with RogueServer(act) as rogue:
         assert code_of(lambda: check_generated_columns(ServerConnection(login(rogue)))) == "server-protocol"
