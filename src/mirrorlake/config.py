@@ -76,8 +76,8 @@ class Options(BaseModel):
     views show a JSON column as the mirror's text, or parsed. columns: what silver and gold have of a column, by pattern
     of ``database.table.column``: ``drop``, nothing; ``hash``, a digest. password_secret, column_secret: ``scope/key``
     of a Databricks secret scope. lower_case_table_names: the server's, for files. mirrors_schema: the schema of the
-    lake's catalog with its mirrors; None: where the lake has them, and for a new lake its own schema. tables_location: the
-    URL below which a new lake in a catalog has its tables, which are external; None: the catalog manages them. tls,
+    lake's catalog with its mirrors; None: where the lake has them, and for a new lake its own schema. tables_location:
+    the URL below which a new lake in a catalog has its tables, which are external; None: the catalog manages them. tls,
     tls_ca, tls_cert, tls_key, server_public_key: see ``mysql.login.ServerLogin``; an empty text means none.
     """
 

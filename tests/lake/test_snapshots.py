@@ -193,13 +193,15 @@ def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
 def test_copies_go_when_they_were_taken_or_nobody_has_answered_for_them(earlier, tmp_path):
     run = earlier.copied(tmp_path / "copy")
     schema, _ = defined(CREATE.format("o"), ("shop", "o"), "mysql", AS_WRITTEN, NO_COLUMNS)
-    write_snapshot(run.lake, "left_over", schema, [], end_of(run))
-    Path(run.folder, "bronze/copy_killed/_delta_log").mkdir(parents=True)
+    left_over, killed = "shop__o__1a_0123abcd", "shop__o__1a_0123abce"
+    write_snapshot(run.lake, left_over, schema, [], end_of(run))
+    for name in (killed, "of_others"):
+        Path(run.folder, f"bronze/copy_{name}/_delta_log").mkdir(parents=True)
     copy_tables(run, end_of(run), "o")
     (taken,) = (answer.copy_id for answer in read_answers(run.lake))
-    assert removable_snapshots(run.lake, left_days=0, bronze_days=0) == ["left_over"]
+    assert removable_snapshots(run.lake, left_days=0, bronze_days=0) == [left_over]
     run.all_hops()
     assert removable_snapshots(run.lake, left_days=1, bronze_days=None) == []
     assert removable_snapshots(run.lake, left_days=1, bronze_days=0) == [taken]
     assert remove_snapshot(run.spark, run.lake.names, taken) == REMOVED
-    assert run.lake.names.find_snapshots(run.spark) == ["killed", "left_over"]
+    assert run.lake.names.find_snapshots(run.spark) == [left_over, killed]

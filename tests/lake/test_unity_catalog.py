@@ -17,6 +17,7 @@ from mirrorlake.jobs.old_snapshots import removable_snapshots
 from mirrorlake.jobs.run.open import open_lake
 from mirrorlake.lake.bronze import table as bronze
 from mirrorlake.lake.bronze.snapshots import write_snapshot
+from mirrorlake.lake.delta import creation
 from mirrorlake.lake.delta.maintenance import (
     COMPACTED,
     LEFT,
@@ -52,6 +53,11 @@ FIRST = (
 )
 FIRST_ROWS = {("shop", "p"): ['{"id": "5", "v": "5"}'], ("shop", "x"): [f'{{"id": "{n}", "v": "{n}"}}' for n in (4, 6)]}
 R, RENAMED = table("r", "id", "v"), table("r", "id", "w")
+OF_OTHERS = {"u": "VIEW {} AS", "v": "TABLE {} USING parquet AS", "w": "TABLE {} USING delta AS"}
+"""What has the name of a table's mirror before the mirror is made."""
+LIKE_SNAPSHOTS = {
+    "bronze_copy_x": OF_OTHERS["w"], "bronze_copy_y": OF_OTHERS["u"], "bronze_copy_x__1_0123abcd": OF_OTHERS["u"],
+}  # fmt: skip
 SECOND = (
     ddl("create database shop"),
     ddl("create table r (id int primary key, v int)"),
@@ -63,6 +69,8 @@ SECOND = (
     ddl("alter table r modify `odd: name` varchar(9)"),
     ddl("drop table s"),
     ddl("create table s (n int primary key)"),
+    *(ddl(f"create table {name} (id int primary key)") for name in OF_OTHERS),
+    *(insert(table(name, "id"), (1,)) for name in OF_OTHERS),
 )
 SECOND_ROWS = {("shop", "r"): [f'{{"n": "{n}", "odd: name": "5"}}' for n in (1, 2)], ("shop", "s"): []}
 
@@ -93,21 +101,38 @@ def mirror_ids(run: LakeRun) -> set[str]:
     return {row.mirror_id for row in rows}
 
 
+def take_names(run: LakeRun) -> set[str]:
+    """Others make tables and views with names like those of snapshots, and with names that the lake would give its next
+    mirrors; return the latter."""
+    lsns = {row.table: row.lsn for row in run.spark.table(run.lake.names.silver_table_schemas).collect()}
+    mirrors = {f"shop__{name}__{lsns[name]:x}": kind for name, kind in OF_OTHERS.items()}
+    names = {run.lake.names.mirror(mirror): kind for mirror, kind in mirrors.items()}
+    for name, kind in (names | {f"external_2.{name}": kind for name, kind in LIKE_SNAPSHOTS.items()}).items():
+        run.spark.sql(f"CREATE {kind.format(name)} SELECT 5 AS id")
+    return set(mirrors)
+
+
 def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tmp_path, monkeypatch, catalog):
     refused = refuse_as_unity_catalog(monkeypatch, spark)
+    monkeypatch.setattr(creation, "UNBORN_AFTER_S", 0.2)
     first = lake_in(spark, tmp_path, "lake_1", Log("mariadb", [*FIRST]))
     second = begun_at_second_try(spark, tmp_path, monkeypatch)
     for run, views in ((first, "none"), (second, "two_{database}")):
         run.ingest()
         run.assemble()
         killed_before_the_catalog_knows(spark, monkeypatch, run)
+        taken = take_names(run) if run is second else set()
         run.apply(views=views)
     assert (first.gold(), second.gold()) == (FIRST_ROWS, SECOND_ROWS)
     assert sorted(mirror_rows(spark.table("two_shop.r").toArrow())) == SECOND_ROWS["shop", "r"]
     assert tables_in(spark, "lake_1") == {*SYSTEM_TABLES, *mirror_ids(first)}
-    for schema, ids in (("external_2", {*SYSTEM_TABLES}), ("external_mirrors", mirror_ids(second))):
-        assert tables_in(spark, schema) == {path.name for path in (tmp_path / "tables" / schema).iterdir()} == ids
-        assert not any((tmp_path / "warehouse" / schema).iterdir())
+    codes = {entry.table: entry.code for entry in second.register if entry.is_refused}
+    assert codes == dict.fromkeys(OF_OTHERS, "mirror-changed")
+    ours = {"external_2": {*SYSTEM_TABLES}, "external_mirrors": mirror_ids(second) - taken}
+    for schema, others in (("external_2", {*LIKE_SNAPSHOTS}), ("external_mirrors", taken)):
+        assert tables_in(spark, schema) == ours[schema] | others
+        assert {path.name for path in (tmp_path / "tables" / schema).iterdir()} == ours[schema]
+        assert {path.name for path in (tmp_path / "warehouse" / schema).iterdir()} <= others
     read = run_sql(second.lake, "SELECT n, `odd: name` FROM shop__r ORDER BY n")
     assert read.to_pylist() == [{"n": n, "odd: name": "5"} for n in (1, 2)]
     check_other_places(spark, tmp_path, second)
@@ -177,7 +202,8 @@ def check_other_places(spark, tmp_path, made: LakeRun) -> None:
         open_lake(made.options(lake="uc:spark_catalog.lake_1", tables_location=f"file://{tmp_path}/tables"), spark)
     (tmp_path / "full/lake_3/_files").mkdir(parents=True)
     (tmp_path / "full/lake_3/_files/a").touch()
-    bronze_events, mirror = f"{tmp_path}/tables/external_2/bronze_events", next(iter(mirror_ids(made)))
+    bronze_events = f"{tmp_path}/tables/external_2/bronze_events"
+    mirror = next((tmp_path / "tables/external_mirrors").iterdir()).name
     for places, reason in (
         ({"mirrors_schema": "external_mirrors"}, "is not empty"),
         ({"mirrors_schema": "mirrors_4"}, "there is no schema spark_catalog.mirrors_4"),

@@ -16,7 +16,7 @@ def removable_snapshots(lake: Lake, *, left_days: int, bronze_days: int | None) 
     These are the ones a killed run left more than ``left_days`` ago, and those that mirrors applied more than
     ``bronze_days`` ago. None keeps the second kind, which a replay needs."""
     now, n_done = dt.datetime.now(dt.timezone.utc), EpochLog(lake).answers
-    given = {(each.answer.copy_id or "").lower(): each for each in read_given(lake)}
+    given = {(each.answer.copy_id or "").lower(): each for each in read_given(lake)}  # a catalog shows it in lower case
     found = []
     for copy_id in lake.names.find_snapshots(lake.spark):
         answered = given.get(copy_id.lower())

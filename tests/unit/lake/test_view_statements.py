@@ -108,6 +108,9 @@ def test_an_engine_that_cannot_read_the_lake_is_refused(engine, lake, message):
         (Databricks(CATALOG), ("sh/op", "orders"), False),
         (Databricks(CATALOG), ("shop", "${orders}"), False),
         (Databricks(CATALOG), ("shop", "or\u202eders"), False),
+        (Databricks(CATALOG), ("Bin`Log", "orders"), False),
+        (Databricks(LakeNames("uc:main.Lake", mirrors_schema="Mirrors")), ("lake", "orders"), False),
+        (Databricks(LakeNames("uc:main.Lake", mirrors_schema="Mirrors")), ("mirrors", "orders"), False),
     ],
 )
 def test_a_name_that_the_engine_does_not_take_has_no_view(engine, name, has_view):

@@ -20,6 +20,8 @@ from mirrorlake.lake.delta.notes import newest_version
 
 _OTHER_TABLE = ("DELTA_CREATE_TABLE_WITH_DIFFERENT_", "DELTA_CREATE_TABLE_SCHEME_MISMATCH")
 """Of a location that has a table with other properties or columns."""
+UNBORN = "lake-unborn"
+"""Code of the error when what has a table's name is no table of Delta with a commit."""
 UNBORN_AFTER_S = 5.0
 """Seconds for which a log without a commit may still be another process's first commit in progress."""
 
@@ -115,7 +117,7 @@ def require_born(spark: SparkSession, table: Sql) -> None:
     ends_at = time.monotonic() + UNBORN_AFTER_S
     while newest_version(spark, table) is None:
         if time.monotonic() > ends_at:
-            raise RefusedError("lake-unborn", "CREATE TABLE made no commit", table=table)
+            raise RefusedError(UNBORN, "CREATE TABLE made no commit", table=table)
         time.sleep(0.1)
 
 

@@ -25,6 +25,8 @@ SYSTEM_TABLES = (
 """Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
 _ID = re.compile(r"[A-Za-z0-9_]*")
+_COPY_ID = re.compile(r"[A-Za-z0-9_]*__[0-9a-f]+_[0-9a-f]{8}")
+"""See ``new_snapshot_id``."""
 NO_SCHEMA = "SCHEMA_NOT_FOUND"
 MIRRORS_SCHEMA = "mirrors_schema"
 """Key of what a lake keeps, see ``LakeNames.kept``; absent if the mirrors are in the lake's own schema."""
@@ -106,6 +108,11 @@ class LakeNames:
         _, schema, name = table.replace("`", "").lower().split(".")
         return f"{self.tables_location}/{schema}/{name}"
 
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """The schemas of a catalog that the lake's tables are in."""
+        return (self._parts[1], self._mirror_parts[1]) if self.is_unity else ()
+
     def system_table(self, name: str) -> Sql:
         """name: one of ``SYSTEM_TABLES``."""
         layer, _, noun = name.partition("_")
@@ -136,13 +143,16 @@ class LakeNames:
         return self.folder("bronze", f"{_COPY}{copy_id}")
 
     def find_snapshots(self, spark: SparkSession) -> list[str]:
-        """Ids of all snapshots; none are found in an object store."""
+        """What may be the ids of snapshots, by the names of tables, views and folders; none are found in an object
+        store."""
         if self.is_unity:
             prefix = f"bronze_{_COPY}"
             shown = spark.sql(f"SHOW TABLES IN {quote(*self._parts)} LIKE {literal(prefix + '*')}").collect()
-            return [row.tableName.removeprefix(prefix) for row in shown]
-        folders = filter(Path.is_dir, sorted(Path(self.root, "bronze").glob(f"{_COPY}*")))
-        return [copy_id for folder in folders if _ID.fullmatch(copy_id := folder.name.removeprefix(_COPY))]
+            found = [row.tableName.removeprefix(prefix) for row in shown if not row.isTemporary]
+        else:
+            folders = filter(Path.is_dir, sorted(Path(self.root, "bronze").glob(f"{_COPY}*")))
+            found = [folder.name.removeprefix(_COPY) for folder in folders]
+        return list(filter(_COPY_ID.fullmatch, found))
 
     def staging(self, hop: str) -> str:
         """The folder in which a hop leaves Parquet files for Spark to append."""

@@ -30,6 +30,8 @@ HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step as
 MOST_NOTE_BYTES = 16_000_000
 """Delta reads no commit again whose note has 20,000,000 characters: the limit of its JSON reader, Jackson."""
 
+_WITHOUT_HISTORY = (*ABSENT, "DELTA_TABLE_ONLY_OPERATION", "DELTA_ONLY_OPERATION", "EXPECT_TABLE_NOT_VIEW")
+
 Note = dict[str, Any]
 
 
@@ -92,7 +94,7 @@ def is_as_created(spark: SparkSession, table: Sql) -> bool:
 
 
 def read_history(spark: SparkSession, table: Sql) -> Iterator[Row | HistoryEntry]:
-    """Yield a table's history unchanged, newest first; nothing for an absent table."""
+    """Yield a table's history unchanged, newest first; nothing for an absent table, a view or one not of Delta."""
     log = log_folder(spark, table)
     if log is not None:
         yield from read_entries(log)
@@ -111,7 +113,7 @@ def _describe_history(spark: SparkSession, table: Sql, window: Sql) -> list[Row]
     try:
         return spark.sql(f"DESCRIBE HISTORY {table} {window}").select(*columns).collect()
     except AnalysisException as error:
-        if error.getCondition() not in (*ABSENT, "DELTA_TABLE_ONLY_OPERATION"):
+        if not (error.getCondition() or "").startswith(_WITHOUT_HISTORY):
             raise
         return []  # another process may be creating it
 

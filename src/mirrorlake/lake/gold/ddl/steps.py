@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.column_check import check_secret
-from mirrorlake.lake.delta.creation import remove_unborn, require_born
+from mirrorlake.lake.delta.creation import UNBORN, remove_unborn, require_born
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
@@ -36,6 +37,7 @@ from mirrorlake.lake.gold.ddl.digests import with_digests
 HOP = "apply/ddl"
 RENAME = "RENAME COLUMN"
 UNCLEAR = "a row may be in one partition or another"
+_CREATED = "CREATE TABLE"  # not CREATE TABLE AS SELECT, with rows
 _IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -175,19 +177,20 @@ def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: M
 
     pinned: Delta version of each other mirror that is read.
     """
-    mirror = lake.names.mirror(work.mirror_id)
     try:
         return _carry_out(session, lake, lsn, work, pinned)
     except Exception as error:
-        stop = _why_stopped(session, mirror, lsn, work, error)
+        stop = _why_stopped(session, lake, lsn, work, error)
         if stop is None:
             raise
         return stop
 
 
-def _why_stopped(session: SparkSession, mirror: Sql, lsn: int, work: Work, error: Exception) -> Stop | None:
+def _why_stopped(session: SparkSession, lake: Lake, lsn: int, work: Work, error: Exception) -> Stop | None:
     """Why the mirror stops; None: the failure is not this mirror's alone."""
-    creates = any(isinstance(step, Create) for step in work.steps)
+    mirror, creates = lake.names.mirror(work.mirror_id), any(isinstance(step, Create) for step in work.steps)
+    if creates and lake.names.is_unity and isinstance(error, RefusedError) and error.code == UNBORN:
+        return Stop(MIRROR_CHANGED, "something else has the name that the mirror would have")
     if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
     if _is_about_values(error):  # steps that read values are one commit, and no other step goes before them
@@ -269,8 +272,8 @@ def _steps_done(session: SparkSession, mirror: Sql, lsn: int, n_steps: int) -> t
     changed_by = []
     for commit in read_commits(session, mirror):
         if commit.note is None:
-            is_harmless = commit.operation in HARMLESS or commit.version == 0  # a CREATE whose note is still missing
-            changed_by += [] if is_harmless else [commit.operation]
+            is_created = commit.version == 0 and commit.operation == _CREATED  # the note is still missing
+            changed_by += [] if is_created or commit.operation in HARMLESS else [commit.operation]
         elif commit.note["lsn"] is not None and not commit.is_undone:
             if commit.note["lsn"] == lsn:
                 payload = commit.note["payload"]

@@ -164,10 +164,13 @@ class Databricks(Spark):
         if not names.is_unity:
             raise UsageError("usage", "Databricks reads a lake in Unity Catalog by name: --lake uc:catalog.schema")
         self._names, self._catalog = names, names.root.split(".")[0]
+        self._of_the_lake = {schema.lower() for schema in names.schemas}
 
     def objection(self, name: ViewName) -> str | None:
         if any(sign in part for part in name for sign in "./ ") or any(map(has_variable, name)):
             return "Unity Catalog takes no name with a dot, a slash, a space or ${"
+        if name.schema.lower() in self._of_the_lake:
+            return "the schema of this name has tables of the lake itself"
         return _general_objection(name, ("information_schema",))
 
     def qualified(self, *name: str) -> Sql:
