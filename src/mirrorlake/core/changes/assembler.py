@@ -70,6 +70,9 @@ have."""
 
 IMAGE_BYTES = 32 << 20
 """Room for the images of a batch, before and after each; the unused part takes no memory."""
+MAX_IMAGE_BYTES = (1 << 30) + (1 << 20)
+"""Room for one image, and the most of a batch. No server writes a row event of more than 1 GiB, and the form here needs
+little more; but columns that MariaDB compresses may claim a thousand times as much. The ends of images are int32."""
 _ROWS_FLAGS_AT = HEADER_BYTES + 6
 """Offset of the flags of a row event: after the header and the table id."""
 _NO_FOREIGN_KEY_CHECKS_F, _USE_SQL_FOREIGN_KEY_F = 2, 16
@@ -79,6 +82,7 @@ _COMMIT_TEXT = np.frombuffer(b"\0COMMIT", np.uint8)
 OPS = pa.array(["BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT", "DDL", "REFUSED"])
 _REFUSALS = {
     decode.REFUSED_MALFORMED: "row-event: a row event does not match its table map",
+    decode.REFUSED_TOO_LARGE: "row-event: a row takes more than 1 GiB",
     decode.REFUSED_NO_OLD_VALUE: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not the old "
     "value",
     decode.REFUSED_MAYBE_BY_TRIGGER: "binlog-row-value-options: an UPDATE logs a part of a JSON value, and not what a "
@@ -107,6 +111,7 @@ class Assembler:
         hidden: ColumnPatterns = NO_COLUMNS,
         rows_per_batch: int = 32_768,
         image_bytes: int = IMAGE_BYTES,
+        max_image_bytes: int = MAX_IMAGE_BYTES,
     ):
         """timeline: definitions for what table maps leave out; none: tables without full metadata are refused. undone:
         changes that the events' own statements roll back; a rollback that it lacks is an error. hidden: see
@@ -120,7 +125,8 @@ class Assembler:
         self._state = np.zeros(decode.STATE_SIZE, np.int64)
         self._state[decode.NOTE] = decode.NO_NOTE
         self._note = pa.array([], pa.binary())  # the text of EARLIER_NOTE
-        self._rows_per_batch, self._image_bytes = rows_per_batch, image_bytes
+        self._rows_per_batch, self._max_image_bytes = rows_per_batch, max_image_bytes
+        self._image_bytes = min(image_bytes, max_image_bytes)
 
     def assemble(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHANGE_SCHEMA`` for bronze batches (``BRONZE_COLUMNS``), in log order.
@@ -134,7 +140,7 @@ class Assembler:
     def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
         arrays = self._event_arrays(events)
         state, n_rows, image_bytes = self._state, self._rows_per_batch, self._image_bytes
-        state[decode.NEXT] = 0
+        state[[decode.NEXT, decode.CUT_AT]] = 0
         status = decode.FULL
         while status == decode.FULL:
             out = ChangeArrays.empty(n_rows, image_bytes)
@@ -147,7 +153,9 @@ class Assembler:
             if n:
                 yield self._record_batch(events, out, n)
             elif status == decode.FULL:  # one event needs more room
-                n_rows, image_bytes = 2 * n_rows, 2 * image_bytes
+                n_rows, image_bytes = 2 * n_rows, min(2 * image_bytes, self._max_image_bytes)
+                del out
+                pa.default_memory_pool().release_unused()
         if state[decode.NOTE] >= 0:
             self._note = events.texts(state[decode.NOTE : decode.NOTE + 1])
             state[decode.NOTE] = decode.EARLIER_NOTE
@@ -167,6 +175,7 @@ class Assembler:
             state[decode.READ_TAGGED_GTID] = address_of(read_tagged_gtid)
         state[decode.MAX_ROWS] = len(out.ops) - 2
         state[decode.IMAGE_ROOM] = len(out.before) - 64
+        state[decode.IS_LARGEST] = len(out.before) >= self._max_image_bytes
         return decode.decode_events(
             len(events.offset), addresses(events), *map(addresses, self._layouts.arrays), state, addresses(out)
         )

@@ -14,7 +14,7 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import RefusedError
 from tests.support import binlog_events
-from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, RawEvent, Transaction, Update
+from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Query, RawEvent, Statement, Transaction, Update
 from tests.support.histories import random_history
 from tests.support.pure_hops import assembled, bronze, cut_anywhere, timeline
 from tests.support.silver_rows import all_schemas, checksums, expected_rows, silver_rows
@@ -109,6 +109,32 @@ def test_an_event_refused_in_its_middle_leaves_no_row_of_it(tmp_path, flavor):
     assert silver_rows(table.to_batches(), {}) == [
         ("BEGIN",), ("REFUSED", ("d", "t"), "row-event: a row event does not match its table map"), ("COMMIT", 0),
     ]  # fmt: skip
+
+
+@FLAVORS
+def test_an_event_with_more_than_all_the_room_is_cut_between_its_rows(tmp_path, flavor):
+    wide = TableSchema("d", "w", (T.columns[0], Column("v", ColumnType("longblob"), True)), ("id",))
+    rows = [{"id": n, "v": bytes(3000 + n)} for n in range(10)]
+    changed = [(row, row | {"v": b"x" * 3000}) for row in rows]
+    statements = [Statement([part], rows_per_event=10) for part in (Insert(wide, rows), Update(wide, changed))]
+    log = Log(flavor, [Transaction([*statements, Delete(wide, rows[:1])])])
+    events = bronze(tmp_path, log, max_file_bytes=1 << 20)
+    assert assembled(flavor, events, max_image_bytes=8192) == assembled(flavor, events)
+
+
+@FLAVORS
+def test_a_row_with_more_than_all_the_room_refuses_its_table_only(tmp_path, flavor):
+    wide = TableSchema("d", "w", (T.columns[0], Column("v", ColumnType("longblob"), True)), ("id",))
+    rows = [{"id": n, "v": bytes(n)} for n in (5000, 9000, 5000)]
+    insert = Statement([Insert(wide, rows)], rows_per_event=3)
+    update = Update(wide, [(rows[0], rows[1])])
+    log = Log(flavor, [Transaction([insert, Insert(T, [{"id": 1, "v": 1}]), update])])
+    table = assembled(flavor, bronze(tmp_path, log, max_file_bytes=1 << 20), max_image_bytes=8192)
+    refused = ("REFUSED", "w", "row-event: a row takes more than 1 GiB")
+    found = list(zip(*(table[name].to_pylist() for name in ("op", "table", "refusal")), strict=True))
+    changes = [("INSERT", "w", None), refused, ("INSERT", "t", None), refused]
+    assert found == [("BEGIN", None, None), *changes, ("COMMIT", None, None)]
+    assert all(recorded == computed for recorded, computed in checksums(table.to_batches()))
 
 
 @FLAVORS

@@ -56,8 +56,8 @@ BEGIN, INSERT, UPDATE, DELETE, COMMIT, STATEMENT, REFUSED = range(7)
 # in the second byte, and the column above it.
 (
     REFUSED_TABLE, REFUSED_ROW_IMAGE, REFUSED_MALFORMED, REFUSED_NO_OLD_VALUE, REFUSED_MAYBE_BY_TRIGGER,
-    REFUSED_UNCLEAR,
-) = range(6)  # fmt: skip
+    REFUSED_UNCLEAR, REFUSED_TOO_LARGE,
+) = range(7)  # fmt: skip
 
 UNCLEAR = 255
 """The event type that the caller gives to a row event that may have been rolled back."""
@@ -68,11 +68,12 @@ malformed."""
 
 # state: what the kernel carries from call to call. MAX_ROWS, IMAGE_ROOM: how far the output may be filled. NOTE: the
 # event with the text of the statement whose first row comes next, or NO_NOTE; EARLIER_NOTE: of an earlier batch.
-# PLAIN_AFTER_IMAGE, READ_TAGGED_GTID: the addresses of these kernels, if there are events that need them.
+# PLAIN_AFTER_IMAGE, READ_TAGGED_GTID: the addresses of these kernels, if there are events that need them. IS_LARGEST:
+# there will be no more room for images than now. CUT_AT: where the event's next row begins if it did not fit whole.
 (
     NEXT, N_ROWS, N_BEFORE, N_AFTER, IN_TRANSACTION, ORDINAL, CHECKSUM, COMMIT_US, MAX_ROWS, IMAGE_ROOM, NOTE,
-    PLAIN_AFTER_IMAGE, READ_TAGGED_GTID, STATE_SIZE,
-) = range(14)  # fmt: skip
+    PLAIN_AFTER_IMAGE, READ_TAGGED_GTID, IS_LARGEST, CUT_AT, STATE_SIZE,
+) = range(16)  # fmt: skip
 NO_NOTE, EARLIER_NOTE = -1, -2
 
 # Kernels compare plain numbers.
@@ -227,17 +228,17 @@ def _emit_commit(state, rows, i):
 def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, columns, partial, state, rows):
     """Encode the images of one row change, before then after.
 
-    Returns (the address read, or an error below 0; number of invalid values of the after image).
+    Returns (the address read, or an error below 0 and nothing is written; number of invalid values of the after image).
     before, after: the event's bitmaps of logged columns, 0 if it has no such image.
     """
     before_image, n_invalid = p, np.int64(0)
+    n_before, n_after, checksum = state[N_BEFORE], state[N_AFTER], state[CHECKSUM]
     for side in range(2):
         logged = before if side == 0 else after
         if logged == 0:
             continue
         images = rows.before if side == 0 else rows.after
-        written = N_BEFORE if side == 0 else N_AFTER
-        o, room = images + state[written], images + state[IMAGE_ROOM]
+        o, room = images + (n_before if side == 0 else n_after), images + state[IMAGE_ROOM]
         behind = np.int64(0)
         if side == 1 and event_type == _PARTIAL_UPDATE:
             p, end, room, behind = plain_image_at(
@@ -255,15 +256,19 @@ def _put_row(p, end, op, event_type, slot, before, after, is_whole, slots, colum
             return p, n_invalid
         if behind:
             p = behind if p == end else np.int64(MALFORMED)
-        state[CHECKSUM] = np.int64(xxh64(np.uint64(state[CHECKSUM]), o, end_of_image))
-        state[written] = end_of_image - images
+        checksum = np.int64(xxh64(np.uint64(checksum), o, end_of_image))
+        if side == 0:
+            n_before = end_of_image - images
+        else:
+            n_after = end_of_image - images
+    state[N_BEFORE], state[N_AFTER], state[CHECKSUM] = n_before, n_after, checksum
     return p, n_invalid if after else np.int64(0)
 
 
 @kernel
 def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, state, rows):
     """Write all row changes of a row event, or one REFUSED row, or nothing for a table that is left out. False: no
-    room, and nothing is written. slot: negative without a table map."""
+    room, and nothing is written, or only the rows before ``state[CUT_AT]``. slot: negative without a table map."""
     if slot >= 0 and item_i64(slots.is_left_out, slot):
         return True
     if slot < 0 or item_i64(slots.is_refused, slot):
@@ -294,7 +299,10 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
     n_rows, n_before, n_after, checksum, ordinal, note = (
         state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE],
     )  # fmt: skip
+    row = p = start + state[CUT_AT] if state[CUT_AT] else p
+    state[CUT_AT] = 0
     while 0 <= p < end:
+        row = p
         if state[N_ROWS] >= state[MAX_ROWS]:
             p = np.int64(NO_ROOM)
         else:
@@ -306,9 +314,16 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
             _emit(state, rows, i, op, slot, 0, 0, found, n_invalid)
     if p >= 0:
         return True
+    is_too_large = p == NO_ROOM and n_rows == 0 and state[IS_LARGEST] != 0
+    if is_too_large and state[N_ROWS] > 0:
+        state[CUT_AT] = row - start
+        return False
     state[N_ROWS], state[N_BEFORE], state[N_AFTER], state[CHECKSUM], state[ORDINAL], state[NOTE] = (
         n_rows, n_before, n_after, checksum, ordinal, note,
     )  # fmt: skip
+    if is_too_large:
+        _emit(state, rows, i, REFUSED, slot, REFUSED_TOO_LARGE, 0, COMPLETE, 0)
+        return True
     if p == NO_ROOM:
         return False
     other = REFUSED_NO_OLD_VALUE if p == NO_OLD_VALUE else REFUSED_MAYBE_BY_TRIGGER
@@ -318,7 +333,8 @@ def _put_rows_event(start, end, event_type, i, slot, slots, columns, partial, st
 
 @kernel
 def decode_events(n_events, events, slots, columns, partial, state, rows):
-    """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all.
+    """Decode events ``state[NEXT]..`` (``EventArrays``) into ``rows`` (``ChangeArrays``), each whole or not at all
+    unless it is larger than all the room there may be.
 
     All but n_events and state are addresses. Returns DONE, FULL or MALFORMED_EVENT.
     """
