@@ -235,6 +235,54 @@ def test_files_of_two_servers_are_refused(tmp_path, flavor):
     assert refusal_of(lambda: read_all(tmp_path)).code == "log-gap"
 
 
+def rotated(flavor: str, **options) -> Log:
+    return Log(flavor, [TRANSACTION, Rotate(), TRANSACTION, Rotate(), TRANSACTION, Rotate(), TRANSACTION], **options)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 1, 1, 3), (0, 1, 2, 1), (0, 1, 2, 2)])
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_files_under_the_names_of_others_are_refused_before_the_first_event(tmp_path, flavor, order):
+    paths = write_logs(tmp_path, rotated(flavor))
+    files = [path.read_bytes() for path in paths]
+    for path, number in zip(paths, order, strict=True):
+        path.write_bytes(files[number])
+    source = FileSource(tmp_path)
+    assert refusal_of(lambda: next(source.read(source.earliest(), source.current()))).code == "log-gap"
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_a_file_of_another_server_after_a_rotate_is_refused(tmp_path, flavor):
+    origin = {"mysql": "6c1f7e0a-11d2-11ef-9a3b-0242ac120099", "mariadb": 99}[flavor]
+    groups = [replace(TRANSACTION, origin=origin), Rotate(), TRANSACTION]
+    write_logs(tmp_path, Log(flavor, groups))
+    second = write_logs(tmp_path / "other", Log(flavor, [TRANSACTION, Rotate(), TRANSACTION]))[1]
+    (tmp_path / second.name).write_bytes(second.read_bytes())
+    assert refusal_of(lambda: read_all(tmp_path)).code == "log-gap"
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_a_file_that_takes_the_name_of_another_while_it_is_read_is_refused(tmp_path, flavor):
+    paths = write_logs(tmp_path, rotated(flavor))
+    source = FileSource(tmp_path)
+    blocks = source.read(source.earliest(), source.current())
+    next(blocks)
+    paths[2].replace(paths[1])
+    assert refusal_of(lambda: list(blocks)).code == "log-gap"
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_an_archive_may_name_the_files_of_a_log_anew_and_copy_them_again(tmp_path, flavor):
+    for path in write_logs(tmp_path, rotated(flavor)):
+        path.rename(path.with_stem("backup"))
+    source = FileSource(tmp_path)
+    blocks = source.read(source.earliest(), source.current())
+    next(blocks)
+    for path in sorted(tmp_path.iterdir()):
+        (tmp_path / "copy").write_bytes(path.read_bytes())
+        (tmp_path / "copy").replace(path)
+    assert len({block.log_file for block in blocks}) == 3
+
+
 def test_files_of_mysql_and_mariadb_are_no_log(tmp_path):
     write_logs(tmp_path, Log("mysql", [TRANSACTION, Restart(), TRANSACTION]))
     second = write_logs(tmp_path / "other", Log("mariadb", [TRANSACTION, Restart(), TRANSACTION]))[1]

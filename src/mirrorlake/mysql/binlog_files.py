@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, EventBlock, index_events, stated_length
-from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file
+from mirrorlake.core.binlog.gtid_search import first_missing, gtids_before_file, last_gtid, lists
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.gtid import GtidSet, have_same_state, parse_gtid_set, parse_gtid_state
 from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.errors import RefusedError
-from mirrorlake.mysql.log_file import LogFile, find_log_files, open_file, reading
+from mirrorlake.mysql.log_file import LogFile, find_log_files, reading
 
 BLOCK_BYTES = 8 << 20
 """Bytes read at once; a longer event makes its block longer."""
@@ -67,48 +67,59 @@ class FileSource:
 
     def check_range(self, start: BinlogPosition, end: BinlogPosition) -> None:
         """Raises RefusedError ``log-missing``, ``log-gap`` or ``log-truncated``; reads both ends of each file."""
+        self._checked(start, end)
+
+    def _checked(self, start: BinlogPosition, end: BinlogPosition) -> list[LogFile]:
         if start.file_number not in self._files:
             raise RefusedError("log-missing", f"{start.log_file} is not in the folder", position=str(start))
-        before = self._open(start.file_number)
+        checked = [self._open(start.file_number)]
+        checked[0].check_name()
         for number in range(start.file_number + 1, end.file_number + 1):
             if number not in self._files:
                 what = f"binlog file number {number} is not in the folder"
-                raise RefusedError("log-gap", what, position=str(before.end))
+                raise RefusedError("log-gap", what, position=str(checked[-1].end))
             following = self._open(number)
-            before.check_successor(following)
-            before = following
+            checked[-1].check_successor(following)
+            following.check_name()
+            checked.append(following)
+        return checked
 
     def read(self, start: BinlogPosition | GtidSet, end: BinlogPosition) -> Iterator[EventBlock]:
         """See ``BinlogSource.read``. Raises what ``check_range`` raises before the first block."""
         position = start if isinstance(start, BinlogPosition) else self.locate(start)
         if not {position.file_number, end.file_number} <= self._files.keys():
             self._files = find_log_files(self._folder)
-        self.check_range(position, end)
-        for number in range(position.file_number, end.file_number + 1):
-            log_file, is_last = self._open(number), number == end.file_number
-            offset = position.offset if number == position.file_number else FIRST_EVENT_OFFSET
+        checked = self._checked(position, end)
+        for log_file, following in zip(checked, [*checked[1:], None], strict=True):
+            is_last, last = following is None, None
+            offset = position.offset if log_file is checked[0] else FIRST_EVENT_OFFSET
             limit = end.offset if is_last else log_file.size
             if max(offset, limit) > log_file.size:
                 raise _cut_short(log_file, log_file.size)
             for block in self._blocks(log_file, offset, limit):
                 yield block
-                offset = block.end_pos
-            if not is_last:
-                self._check_end(log_file, offset, self._open(number + 1))
+                offset, last = block.end_pos, last_gtid(block) or last
+            if following is not None:
+                self._check_end(log_file, offset, following, last)
 
     def close(self) -> None:
         """Nothing stays open between reads."""
 
-    def _check_end(self, log_file: LogFile, end: int, following: LogFile) -> None:
+    def _check_end(self, log_file: LogFile, end: int, following: LogFile, last: GtidSet | None) -> None:
         """Check that a file which was read up to ``end`` was written no further, and that the next one is of its log.
 
         A crash cuts a file short, and so does copying it while it is written. The list of GTIDs in the next file shows
-        which of the two it was, and whether both files are of one server.
+        which of the two it was, and whether both files are of one server. last: the last GTID that was read.
         """
         if end < log_file.size and not (self.flavor == "mariadb" and following.description.created_s):
             raise _cut_short(log_file, end)
-        listed = self._listed(following) if following.description.created_s else None
+        listed = self._listed(following)
         if listed is None:
+            return
+        if following.description.created_s == 0:
+            if last is not None and not lists(listed, last):
+                what = "the next file is not the one after it: it does not list its last transaction"
+                raise RefusedError("log-gap", what, position=f"{log_file.path.name}:{end}")
             return
         written = self._gtids_up_to(log_file)
         has_purged = self.flavor == "mysql" and listed.contains(written)  # SET GLOBAL gtid_purged adds to a list
@@ -151,7 +162,7 @@ class FileSource:
     def _blocks(self, log_file: LogFile, start: int, limit: int) -> Iterator[EventBlock]:
         """The complete events of one file from ``start`` that end at or before ``limit``."""
         wanted = self._block_bytes
-        with open_file(log_file.path) as handle:
+        with log_file.reopened() as handle:
             while start < limit:
                 with reading(log_file.path):
                     buf, n_bytes = _read_at(handle.fileno(), start, min(wanted, log_file.size - start))

@@ -22,6 +22,8 @@ from mirrorlake.errors import RefusedError
 _NAME = re.compile(r"(.+)\.([0-9]{6,})", re.DOTALL)
 _HEADER = struct.Struct("<IBIIIH")
 _HEAD_BYTES = 1024
+_IN_USE_AT = FIRST_EVENT_OFFSET + 17
+"""The one byte of a file that a server changes later: the low flags of the first event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,14 @@ class LogFile:
     description: FormatDescription
     server_id: int
     is_in_use: bool
+    head: bytes
 
     @classmethod
     def open(cls, path: Path) -> LogFile:
         """Raises RefusedError ``log-missing``, ``log-event`` (no file, no binlog, encrypted), ``log-checksum``,
         ``log-truncated``."""
         with open_file(path) as handle, reading(path):
-            head, size = os.pread(handle.fileno(), _HEAD_BYTES, 0), os.fstat(handle.fileno()).st_size
+            head, size = _head(handle), os.fstat(handle.fileno()).st_size
         _check_magic(head, path.name)
         first, where = FIRST_EVENT_OFFSET, f"{path.name}:{FIRST_EVENT_OFFSET}"
         if len(head) < first + HEADER_BYTES:
@@ -52,7 +55,7 @@ class LogFile:
         if head[first + length + 4 : first + length + 5] == bytes([EventType.START_ENCRYPTION]):
             raise RefusedError("log-event", f"{path.name} is encrypted; read it through the server")
         description = read_format_description(head[first : first + length], path.name)
-        return cls(path, size, description, server_id, bool(flags & EventFlag.IN_USE))
+        return cls(path, size, description, server_id, bool(flags & EventFlag.IN_USE), head)
 
     @property
     def has_checksum(self) -> bool:
@@ -61,6 +64,28 @@ class LogFile:
     @property
     def end(self) -> BinlogPosition:
         return BinlogPosition(self.path.name, self.size)
+
+    @property
+    def number(self) -> int:
+        return self.end.file_number
+
+    @contextmanager
+    def reopened(self) -> Iterator[io.FileIO]:
+        """Open the file to read it. Raises RefusedError ``log-gap`` if its name is now another file's."""
+        with open_file(self.path) as handle:
+            with reading(self.path):
+                known = list(zip(self.head, _head(handle), strict=False))
+            if any(was != now for at, (was, now) in enumerate(known) if at != _IN_USE_AT):
+                raise RefusedError("log-gap", f"another file was named {self.path.name} while it was read")
+            yield handle
+
+    def check_name(self) -> None:
+        """Raises RefusedError ``log-gap`` if a ROTATE at the end names another file than the one after this."""
+        base, _, digits = self.path.name.rpartition(".")
+        next_number = self._rotates_to(f"{base}.{self.number + 1:0{len(digits)}}")
+        if next_number not in (None, self.number + 1):
+            what = f"it ends with ROTATE to file number {next_number}, so this is not the file of its name"
+            raise RefusedError("log-gap", what, position=str(self.end))
 
     def check_successor(self, following: LogFile) -> None:
         """Raises RefusedError ``log-truncated`` if the next file continues this one but this one does not end with a
@@ -72,27 +97,35 @@ class LogFile:
         if following.description.flavor != self.description.flavor:
             what = f"it is a log of {following.description.flavor}, and the file before of {self.description.flavor}"
             raise RefusedError("log-event", what, position=f"{following.path.name}:{FIRST_EVENT_OFFSET}")
-        if following.description.created_s == 0 and not self._ends_with_rotate_to(following.path.name):
+        if following.description.created_s == 0 and self._rotates_to(following.path.name) is None:
             raise RefusedError("log-truncated", "it does not end with ROTATE to the next file", position=str(self.end))
 
     @property
     def ends_with_stop(self) -> bool:
         """Did the server that wrote it stop in an orderly way after it?"""
-        return self._ends_with(EventType.STOP, 0)
+        return self._last_body(EventType.STOP, 0) is not None
 
-    def _ends_with_rotate_to(self, next_name: str) -> bool:
-        return self._ends_with(EventType.ROTATE, 8 + len(next_name.encode()))
+    def _rotates_to(self, next_name: str) -> int | None:
+        """The number of the file that a ROTATE at the end names; None without one to a name as long as ``next_name``.
 
-    def _ends_with(self, wanted: EventType, body_bytes: int) -> bool:
+        The base of the name is not compared: an archive may have renamed all files.
+        """
+        body = self._last_body(EventType.ROTATE, 8 + len(next_name.encode()))
+        digits = body.rpartition(b".")[2] if body else b""
+        return int(digits) if digits.isdigit() else None
+
+    def _last_body(self, wanted: EventType, body_bytes: int) -> bytes | None:
+        """The body of the last event if it is of the type and length."""
         length = HEADER_BYTES + body_bytes + (4 if self.has_checksum else 0)
         if self.size < FIRST_EVENT_OFFSET + length:
-            return False
-        with open_file(self.path) as handle, reading(self.path):
+            return None
+        with self.reopened() as handle, reading(self.path):
             event = os.pread(handle.fileno(), length, self.size - length)
         if len(event) < length:
-            return False
+            return None
         _, event_type, _, event_bytes, log_pos, _ = _HEADER.unpack_from(event)
-        return (event_type, event_bytes, log_pos) == (wanted, length, self.size & 0xFFFFFFFF)
+        is_wanted = (event_type, event_bytes, log_pos) == (wanted, length, self.size & 0xFFFFFFFF)
+        return event[HEADER_BYTES : HEADER_BYTES + body_bytes] if is_wanted else None
 
 
 def open_file(path: Path) -> io.FileIO:
@@ -108,6 +141,10 @@ def open_file(path: Path) -> io.FileIO:
                 return handle
             handle.close()
     raise RefusedError("log-event", f"{path.name} is named like a binlog file, but it is no file")
+
+
+def _head(handle: io.FileIO) -> bytes:
+    return os.pread(handle.fileno(), _HEAD_BYTES, 0)
 
 
 @contextmanager

@@ -81,6 +81,19 @@ def first_missing(block: EventBlock, gtids: GtidSet) -> int | None:
     return next((i for i in found.tolist() if not gtids.contains(_single(block, i))), None)
 
 
+def last_gtid(block: EventBlock) -> GtidSet | None:
+    """The transaction that begins last in a block."""
+    found = np.flatnonzero(IS_GTID[block.events.event_type])
+    return _single(block, int(found[-1])) if len(found) else None
+
+
+def lists(listed: GtidSet, last: GtidSet) -> bool:
+    """Is the last transaction of a file in the list of the next one? Numbers of MariaDB need not grow."""
+    if isinstance(listed, MariadbGtidSet):
+        return last.state in listed.state.split(",")
+    return listed.contains(last)
+
+
 def _single(block: EventBlock, i: int) -> GtidSet:
     if block.events.event_type[i] == EventType.MARIADB_GTID:
         last = parse_mariadb_gtid(block.body(i), int(block.events.server_id[i]))
