@@ -66,16 +66,19 @@ def _load_intrinsic(bits: int):
     return load
 
 
-@intrinsic
-def _memcpy_at(typingctx, target, source, n_bytes):
-    def codegen(context, builder, sig, args):
-        byte_pointer = ir.IntType(8).as_pointer()
-        memcpy = builder.module.declare_intrinsic("llvm.memcpy", [byte_pointer, byte_pointer, ir.IntType(64)])
-        to, origin = (builder.inttoptr(address, byte_pointer) for address in args[:2])
-        builder.call(memcpy, [to, origin, args[2], ir.Constant(ir.IntType(1), 0)])
-        return context.get_dummy_value()
+def _copy_intrinsic(name: str):
+    @intrinsic
+    def copy(typingctx, target, source, n_bytes):
+        def codegen(context, builder, sig, args):
+            byte_pointer = ir.IntType(8).as_pointer()
+            of_llvm = builder.module.declare_intrinsic(name, [byte_pointer, byte_pointer, ir.IntType(64)])
+            to, origin = (builder.inttoptr(address, byte_pointer) for address in args[:2])
+            builder.call(of_llvm, [to, origin, args[2], ir.Constant(ir.IntType(1), 0)])
+            return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64), codegen
+        return types.void(types.int64, types.int64, types.int64), codegen
+
+    return copy
 
 
 @intrinsic
@@ -132,18 +135,20 @@ def _plain_copy(target, target_offset, source, source_offset, n_bytes):
 
 copy_bytes: Callable
 copy_at: Callable
+move_at: Callable
+"""As ``copy_at``; source and target may overlap."""
 if JIT_DISABLED:
     load_u8, load_u16 = _plain_load(1, np.uint8), _plain_load(2, np.uint16)
     load_u32, load_u64 = _plain_load(4, np.uint32), _plain_load(8, np.uint64)
     peek_u8, peek_u16 = _plain_peek(1, np.uint8), _plain_peek(2, np.uint16)
     peek_u32, peek_u64 = _plain_peek(4, np.uint32), _plain_peek(8, np.uint64)
     poke_u8, poke_u16, poke_u32, poke_u64 = (_plain_poke(width) for width in (1, 2, 4, 8))
-    copy_bytes, copy_at = _plain_copy, _plain_copy_at
+    copy_bytes, copy_at, move_at = _plain_copy, _plain_copy_at, _plain_copy_at
 else:
     load_u8, load_u16, load_u32, load_u64 = (_load_intrinsic(bits) for bits in (8, 16, 32, 64))
     peek_u8, peek_u16, peek_u32, peek_u64 = (_peek_intrinsic(bits) for bits in (8, 16, 32, 64))
     poke_u8, poke_u16, poke_u32, poke_u64 = (_poke_intrinsic(bits) for bits in (8, 16, 32, 64))
-    copy_bytes, copy_at = _memcpy, _memcpy_at
+    copy_bytes, copy_at, move_at = _memcpy, _copy_intrinsic("llvm.memcpy"), _copy_intrinsic("llvm.memmove")
 
 
 def reusable_bytes(n_bytes: int) -> np.ndarray:

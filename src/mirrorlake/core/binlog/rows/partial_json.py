@@ -19,7 +19,7 @@ from mirrorlake.core.kernels.compiling import call_at
 from mirrorlake.core.kernels.memory import copy_at, item_i64, kernel, peek_u8, peek_u32, poke_u32, poke_u64
 from mirrorlake.core.values.column_kinds import STORED_BYTES, TRIGGER_MAY_SET, bytes_of
 from mirrorlake.core.values.column_value import KIND, LAYOUT_FIELDS
-from mirrorlake.core.values.json_patch import patched, patched_bound
+from mirrorlake.core.values.json_patch import put_patched
 from mirrorlake.core.values.kinds import JSON, MALFORMED, NO_ROOM, UTF8_TEXT
 
 NO_OLD_VALUE, MAYBE_BY_TRIGGER = np.int64(-3), np.int64(-4)
@@ -146,12 +146,8 @@ def _put_patched(p, end, old_value, n_old, column, o, room):
     if old_value < 0 or n_old < prefix:
         return (old_value if old_value < 0 else MALFORMED), o
     value = o + prefix
-    scratch = value + patched_bound(n_old, n_diff)
-    document, n_bytes = patched(old_value + prefix, n_old - prefix, p, p + n_diff, scratch, room)
-    if document < 0:
-        return document, o
-    if value + n_bytes > room:
-        return NO_ROOM, o
-    poke_u32(o, np.uint32(n_bytes))
-    copy_at(value, document, n_bytes)
-    return p + n_diff, value + n_bytes
+    value_end = put_patched(old_value + prefix, n_old - prefix, p, p + n_diff, value, room)
+    if value_end < 0:
+        return value_end, o
+    poke_u32(o, np.uint32(value_end - value))
+    return p + n_diff, value_end
