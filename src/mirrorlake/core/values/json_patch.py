@@ -26,8 +26,8 @@ from mirrorlake.core.values.json_tree import (
     set_value,
     slot_of,
     tree_bound,
-    write_tree,
 )
+from mirrorlake.core.values.json_tree_writer import write_tree
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
 REPLACE, INSERT, REMOVE = range(3)

@@ -3,7 +3,7 @@
 Opening a container takes time for each member, and a later change in it hardly any: a member that is inserted or
 removed moves those after it. A member is a slot in a table: its type, the address of its value, and in an object also
 the address and bytes of its name. The type OPENED means that the address is that of the container's own table. All
-else is read from where it is when the document is written.
+else is read from where it is when the document is written (``json_tree_writer``).
 
 tree: the address of its next free address, the end of the room, the end of what it may take, and the slot of the
 document. It takes no more than ``tree_bound``, unless members share bytes: then the document is malformed.
@@ -20,19 +20,14 @@ from mirrorlake.core.kernels.memory import (
     move_at,
     peek_u8,
     peek_u16,
-    peek_u32,
     poke_u8,
     poke_u16,
-    poke_u32,
     poke_u64,
 )
 from mirrorlake.core.values.json_binary import (
-    KEY_ENTRY_BYTES,
     LARGE,
     LARGE_ARRAY,
     LARGE_OBJECT,
-    VALUE_ENTRY_BYTES,
-    is_inlined,
     key_of,
     member_of,
     number,
@@ -40,12 +35,11 @@ from mirrorlake.core.values.json_binary import (
 )  # fmt: skip
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
-_OPENED = 255
+OPENED = 255
 _FREE, _ROOM, _MOST, _TREE_ITEMS = range(4)
-_KIND, _COUNT, _CAPACITY, _MEMBERS, _OUTER, _START, _NEXT, _TABLE_ITEMS = range(8)
-_TABLE_BYTES, _SLOT_BYTES, _NAMED_SLOT_BYTES = 8 * _TABLE_ITEMS, 9, 19
-_HEADER_BYTES, _MAX_KEY_BYTES = 8, 0xFFFF
-_MAX_VALUE_BYTES = 1 << 32  # it was checked when its container was opened
+KIND, COUNT, _CAPACITY, _MEMBERS, OUTER, START, NEXT, _TABLE_ITEMS = range(8)
+_TABLE_BYTES, SLOT_BYTES, _NAMED_SLOT_BYTES = 8 * _TABLE_ITEMS, 9, 19
+_MAX_KEY_BYTES = 0xFFFF
 
 
 @kernel
@@ -60,10 +54,10 @@ def tree_bound(n_bytes, n_diff_bytes):
 @kernel
 def plant(tree, p, n_bytes, most, room):
     """Begin with the document of ``n_bytes`` at ``p``. Returns ``tree``, MALFORMED or NO_ROOM."""
-    free = tree + 8 * _TREE_ITEMS + _SLOT_BYTES
+    free = tree + 8 * _TREE_ITEMS + SLOT_BYTES
     if free > room:
         return NO_ROOM
-    kind = np.int64(peek_u8(p)) if n_bytes else np.int64(_OPENED)
+    kind = np.int64(peek_u8(p)) if n_bytes else np.int64(OPENED)
     if value_bytes(kind, p + 1, p + n_bytes) < 0:
         return MALFORMED
     poke_u64(tree + 8 * _FREE, np.uint64(free))
@@ -100,19 +94,19 @@ def set_value(slot, kind, p):
 def opened(tree, slot):
     """The table of the container in a slot, MALFORMED or NO_ROOM."""
     kind, at = np.int64(peek_u8(slot)), item_i64(slot + 1, 0)
-    if kind == _OPENED:
+    if kind == OPENED:
         return at
     if kind > LARGE_ARRAY:
         return MALFORMED
-    is_large, is_object = kind & LARGE, kind <= LARGE_OBJECT
+    is_large, has_names = kind & LARGE, kind <= LARGE_OBJECT
     count, end = number(at, is_large), at + number(at + (4 if is_large else 2), is_large)
-    width = _NAMED_SLOT_BYTES if is_object else _SLOT_BYTES
+    width = _NAMED_SLOT_BYTES if has_names else SLOT_BYTES
     table = allocated(tree, _TABLE_BYTES + count * width)
     if table < 0:
         return table
     member = table + _TABLE_BYTES
-    poke_u64(table + 8 * _KIND, np.uint64(kind | LARGE))
-    poke_u64(table + 8 * _COUNT, np.uint64(count))
+    poke_u64(table + 8 * KIND, np.uint64(kind | LARGE))
+    poke_u64(table + 8 * COUNT, np.uint64(count))
     poke_u64(table + 8 * _CAPACITY, np.uint64(count))
     poke_u64(table + 8 * _MEMBERS, np.uint64(member))
     for k in range(count):
@@ -120,43 +114,43 @@ def opened(tree, slot):
         if value < 0 or value_bytes(of_value, value, value_end) < 0:
             return MALFORMED
         set_value(member, of_value, value)
-        if is_object:
+        if has_names:
             name, n_name = key_of(kind, at, end, k)
             if name < 0:
                 return MALFORMED
             _set_name(member, name, n_name)
         member += width
-    set_value(slot, _OPENED, table)
+    set_value(slot, OPENED, table)
     return table
 
 
 @kernel
 def _set_name(slot, name, n_name):
-    poke_u64(slot + _SLOT_BYTES, np.uint64(name))
-    poke_u16(slot + _SLOT_BYTES + 8, np.uint16(n_name))
+    poke_u64(slot + SLOT_BYTES, np.uint64(name))
+    poke_u16(slot + SLOT_BYTES + 8, np.uint16(n_name))
 
 
 @kernel
-def _is_object(table):
-    return item_i64(table, _KIND) == LARGE_OBJECT
+def is_object(table):
+    return item_i64(table, KIND) == LARGE_OBJECT
 
 
 @kernel
-def _slot_bytes(table):
-    return _NAMED_SLOT_BYTES if _is_object(table) else _SLOT_BYTES
+def slot_bytes(table):
+    return _NAMED_SLOT_BYTES if is_object(table) else SLOT_BYTES
 
 
 @kernel
 def slot_of(table, k):
-    return item_i64(table, _MEMBERS) + k * _slot_bytes(table)
+    return item_i64(table, _MEMBERS) + k * slot_bytes(table)
 
 
 @kernel
 def member_at(table, name, n_name, is_insert):
     """The member of a container that a leg names, or before which it inserts; MALFORMED: there is none, or the name is
     taken. name, n_name: as ``read_leg`` returns them."""
-    count = item_i64(table, _COUNT)
-    if (name != 0) != _is_object(table):
+    count = item_i64(table, COUNT)
+    if (name != 0) != is_object(table):
         return MALFORMED
     if name != 0:
         k = _first_not_before(table, count, name, n_name)
@@ -183,7 +177,7 @@ def _first_not_before(table, count, name, n_name):
 @kernel
 def _compared_to_name(slot, name, n_name):
     """Compare two names in the order of an object: below, at or above 0."""
-    own, n_own = item_i64(slot + _SLOT_BYTES, 0), np.int64(peek_u16(slot + _SLOT_BYTES + 8))
+    own, n_own = item_i64(slot + SLOT_BYTES, 0), np.int64(peek_u16(slot + SLOT_BYTES + 8))
     if n_own != n_name:
         return n_own - n_name
     for i in range(n_own):
@@ -195,7 +189,7 @@ def _compared_to_name(slot, name, n_name):
 @kernel
 def inserted(tree, table, k, name, n_name):
     """The slot of a new member before member k, MALFORMED or NO_ROOM."""
-    count, width, members = item_i64(table, _COUNT), _slot_bytes(table), item_i64(table, _MEMBERS)
+    count, width, members = item_i64(table, COUNT), slot_bytes(table), item_i64(table, _MEMBERS)
     if name != 0 and n_name > _MAX_KEY_BYTES:
         return MALFORMED
     if count == item_i64(table, _CAPACITY):
@@ -209,7 +203,7 @@ def inserted(tree, table, k, name, n_name):
         poke_u64(table + 8 * _CAPACITY, np.uint64(capacity))
     slot = members + k * width
     move_at(slot + width, slot, (count - k) * width)
-    poke_u64(table + 8 * _COUNT, np.uint64(count + 1))
+    poke_u64(table + 8 * COUNT, np.uint64(count + 1))
     if name != 0:
         _set_name(slot, name, n_name)
     return slot
@@ -217,92 +211,6 @@ def inserted(tree, table, k, name, n_name):
 
 @kernel
 def remove(table, k):
-    count, width, slot = item_i64(table, _COUNT) - 1, _slot_bytes(table), slot_of(table, k)
+    count, width, slot = item_i64(table, COUNT) - 1, slot_bytes(table), slot_of(table, k)
     move_at(slot, slot + width, (count - k) * width)
-    poke_u64(table + 8 * _COUNT, np.uint64(count))
-
-
-@kernel
-def write_tree(tree, o, limit):
-    """Write the document. Returns the address after it, or MALFORMED: it is longer than the limit."""
-    table = opened(tree, root_of(tree))
-    if table < 0:
-        return table
-    poke_u8(o, np.uint8(item_i64(table, _KIND)))
-    o = _begin(table, np.int64(0), o + 1, limit)
-    while table and o > 0:
-        o, inner = _write_values(table, o, limit)
-        if inner:
-            o = _begin(inner, table, o, limit)
-            table = inner
-        elif o > 0:
-            start = item_i64(table, _START)
-            poke_u32(start + 4, np.uint32(o - start))
-            table = item_i64(table, _OUTER)
-    return o
-
-
-@kernel
-def _write_values(table, o, limit):
-    """Write the next values of a container, up to the end or to one that was opened, of which only the entry. Returns
-    (address after the written bytes or MALFORMED, table of the opened one or 0)."""
-    start, width, first = item_i64(table, _START), _slot_bytes(table), item_i64(table, _NEXT)
-    slot, entry = slot_of(table, first), _entries(table) + first * VALUE_ENTRY_BYTES
-    for k in range(first, item_i64(table, _COUNT)):
-        kind, at = np.int64(peek_u8(slot)), item_i64(slot + 1, 0)
-        if kind == _OPENED:
-            poke_u8(entry, np.uint8(item_i64(at, _KIND)))
-            poke_u32(entry + 1, np.uint32(o - start))
-            poke_u64(table + 8 * _NEXT, np.uint64(k + 1))
-            return o, at
-        o = _put_value(kind, at, start, entry, o, limit)
-        if o < 0:
-            return o, np.int64(0)
-        slot, entry = slot + width, entry + VALUE_ENTRY_BYTES
-    return o, np.int64(0)
-
-
-@kernel
-def _entries(table):
-    """The value entries of a container that is being written."""
-    n_names = item_i64(table, _COUNT) if _is_object(table) else 0
-    return item_i64(table, _START) + _HEADER_BYTES + n_names * KEY_ENTRY_BYTES
-
-
-@kernel
-def _begin(table, outer, start, limit):
-    """Write a container up to its values. Returns the address after the written bytes, or MALFORMED."""
-    count = item_i64(table, _COUNT)
-    poke_u64(table + 8 * _OUTER, np.uint64(outer))
-    poke_u64(table + 8 * _START, np.uint64(start))
-    poke_u64(table + 8 * _NEXT, np.uint64(0))
-    o = _entries(table) + count * VALUE_ENTRY_BYTES
-    if o > limit:
-        return MALFORMED
-    poke_u32(start, np.uint32(count))
-    for k in range(count if _is_object(table) else 0):
-        slot, entry = slot_of(table, k), start + _HEADER_BYTES + k * KEY_ENTRY_BYTES
-        name, n_name = item_i64(slot + _SLOT_BYTES, 0), np.int64(peek_u16(slot + _SLOT_BYTES + 8))
-        if o + n_name > limit:
-            return MALFORMED
-        poke_u32(entry, np.uint32(o - start))
-        poke_u16(entry + 4, np.uint16(n_name))
-        copy_at(o, name, n_name)
-        o += n_name
-    return o
-
-
-@kernel
-def _put_value(kind, p, start, entry, o, limit):
-    """Write a value of the container at ``start``: its entry, and itself at ``o`` if it is not inside the entry.
-    Returns the address after the written bytes, or MALFORMED."""
-    n_bytes = value_bytes(kind, p, p + _MAX_VALUE_BYTES)
-    if o + n_bytes > limit:
-        return MALFORMED
-    poke_u8(entry, np.uint8(kind))
-    if is_inlined(kind, True):  # the sign of a shorter number need not be extended: nobody reads it
-        poke_u32(entry + 1, np.uint32(peek_u8(p)) if n_bytes == 1 else peek_u16(p) if n_bytes == 2 else peek_u32(p))
-        return o
-    poke_u32(entry + 1, np.uint32(o - start))
-    copy_at(o, p, n_bytes)
-    return o + n_bytes
+    poke_u64(table + 8 * COUNT, np.uint64(count))
