@@ -221,3 +221,18 @@ def test_a_cut_mysql_gtid_is_refused_unless_an_older_server_ends_there():
     for n_bytes in set(range(len(body))) - {25, 42}:
         with pytest.raises(RefusedError):
             parse_mysql_gtid(body[:n_bytes])
+
+
+@pytest.mark.parametrize("tag", [b"My_tag", b"1_tag_", b"a:1-99", b"a,tag_", b"\xff_tag_", b"a tag_", b"a\0tag_"])
+def test_a_tag_that_mysql_does_not_write_is_malformed(tag):
+    with pytest.raises(RefusedError, match="malformed GTID_TAGGED event"):
+        parse_tagged_gtid(bodies.TAGGED_GTID.replace(b"my_tag", tag))
+    listed = MysqlGtidSet.parse("d422b336-e5a0-11f1-9aae-02fc00000001:my_tag:1-5").encode()
+    with pytest.raises(RefusedError, match="do not add up"):
+        parse_previous_gtids(listed.replace(b"my_tag", tag))
+
+
+def test_a_list_with_a_longer_tag_than_mysql_has_is_malformed():
+    listed = MysqlGtidSet({"d422b336-e5a0-11f1-9aae-02fc00000001:" + "t" * 33: [(1, 6)]}).encode()
+    with pytest.raises(RefusedError, match="do not add up"):
+        parse_previous_gtids(listed)

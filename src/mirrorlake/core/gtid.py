@@ -20,6 +20,7 @@ import numpy as np
 from mirrorlake.errors import RefusedError, UsageError
 
 _MYSQL_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
+_WRITTEN_TAG = re.compile(rb"[a-z_][a-z0-9_]{0,31}")
 _MYSQL_INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _MARIADB_GTID = re.compile(r"([0-9]{1,10})-([0-9]{1,10})-([0-9]{1,20})")
 NO_MYSQL_NUMBER = (1 << 63) - 1
@@ -367,6 +368,8 @@ def _decode_sources(raw: bytes) -> Iterator[tuple[str, Intervals]]:
         offset += 16
         if has_tags:
             tag = raw[offset + 1 : offset + 1 + raw[offset] // 2]
+            if tag and not _WRITTEN_TAG.fullmatch(tag):
+                raise struct.error
             source, offset = f"{source}:{tag.decode('ascii')}" if tag else source, offset + 1 + len(tag)
         (n_spans,) = struct.unpack_from("<Q", raw, offset)
         offset += 8

@@ -21,6 +21,7 @@ import numpy as np
 from mirrorlake.core.kernels.memory import kernel, peek_u8, poke_u8, poke_u64
 
 MAX_TAG_BYTES = 32
+_A, _Z, _0, _9, _UNDERSCORE = b"az09_"
 
 TAG, TAG_BYTES, PARTS_ITEMS = range(2, 5)
 """int64[PARTS_ITEMS], what ``read_tagged_gtid`` fills: the uuid's 16 bytes, the address of the tag, its length."""
@@ -48,6 +49,17 @@ def _varying(p, end):
 def _signed(value):
     half = np.int64(value >> np.uint64(1))
     return -half - 1 if value & np.uint64(1) else half
+
+
+@kernel
+def _is_tag(p, n_bytes):
+    """Is it a tag as MySQL writes it: lower-case letters, digits and _, no digit at the start?"""
+    for k in range(n_bytes):
+        byte = peek_u8(p + k)
+        is_letter = _A <= byte <= _Z or byte == _UNDERSCORE
+        if not is_letter and (k == 0 or not _0 <= byte <= _9):
+            return False
+    return True
 
 
 @kernel
@@ -80,7 +92,7 @@ def read_tagged_gtid(start, end, parts, _d, _e, _f):
             number = _signed(value)
         elif last_field == 3:
             tag, tag_bytes = p, np.int64(value)
-            if p < 0 or tag_bytes < 0 or tag_bytes > 32 or p + tag_bytes > end:
+            if p < 0 or tag_bytes < 0 or tag_bytes > MAX_TAG_BYTES or p + tag_bytes > end or not _is_tag(p, tag_bytes):
                 return malformed
             p += tag_bytes
         elif last_field == 6:
