@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -31,6 +33,16 @@ def test_it_is_computed_or_is_not_soon(opening, closing, levels):
         assert len(computed_column(column, SCHEMA).sql) < 20_000
     except NotDerivable as stop:
         assert str(stop) in ("it is nested too deep", "it is too long")
+
+
+def test_a_long_subject_of_many_cases_takes_no_memory_for_each():
+    long = "case " + "+".join("b" * 60) + " when 1 then 2" * 5000 + " end"
+    tracemalloc.start()
+    with pytest.raises(NotDerivable, match="it is too long"):
+        computed_column(Column("g", ColumnType("int"), generated=long), SCHEMA)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 << 20
 
 
 def test_a_number_of_more_digits_than_python_reads():

@@ -302,13 +302,16 @@ class _Reader:
 
     def _case(self) -> Value:
         tokens = self._tokens
-        subject = None if tokens.sees("WHEN") else self._or()
-        conditions, values = [], []
+        subject = None if tokens.sees("WHEN") else _short(self._or())
+        conditions, values, n_chars = [], [], 0
         while tokens.accept("WHEN"):
             found = self._or()
-            conditions.append(found if subject is None else compared(subject, "=", found))
+            conditions.append(_short(found if subject is None else compared(subject, "=", found)))
             tokens.expect("THEN")
             values.append(self._or())
+            n_chars += len(conditions[-1].sql) + len(values[-1].sql)
+            if n_chars > LONGEST:
+                raise NotDerivable("it is too long")
         values.append(self._or() if tokens.accept("ELSE") else NULL)
         tokens.expect("END")
         return one_of(conditions, values)
