@@ -16,6 +16,7 @@ from mirrorlake.core.binlog.description_event import read_format_description
 from mirrorlake.core.binlog.events import FormatDescription
 from mirrorlake.core.binlog.framing import HEADER_BYTES
 from mirrorlake.core.constants import BINLOG_MAGIC, ENCRYPTED_BINLOG_MAGIC, ChecksumAlgorithm, EventFlag, EventType
+from mirrorlake.core.digits import is_number
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, is_log_name
 from mirrorlake.errors import RefusedError
 
@@ -112,7 +113,7 @@ class LogFile:
         """
         body = self._last_body(EventType.ROTATE, 8 + len(next_name.encode()))
         digits = body.rpartition(b".")[2] if body else b""
-        return int(digits) if digits.isdigit() else None
+        return int(digits) if is_number(digits.decode("latin-1")) else None
 
     def _last_body(self, wanted: EventType, body_bytes: int) -> bytes | None:
         """The body of the last event if it is of the type and length."""
