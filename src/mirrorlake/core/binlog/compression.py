@@ -80,16 +80,16 @@ class InflatedStream:
             self._stream = pa.CompressedInputStream(self._stream, "zstd")
         self._left = payload.inflated_bytes
 
-    def read(self, n_bytes: int) -> bytes:
-        """Read at most n_bytes; none at the end. Raises RefusedError ``log-event``."""
+    def read_into(self, out: memoryview) -> int:
+        """Fill ``out``, or less at the end; return the number of bytes. Raises RefusedError ``log-event``."""
         try:
-            piece = self._stream.read(min(n_bytes, self._left + 1))
+            n_bytes = self._stream.readinto(out[: self._left + 1])
         except OSError as error:
             raise _malformed(f"its payload cannot be inflated: {error}") from None
-        self._left -= len(piece)
-        if self._left < 0 or (self._left and not piece):
+        self._left -= n_bytes
+        if self._left < 0 or (self._left and not n_bytes):
             raise _malformed("its payload has another length than stated")
-        return piece
+        return n_bytes
 
 
 def plain_event(raw: bytes, trailer: int) -> bytes:

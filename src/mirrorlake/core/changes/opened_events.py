@@ -21,6 +21,7 @@ from mirrorlake.core.binlog.framing import HEADER_BYTES, SLACK_BYTES, TYPE_AT, E
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, located, refusal
 from mirrorlake.core.changes.joined_fragments import join_fragments
 from mirrorlake.core.constants import PLAIN_ROWS, EventType, one_of
+from mirrorlake.core.kernels.memory import reusable_bytes
 from mirrorlake.errors import RefusedError
 
 PIECE_BYTES = 8 << 20
@@ -148,22 +149,27 @@ def _in_payload(rows: _Rows, i: int, piece_bytes: int) -> Iterator[_Plain]:
     body = event[HEADER_BYTES : len(event) - rows.trailer(i)]
     stream = located(batch, i, Payload.parse, body).stream()
     rest, last, wanted = b"", None, piece_bytes
-    while piece := located(batch, i, stream.read, wanted):
-        inflated = b"".join((rest, piece, bytes(SLACK_BYTES)))
-        buf, n_bytes = np.frombuffer(inflated, np.uint8), len(inflated) - SLACK_BYTES
+    while True:
+        buf, n_bytes = reusable_bytes(len(rest) + wanted + SLACK_BYTES), len(rest)
+        buf.data[:n_bytes] = rest
+        n_new = located(batch, i, stream.read_into, buf.data[n_bytes : n_bytes + wanted])
+        if not n_new:
+            break
+        n_bytes += n_new
         events, stop = located(batch, i, index_events, buf, 0, n_bytes)
         if len(events):
             _check_kinds(batch, i, events)
-            yield _inner(batch, i, inflated, events, stop)
+            yield _inner(batch, i, buf.data, events, stop)
             last = int(events.event_type[-1])
-        rest = inflated[stop:n_bytes]
+        rest = bytes(buf.data[stop:n_bytes])
+        del buf  # it may be long
         wanted = max(piece_bytes, _event_bytes(rest) - len(rest))
     if rest or last not in _LAST_IN_PAYLOAD:
         raise refusal(batch, "a compressed transaction is not whole", i)
 
 
-def _inner(batch: pa.RecordBatch, i: int, inflated: bytes, events: EventIndex, stop: int) -> _Plain:
-    data, lengths, kinds = memoryview(inflated), events.length, events.event_type
+def _inner(batch: pa.RecordBatch, i: int, data: memoryview, events: EventIndex, stop: int) -> _Plain:
+    lengths, kinds = events.length, events.event_type
     parts: list[bytes | memoryview] = [data[:stop]]
     if _PACKED[kinds].any():  # EXECUTE_LOAD_QUERY, which is rare
         parts = [data[start : start + n] for start, n in zip(events.offset, lengths, strict=True)]
@@ -188,7 +194,8 @@ def _batch_of(batch: pa.RecordBatch, parts: list[_Plain]) -> pa.RecordBatch:
     if len(parts) == 1 and not parts[0].is_opened.any():
         return batch.slice(int(parts[0].rows[0]), len(parts[0].rows))
     ends = np.concatenate([[0], np.cumsum(np.concatenate([part.lengths for part in parts]))]).astype(np.int32)
-    data = b"".join([piece for part in parts for piece in part.data])
+    pieces = [piece for part in parts for piece in part.data]
+    data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     is_opened = pa.array(np.concatenate([part.is_opened for part in parts]))
     seconds = np.concatenate([np.broadcast_to(part.timestamps, len(part.rows)) for part in parts])
     rows = pa.array(np.concatenate([part.rows for part in parts]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from datetime import datetime, timezone
 from random import Random
 
@@ -98,6 +99,16 @@ def test_many_events_of_a_large_transaction_take_the_memory_of_its_pieces():
     finally:
         pa.set_memory_pool(allocator)
     assert pool.max_memory() - before < 2 * IMAGE_BYTES + 20 * 1000 * 1000
+
+
+def test_a_long_event_in_a_payload_is_copied_at_most_once_more():
+    statement = (29, b"\xff" + b"x" * (40 << 20), 0)
+    kind, body, _ = as_payload([(2, query(Query("BEGIN"), "mysql"), 0), statement, (16, bytes(8), 0)], 0, 1)
+    tracemalloc.start()
+    assert [op for op, *_ in opened(kind, body)] == ["BEGIN", "COMMIT"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * (40 << 20)
 
 
 XID = frame(16, bytes(8), timestamp=0, server_id=1, start=None, flags=0, checksum=False)
