@@ -156,6 +156,7 @@ def interpret_query(body: bytes, flavor: str, version: int, definitions: Definit
         default_charset=query.charset and charset_of_collation_id(query.charset[2], flavor),
         definitions=definitions,
         server_version=version,
+        has_made_table=query.has_made_table(flavor, version),
         explicit_timestamps=query.explicit_timestamps(flavor),
     )
 

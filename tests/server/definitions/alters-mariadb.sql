@@ -19,3 +19,12 @@ alter table @t modify a bigint, add b int
 create table @t (id int primary key, a int);
 drop sequence if exists @t;
 alter table @t add b int
+
+create table @t (id int primary key, a int, b int not null);
+alter table @t drop primary key, add primary key if not exists (b)
+
+create table @t (id int primary key, a int, b int, unique u (a));
+alter table @t drop index u, add unique if not exists u (b)
+
+create table @t (id int not null, a int not null, b int);
+alter table @t add unique if not exists (a, b), add unique if not exists (a)

@@ -79,8 +79,11 @@ EFFECTS = {
     # create
     "create table n (id int primary key, c text)": [("create", "d.n", "id int, c text", [])],
     "create table e.n (id int primary key)": [("create", "e.n", "id int", [])],
-    "create table if not exists n (id int primary key)": [],  # without a DDL_XID: n is a view
-    "create table if not exists n like t": [],
+    "create table if not exists n (id int primary key)": [
+        refused("n", "CREATE TABLE IF NOT EXISTS of a name that may be a view's", "ddl-ambiguous")
+    ],
+    "create table if not exists n (id int primary key) engine=innodb": [],  # without a DDL_XID: n is a view
+    "create table if not exists n (id int primary key) start transaction": [("create", "d.n", "id int", [])],
     "create table if not exists n (id int primary key) engine=myisam": [("create", "d.n", "id int", [])],
     "create table if not exists t (id int primary key)": [],
     "create table if not exists s (id int primary key)": [],
@@ -403,6 +406,9 @@ MARIADB_EFFECTS = {
         ("drop", "d.t"), ("drop", "d.u"), ("drop", "d.s"), ("create_database", "d.", ("charset", "utf8mb4")),
     ],
     "drop sequence t": [("drop", "d.t")],
+    "alter table t drop primary key, add primary key if not exists (b)": [
+        ("alter", "d.t", T, [])
+    ],
     "drop sequence if exists t, s, e.unknown": [],  # the tables are there still
     "create table n (id int primary key, g geometry not null unique)": [
         refused("n", "the UNIQUE key g is kept as a hash, in a column that only the log shows")
@@ -758,3 +764,47 @@ def test_an_empty_text_is_null_in_a_mode_of_mariadb(sql_mode, default, kind):
 def test_the_definition_of_a_renamed_table_has_the_last_name(renames):
     found, _ = run(f"alter table t {renames}", after(*SHOP))
     assert (found.table, found.schema.table) == ("v", "v")
+
+
+def test_mariadb_asks_if_a_key_exists_before_the_alter_and_after_what_it_has_added():
+    context = {"flavor": "mariadb", "server_version": 101119}
+    known = after(
+        *SHOP[:1], "create table p (id int primary key)",
+        "create table c (id int primary key, a int, b int, unique u (a), key q (b), "
+        "constraint f foreign key (a) references p (id) on delete cascade)", **context,
+    )  # fmt: skip
+    foreign = "foreign key if not exists {} (b) references p (id) on delete set null"
+    for clauses, keys, foreign_keys in (
+        ("drop key q, add unique if not exists q (a, b)", ["PRIMARY", "u"], ["a"]),
+        ("rename key q to r, add unique if not exists q (a)", ["PRIMARY", "u", "r"], ["a"]),
+        (f"drop foreign key f, add constraint f {foreign.format('')}", ["PRIMARY", "u", "q"], []),
+        (f"add constraint f {foreign.format('')}", ["PRIMARY", "u", "q"], ["a"]),
+        (f"add {foreign.format('f')}", ["PRIMARY", "u", "q"], ["a"]),
+        (f"add {foreign.format('g')}, add {foreign.format('g')}", ["PRIMARY", "u", "q"], ["a", "b"]),
+        ("add unique if not exists (a, b), add unique if not exists (a)", ["PRIMARY", "u", "a", "q"], ["a"]),
+    ):
+        (found, *_) = run(f"alter table c {clauses}, add z int", known, **context)
+        assert [key.name for key in found.schema.keys] == keys, clauses
+        assert [column for key in found.schema.foreign_keys for column in key.columns] == foreign_keys, clauses
+
+
+@pytest.mark.parametrize(
+    ("flavor", "version", "is_refused"), [("mariadb", 110802, True), ("mysql", 50651, True), ("mysql", 90704, False)]
+)
+def test_an_alter_that_renames_and_may_copy_a_table_with_foreign_keys(flavor, version, is_refused):
+    """A server that copies the rows keeps the keys under the former name."""
+    context = {"flavor": flavor, "server_version": version}
+    child = "create table c (id int primary key, a int, foreign key (a) references p (id) on delete cascade)"
+    known = after(SHOP[0], "create table p (id int primary key)", child, **context)
+    for table, touched in (("c", {"e"}), ("p", {"e", "c"})):
+        for clauses in ("rename e, add z int", "rename e"):
+            found = run(f"alter table {table} {clauses}", known, **context)
+            refused_tables = {change.table for change in found if change.action == "refuse"}
+            assert refused_tables == (touched if is_refused and "," in clauses else set())
+
+
+@pytest.mark.parametrize(("flavor", "name"), [("mysql", "c_ibfk_1"), ("mariadb", "w")])
+def test_the_name_of_a_foreign_keys_index_is_the_constraints_in_mariadb_alone(flavor, name):
+    known = after(*SHOP[:1], "create table p (id int primary key)", flavor=flavor)
+    (found,) = run("create table c (a int, foreign key w (a) references p (id))", known, flavor)
+    assert ([key.name for key in found.schema.keys], [key.name for key in found.schema.foreign_keys]) == (["w"], [name])

@@ -19,6 +19,12 @@ from mirrorlake.core.schema.tables import TableSchema
 _GONE = ("drop", "moved")
 
 
+def children_of(parent: TableName, definitions: Definitions) -> list[TableSchema]:
+    """Other followed tables whose rows a foreign key to ``parent`` changes."""
+    children = (child for child in definitions.children() if child.name != parent)
+    return [child for child in children if any(key.parent == parent for key in child.row_changing_keys)]
+
+
 def with_references(changes: Sequence[DefinitionChange], definitions: Definitions) -> list[DefinitionChange]:
     """The changes of one statement, with tables whose foreign keys name what it renames, and without children of
     parents that are not followed: these are refused. definitions: before the statement."""

@@ -11,7 +11,7 @@ from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.effect.convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.ddl.effect.definition import define_like, define_table
 from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
-from mirrorlake.core.ddl.effect.foreign_keys import with_references
+from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
@@ -51,8 +51,10 @@ from mirrorlake.core.ddl.parse.statements import (
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
+from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.sequences import SEQUENCE
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
 from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
@@ -61,7 +63,7 @@ _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
-_LOGS_DDL_XID = 80000
+_LOGS_DDL_XID = _KEEPS_RENAMED_KEYS = 80000
 _EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
 
 
@@ -233,14 +235,16 @@ def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionC
 
 def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     name, known = parsed.name, before.known(parsed.name)
-    is_certain = before.has_made_table or not parsed.if_not_exists
+    is_certain = before.has_made_table or not parsed.if_not_exists or parsed.options.has_rows_to_come
     if not is_certain and known is None:
         return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
     if known is not None and known is not ABSENT and not parsed.or_replace:
         return _create_again(parsed, known) if is_certain else []
     model = before.known(parsed.like) if parsed.like else None
-    if not is_certain and _is_logged_in_vain(parsed, before, model.engine if isinstance(model, TableSchema) else None):
-        return []
+    if not is_certain and before.flavor == "mysql" and before.server_version >= _LOGS_DDL_XID:
+        engine = model.engine if isinstance(model, TableSchema) else parsed.options.engine
+        if (engine or before.engine_of(name.database, name.table)) in (None, "innodb"):
+            return _perhaps_in_vain(name, engine)
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
     parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
@@ -257,10 +261,12 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     return [DefinitionChange("create", name.database, name.table, schema)]
 
 
-def _is_logged_in_vain(parsed: CreateTable, before: Before, engine: str | None) -> bool:
-    """MySQL has found a view of this name: for a table of InnoDB that it makes it logs a DDL_XID (measured: 9.7)."""
-    engine = engine or parsed.options.engine or before.engine_of(parsed.name.database, parsed.name.table)
-    return before.flavor == "mysql" and before.server_version >= _LOGS_DDL_XID and engine in (None, "innodb")
+def _perhaps_in_vain(name: TableName, engine: str | None) -> list[DefinitionChange]:
+    """A CREATE TABLE IF NOT EXISTS without a DDL_XID: MySQL logs one for a table of InnoDB that it makes, and none for
+    a table of another engine, or if it found a view (measured: 9.7). engine: named by the statement."""
+    if engine == "innodb":
+        return []
+    return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a name that may be a view's")]
 
 
 def _why_create_refused(parsed: CreateTable, before: Before) -> tuple[str, str] | None:
@@ -322,11 +328,23 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     refusal = why_not_mirrored(new)
     if refusal:
         return [refuse(moved, *refusal, new), *gone]
+    if gone and _may_lose_foreign_keys(old, parsed, before):
+        reason = "ALTER TABLE .. RENAME with further clauses, which may lose foreign keys"
+        children = [child.name for child in children_of(name, before.definitions)]
+        return [*(refuse(table, NOT_FOLLOWED, reason) for table in (moved, *children)), *gone]
     if gone:
         return [renamed_table(moved, name, new, steps), *gone]
     if not steps and new.to_json() == old.to_json():
         return []
     return [DefinitionChange("alter", name.database, name.table, new, steps)]
+
+
+def _may_lose_foreign_keys(old: TableSchema, parsed: AlterTable, before: Before) -> bool:
+    """A server that copies the rows keeps the keys under the former name (MariaDB 10.11 and 11.8, MySQL 5.6)."""
+    if before.flavor == "mysql" and before.server_version >= _KEEPS_RENAMED_KEYS:
+        return False
+    has_keys = bool(old.row_changing_keys or children_of(old.name, before.definitions))
+    return has_keys and not all(isinstance(clause, RenameTable) for clause in parsed.clauses)
 
 
 def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionChange]:

@@ -55,7 +55,7 @@ def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> T
     new = _with_options(old, clauses, dialect)
     columns, renamed = _columns(new, clauses, dialect)
     new = rename_parts(replace(new, columns=tuple(columns)), renamed)
-    new = redefine_keys(new, clauses)
+    new = redefine_keys(new, clauses, old)
     new = _versioned(new, clauses)
     if dialect.flavor == "mariadb" and new.partitioning and misplaces_rows(old, new, renamed):
         new = replace(new, partitioning=replace(new.partitioning, has_misplaced_rows=True))

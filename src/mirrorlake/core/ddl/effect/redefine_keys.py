@@ -69,8 +69,9 @@ def _renamed_word(word: str, now) -> str:
     return word if renamed == name else "`" + renamed.replace("`", "``") + "`"
 
 
-def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
-    """Apply drops, then add new keys.
+def redefine_keys(schema: TableSchema, clauses: Sequence[Clause], before: TableSchema) -> TableSchema:
+    """Apply drops, then add new keys. before: the definition before the statement, of which IF NOT EXISTS asks, as it
+    does of keys that the statement has added already.
 
     Raises Contradiction for an unknown key, if the identity of rows may depend on it, or for one that exists already.
     """
@@ -86,11 +87,16 @@ def redefine_keys(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema
     for clause in clauses:
         if isinstance(clause, RenameKey):
             _rename(keys, clause, clause.if_exists or not schema.key_is_promoted)
+    known = {folded(key.name) for key in before.keys}
+    known_foreign = {folded(key.name) for key in before.foreign_keys if key.name}
     for clause in clauses:
         if isinstance(clause, AddKey):
-            _add(keys, clause)
+            of_foreign = clause.key.is_generated and clause.if_not_exists and folded(clause.key.name) in known_foreign
+            if not of_foreign and _is_new(_asked_name(clause), known, clause.if_not_exists):
+                _add(keys, clause)
         elif isinstance(clause, AddForeignKey):
-            foreign.append(clause.foreign_key)
+            if _is_new(clause.foreign_key.name or "", known_foreign, clause.if_not_exists):
+                foreign.append(clause.foreign_key)
     return replace(schema, keys=tuple(keys), foreign_keys=tuple(foreign))
 
 
@@ -127,11 +133,22 @@ def _rename(keys: list[Key], clause: RenameKey, if_exists: bool) -> None:
         raise Contradiction(f"RENAME KEY {clause.name}: there is no such key")
 
 
+def _is_new(name: str, known: set[str], if_not_exists: bool) -> bool:
+    """Is a key to be added? It is known from here on."""
+    is_there = folded(name) in known
+    if name:
+        known.add(folded(name))
+    return not (is_there and if_not_exists)
+
+
+def _asked_name(clause: AddKey) -> str:
+    """The name that IF NOT EXISTS asks for; empty: none."""
+    return clause.key.name or (clause.key.parts[0].column or "" if clause.if_not_exists else "")
+
+
 def _add(keys: list[Key], clause: AddKey) -> None:
-    name = clause.key.name or (clause.key.parts[0].column or "" if clause.if_not_exists else "")
+    name = _asked_name(clause)
     at = _find(keys, name) if name else None
-    if at is not None and clause.if_not_exists:
-        return
     if at is not None and clause.or_replace:
         del keys[at]
     elif at is not None and not (clause.key.is_generated or keys[at].is_generated):

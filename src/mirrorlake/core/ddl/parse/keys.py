@@ -126,11 +126,13 @@ def _read_key_part(tokens: Tokens) -> tuple[KeyPart, bool]:
 
 
 def _read_foreign_key(tokens: Tokens, constraint_name: str, if_not_exists: bool) -> Constraint:
-    """Read a foreign key. The server's key for it has the constraint's name, else the index's."""
+    """Read a foreign key. The server's key for it has the constraint's name, else the index's; so has the constraint in
+    MariaDB, and MySQL makes a name for it (measured: 5.6, 9.7)."""
     name, exists, _ = _read_key_name(tokens)
     key = read_key_parts(tokens, PLAIN, constraint_name or name)
     tokens.expect("REFERENCES")
-    found = read_reference(tokens, constraint_name or name or None, key.columns)
+    given = constraint_name or (name if tokens.flavor == "mariadb" else None)
+    found = read_reference(tokens, given or None, key.columns)
     generated = Key(key.name, PLAIN, key.parts, is_generated=True)
     return Constraint(generated, found, exists or if_not_exists)
 

@@ -45,7 +45,7 @@ def _read_plain_option(tokens: Tokens, options: TableOptions) -> bool:
     if tokens.accept("WITH", "SYSTEM", "VERSIONING"):
         options.is_versioned = True
     elif tokens.accept("START", "TRANSACTION"):
-        pass  # MySQL's CREATE TABLE ... SELECT: the rows follow as row events
+        options.has_rows_to_come = True
     elif tokens.accept_any("ENGINE", "TYPE"):
         tokens.accept("=")
         options.engine = tokens.next().text.lower()

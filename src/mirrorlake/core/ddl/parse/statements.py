@@ -57,7 +57,8 @@ class ColumnSpec:
 @dataclass(slots=True)
 class TableOptions:
     """charset, collation, comment None: not named; charset ``default``: the server's choice. engine: lower case. union:
-    tables whose rows are the table's too (MERGE)."""
+    tables whose rows are the table's too (MERGE). has_rows_to_come: MySQL has made the table for a CREATE TABLE ..
+    SELECT, whose row events follow."""
 
     charset: str | None = None
     collation: str | None = None
@@ -67,6 +68,7 @@ class TableOptions:
     is_sequence: bool = False
     unsupported: str | None = None
     union: tuple[TableName, ...] = ()
+    has_rows_to_come: bool = False
 
 
 @dataclass(slots=True)
