@@ -53,7 +53,11 @@ FIRST = (
 )
 FIRST_ROWS = {("shop", "p"): ['{"id": "5", "v": "5"}'], ("shop", "x"): [f'{{"id": "{n}", "v": "{n}"}}' for n in (4, 6)]}
 R, RENAMED = table("r", "id", "v"), table("r", "id", "w")
-OF_OTHERS = {"u": "VIEW {} AS", "v": "TABLE {} USING parquet AS", "w": "TABLE {} USING delta AS"}
+OF_OTHERS = {
+    "u": "VIEW {} AS SELECT 5 AS id", "v": "TABLE {} USING parquet AS SELECT 5 AS id",
+    "w": "TABLE {} USING delta AS SELECT 5 AS id",
+    "x": "TABLE {} (id INT, _lsn BIGINT) USING delta TBLPROPERTIES ('mirrorlake.lake' = 'spark_catalog.lake_1')",
+}  # fmt: skip
 """What has the name of a table's mirror before the mirror is made."""
 LIKE_SNAPSHOTS = {
     "bronze_copy_x": OF_OTHERS["w"], "bronze_copy_y": OF_OTHERS["u"], "bronze_copy_x__1_0123abcd": OF_OTHERS["u"],
@@ -108,7 +112,7 @@ def take_names(run: LakeRun) -> set[str]:
     mirrors = {f"shop__{name}__{lsns[name]:x}": kind for name, kind in OF_OTHERS.items()}
     names = {run.lake.names.mirror(mirror): kind for mirror, kind in mirrors.items()}
     for name, kind in (names | {f"external_2.{name}": kind for name, kind in LIKE_SNAPSHOTS.items()}).items():
-        run.spark.sql(f"CREATE {kind.format(name)} SELECT 5 AS id")
+        run.spark.sql(f"CREATE {kind.format(name)}")
     return set(mirrors)
 
 

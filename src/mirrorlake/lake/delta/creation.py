@@ -15,13 +15,15 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.lake.delta.names import LakeNames, local_folder
+from mirrorlake.lake.delta.names import ABSENT, PROPERTY, LakeNames, local_folder
 from mirrorlake.lake.delta.notes import newest_version
 
 _OTHER_TABLE = ("DELTA_CREATE_TABLE_WITH_DIFFERENT_", "DELTA_CREATE_TABLE_SCHEME_MISMATCH")
 """Of a location that has a table with other properties or columns."""
 UNBORN = "lake-unborn"
 """Code of the error when what has a table's name is no table of Delta with a commit."""
+LAKE_PROPERTY = f"{PROPERTY}lake"
+"""Of a mirror in a schema apart from its lake's: catalog and schema of the lake."""
 UNBORN_AFTER_S = 5.0
 """Seconds for which a log without a commit may still be another process's first commit in progress."""
 
@@ -64,6 +66,21 @@ def set_properties(spark: SparkSession, table: Sql, properties: Mapping[str, str
 
 def read_properties(spark: SparkSession, table: Sql) -> dict[str, str]:
     return {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+
+
+def require_own(spark: SparkSession, table: Sql, lake: str | None) -> None:
+    """Raise RefusedError ``lake-unborn`` for a table that another lake has made: two lakes of one source give their
+    mirrors the same names. lake: catalog and schema of this one; None: no other lake can make tables there."""
+    if lake is None:
+        return
+    try:
+        made_by = read_properties(spark, table).get(LAKE_PROPERTY, lake)
+    except AnalysisException as error:
+        if error.getCondition() not in ABSENT:
+            raise
+        return
+    if made_by != lake:
+        raise RefusedError(UNBORN, "another lake has made this table", table=table)
 
 
 def property_list(properties: Mapping[str, str]) -> Sql:

@@ -15,7 +15,13 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.lake.delta.creation import comment_clause, create_table, create_table_statement, small_commits
+from mirrorlake.lake.delta.creation import (
+    LAKE_PROPERTY,
+    comment_clause,
+    create_table,
+    create_table_statement,
+    small_commits,
+)
 from mirrorlake.lake.delta.names import LakeNames
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.features import Feature, needed_by, properties_of
@@ -101,11 +107,12 @@ def comments(schema: TableSchema) -> dict[str, str]:
 
 
 def create_mirror_statement(
-    mirror: Sql, schema: TableSchema, more: Collection[Feature] = (), location: str | None = None
-) -> Sql:
+    mirror: Sql, schema: TableSchema, more: Collection[Feature] = (), location: str | None = None,
+    lake: str | None = None,
+) -> Sql:  # fmt: skip
     """CREATE TABLE of a mirror, with the features of Delta that its columns need, and more.
 
-    location: see ``create_table_statement``."""
+    location: see ``create_table_statement``. lake: see ``require_own``."""
     types = mirror_types(schema)
     described = comments(schema)
     columns = [
@@ -113,4 +120,6 @@ def create_mirror_statement(
         for name, kind in {**types, **own_columns(schema)}.items()
     ]
     properties = {**properties_of({*needed_by(types), *more}), **MIRROR_PROPERTIES, **source_properties(schema)}
+    if lake:
+        properties[LAKE_PROPERTY] = lake
     return create_table_statement(mirror, ", ".join(columns), properties, schema.comment, location)

@@ -20,7 +20,7 @@ from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.column_check import check_secret
-from mirrorlake.lake.delta.creation import UNBORN, remove_unborn, require_born
+from mirrorlake.lake.delta.creation import UNBORN, remove_unborn, require_born, require_own
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
 from mirrorlake.lake.delta.notes import read_commits
@@ -317,8 +317,10 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
     note_id = f"{app_id}/ddl/{payload['step']}"
     match step:
         case Create(schema, more):
+            made_by = lake.names.root if lake.names.mirrors_schema else None
             remove_unborn(mirror)
-            statement = create_mirror_statement(mirror, schema, more, lake.names.location(mirror))
+            require_own(session, mirror, made_by)
+            statement = create_mirror_statement(mirror, schema, more, lake.names.location(mirror), made_by)
             repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
             require_born(session, mirror)
         case Alter(clause, may_repeat=True):
