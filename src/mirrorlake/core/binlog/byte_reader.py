@@ -10,7 +10,7 @@ _LENGTH_ENCODED = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # first byte -> bytes of the inte
 class ByteReader:
     """A cursor over a body. Every method raises RefusedError ``log-event`` if the body is too short."""
 
-    def __init__(self, body: bytes, what: str):
+    def __init__(self, body: bytes | memoryview, what: str):
         self._body, self._what, self._at = body, what, 0
 
     @property
@@ -27,7 +27,7 @@ class ByteReader:
         if end > len(self._body):
             raise self.malformed("it ends too early")
         found, self._at = self._body[self._at : end], end
-        return found
+        return bytes(found)
 
     def uint(self, count: int) -> int:
         """Read a little-endian integer of ``count`` bytes."""

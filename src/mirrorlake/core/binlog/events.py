@@ -76,7 +76,8 @@ class Query:
     collation of ``database``. microseconds: to add to the time in the event's header; 0 when the statement did not ask.
     alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only the end
     applies it. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded, its
-    first ``MAX_STATEMENT_BYTES``; characters that the client's charset does not have become U+FFFD. raw: all its bytes.
+    first ``MAX_STATEMENT_BYTES``; characters that the client's charset does not have become U+FFFD. raw: all its bytes,
+    in the event.
     """
 
     thread_id: int
@@ -92,7 +93,7 @@ class Query:
     alter_phase: AlterPhase
     has_ddl_xid: bool
     statement: str
-    raw: bytes = field(repr=False)
+    raw: memoryview = field(repr=False)
 
     @property
     def kept(self) -> str:
@@ -107,7 +108,7 @@ class Query:
         """Yield all of the statement in pieces. They overlap, so that each name is in one of them as a whole."""
         for start in range(0, len(self.raw), MAX_STATEMENT_BYTES):
             piece = self.raw[max(0, start - _OVERLAP_BYTES) : start + MAX_STATEMENT_BYTES]
-            yield decode_statement(piece, self.charset[0] if self.charset else None)
+            yield decode_statement(bytes(piece), self.charset[0] if self.charset else None)
 
     @property
     def is_in_force(self) -> bool:
@@ -191,7 +192,7 @@ def parse_rotate(body: bytes) -> Rotate:
     return Rotate(name, offset)
 
 
-def parse_query(body: bytes) -> Query:
+def parse_query(body: bytes | memoryview) -> Query:
     """u32 thread, u32 seconds it ran, u8 bytes of the database's name, u16 error, u16 bytes of status variables; the
     status variables, the name and a zero byte, the statement to the end.
     """
@@ -202,7 +203,7 @@ def parse_query(body: bytes) -> Query:
     found = _status_vars(reader.take(status_bytes))
     database = reader.name(database_bytes)
     reader.take(1)
-    statement = reader.take(len(body) - 13 - status_bytes - database_bytes - 1)
+    statement = memoryview(body)[reader.position :]
     raw_charset = found.get(StatusVar.CHARSET)
     charset = _collations(raw_charset) if raw_charset else None
     time_zone = found.get(StatusVar.TIME_ZONE)
@@ -219,7 +220,7 @@ def parse_query(body: bytes) -> Query:
         explicit_timestamps_var=_integer(found.get(StatusVar.EXPLICIT_TIMESTAMPS)),
         alter_phase=_alter_phase(found.get(StatusVar.ALTER_PHASE, b"\0")),
         has_ddl_xid=StatusVar.DDL_XID in found,
-        statement=decode_statement(statement[:MAX_STATEMENT_BYTES], charset[0] if charset else None),
+        statement=decode_statement(bytes(statement[:MAX_STATEMENT_BYTES]), charset[0] if charset else None),
         raw=statement,
     )
 

@@ -287,7 +287,7 @@ class Assembler:
 
     def _statement(self, events: BronzeEvents, out: ChangeArrays, r: int) -> dict | None:
         i = int(out.row_event[r])
-        query = parse_query(events.body(i))
+        query = parse_query(events.body_view(i))
         if not query.is_in_force:
             return None
         kept = query.kept if is_kept(query.statement, self._hidden) else None

@@ -52,8 +52,12 @@ class BronzeEvents:
         return f"{self._log_file[i]}:{self._log_pos[i]}"
 
     def body(self, i: int) -> bytes:
+        return bytes(self.body_view(i))
+
+    def body_view(self, i: int) -> memoryview:
+        """The body in the batch's own bytes."""
         start = int(self.offset[i])
-        return self.buf[start + HEADER_BYTES : start + int(self.length[i]) - int(self.trailer[i])].tobytes()
+        return self.buf[start + HEADER_BYTES : start + int(self.length[i]) - int(self.trailer[i])].data
 
 
 def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:

@@ -128,7 +128,7 @@ class DefinitionReader:
 
     def _replayed(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         for i in np.flatnonzero((events.event_type == QUERY) & (events.tx_lsn > self.ddl_lsn)).tolist():
-            query = parse_query(events.body(i))
+            query = parse_query(events.body_view(i))
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
             yield from self._between_transactions(int(events.lsn[i]))

@@ -73,7 +73,7 @@ def undone_segments(events: Iterable[pa.RecordBatch]) -> Iterator[Segments]:
         for i in np.flatnonzero(found.event_type == EventType.QUERY).tolist():
             if found.tx_lsn[i] != group:
                 group, savepoints = int(found.tx_lsn[i]), _Savepoints()
-            undone = savepoints.after(parse_query(found.body(i)).statement)
+            undone = savepoints.after(parse_query(found.body_view(i)).statement)
             if undone is not None:
                 yield Segments(group, *undone)
 
