@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
+from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
 from mirrorlake.core.ddl.effect.alter import CannotEvolve, Moment, evolve
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.effect.convert_partition import partition_to_table, table_to_partition
@@ -26,8 +27,10 @@ from mirrorlake.core.ddl.parse.lexer import LexError
 from mirrorlake.core.ddl.parse.parser import parse_statement
 from mirrorlake.core.ddl.parse.statements import (
     STATEMENT_DML,
+    AddColumn,
     AlterDatabase,
     AlterTable,
+    Clause,
     CreateDatabase,
     CreateSequence,
     CreateTable,
@@ -44,6 +47,7 @@ from mirrorlake.core.ddl.parse.statements import (
     RenameTable,
     RenameTables,
     RoutineCall,
+    SetAlgorithm,
     Statement,
     TableToPartition,
     TruncateTable,
@@ -328,7 +332,7 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     refusal = why_not_mirrored(new)
     if refusal:
         return [refuse(moved, *refusal, new), *gone]
-    if gone and _may_lose_foreign_keys(old, parsed, before):
+    if gone and _may_lose_foreign_keys(old, new, parsed.clauses, before):
         reason = "ALTER TABLE .. RENAME with further clauses, which may lose foreign keys"
         children = [child.name for child in children_of(name, before.definitions)]
         return [*(refuse(table, NOT_FOLLOWED, reason) for table in (moved, *children)), *gone]
@@ -339,12 +343,16 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     return [DefinitionChange("alter", name.database, name.table, new, steps)]
 
 
-def _may_lose_foreign_keys(old: TableSchema, parsed: AlterTable, before: Before) -> bool:
+def _may_lose_foreign_keys(old: TableSchema, new: TableSchema, clauses: Sequence[Clause], before: Before) -> bool:
     """A server that copies the rows keeps the keys under the former name (MariaDB 10.11 and 11.8, MySQL 5.6)."""
     if before.flavor == "mysql" and before.server_version >= _KEEPS_RENAMED_KEYS:
         return False
-    has_keys = bool(old.row_changing_keys or children_of(old.name, before.definitions))
-    return has_keys and not all(isinstance(clause, RenameTable) for clause in parsed.clauses)
+    if all(isinstance(clause, RenameTable) for clause in clauses):
+        return False
+    is_measured = before.flavor == "mariadb" and before.server_version >= MEASURED_SINCE
+    adds_columns = all(isinstance(clause, RenameTable | AddColumn | SetAlgorithm) for clause in clauses)
+    is_in_place = is_measured and adds_columns and copies_rows(old, new, clauses, ()) is False
+    return not is_in_place and bool(old.row_changing_keys or children_of(old.name, before.definitions))
 
 
 def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionChange]:
