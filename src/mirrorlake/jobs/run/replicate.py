@@ -131,9 +131,20 @@ class Syncpoints:
 
     def __call__(self, done: AppliedEpoch) -> None:
         self._watcher.applied(done)
-        self.take_if_due()
+        self.look()
 
-    def take_if_due(self) -> None:
+    def look(self) -> None:
+        """Take a syncpoint if one is due, and show the newest one, of whichever process, if it is new."""
+        self._take_if_due()
+        if self._views:
+            self._views.keep_if_new()
+
+    def keep_views(self) -> None:
+        """Show the newest syncpoint."""
+        if self._views:
+            self._views.keep()
+
+    def _take_if_due(self) -> None:
         """Take at most one per position in the log: an idle source needs no more."""
         if self._every is None or self._hop.lsn < 0 or self._last and self._last.lsn >= self._hop.lsn:
             return
@@ -142,18 +153,6 @@ class Syncpoints:
         self._hop.flush()
         self._last = syncpoints.take(self._lake, self._hop.lsn)
         self._watcher.took(self._last)
-        self.keep_views()
-
-    def keep_views(self) -> None:
-        """Show the newest syncpoint."""
-        if self._views:
-            self._views.keep()
-
-    def look(self) -> None:
-        """Take a syncpoint if one is due, and show the newest one if another process took it."""
-        self.take_if_due()
-        if self._views:
-            self._views.keep_if_new()
 
 
 def run_ingest(lake: Lake, source: BinlogSource, options: Options, watcher: Watcher) -> None:

@@ -11,7 +11,7 @@ from mirrorlake.config import Options
 from mirrorlake.jobs.workspace.findings import ERROR, Finding, looked_up, ok
 from mirrorlake.jobs.workspace.grants import User, check_grants
 from mirrorlake.jobs.workspace.parts import LakeParts
-from mirrorlake.lake.delta.names import PROPERTY, SYSTEM_TABLES
+from mirrorlake.lake.delta.names import SYSTEM_TABLES, kept_in
 
 ON_CATALOG, ON_SCHEMA = ("USE_CATALOG",), ("USE_SCHEMA", "CREATE_TABLE", "SELECT", "MODIFY")
 ON_VOLUME, ON_LOCATION = ("READ_VOLUME", "WRITE_VOLUME"), ("CREATE_EXTERNAL_TABLE", "READ_FILES")
@@ -39,10 +39,9 @@ def check_lake(client: WorkspaceClient, user: User, options: Options) -> Iterato
 def _kept(client: WorkspaceClient, lake: LakeParts) -> dict[str, str]:
     """What the properties of the lake's first table say; nothing if there is no lake, or this user may not see it."""
     try:
-        found = client.tables.get(f"{lake.schema_names[0]}.{SYSTEM_TABLES[0]}").properties or {}
+        return kept_in(client.tables.get(f"{lake.schema_names[0]}.{SYSTEM_TABLES[0]}").properties or {})
     except (NotFound, PermissionDenied):
         return {}
-    return {key.removeprefix(PROPERTY): value for key, value in found.items() if key.startswith(PROPERTY)}
 
 
 def _parts(client: WorkspaceClient, user: User, lake: LakeParts) -> Iterator[Finding]:

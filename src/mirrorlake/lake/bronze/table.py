@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.position import BinlogPosition, pack_lsn, unpack_lsn
 from mirrorlake.lake.delta.creation import create_table, log_table_properties, read_properties
-from mirrorlake.lake.delta.names import PROPERTY, LakeNames
+from mirrorlake.lake.delta.names import PROPERTY, LakeNames, kept_in
 from mirrorlake.lake.delta.progress import Progress
 
 COLUMNS = """
@@ -25,8 +25,7 @@ def create(spark: SparkSession, names: LakeNames) -> None:
 
 def read_kept(spark: SparkSession, names: LakeNames) -> dict[str, str]:
     """What the properties of a lake's first table say; see ``LakeNames.kept``."""
-    found = read_properties(spark, names.bronze_events)
-    return {key.removeprefix(PROPERTY): value for key, value in found.items() if key.startswith(PROPERTY)}
+    return kept_in(read_properties(spark, names.bronze_events))
 
 
 def end_lsn(recorded: Progress) -> int:

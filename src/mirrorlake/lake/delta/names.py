@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +93,8 @@ class LakeNames:
 
     @property
     def schema_folders(self) -> list[str]:
-        """The folders of external tables, by schema: the lake's own first. None if the catalog manages the tables."""
+        """The folders of external tables, by schema: the lake's own first. None are there if the catalog manages the
+        tables."""
         if self.tables_location is None:
             return []
         schemas = dict.fromkeys(parts[1].lower() for parts in (self._parts, self._mirror_parts))
@@ -210,6 +211,11 @@ def table_exists(spark: SparkSession, table: Sql) -> bool:
         if error.getCondition() in ABSENT:
             return False
         raise
+
+
+def kept_in(properties: Mapping[str, str]) -> dict[str, str]:
+    """What a lake keeps, see ``LakeNames.kept``, by the properties of its first table."""
+    return {key.removeprefix(PROPERTY): value for key, value in properties.items() if key.startswith(PROPERTY)}
 
 
 def _absolute(folder: str) -> str:
