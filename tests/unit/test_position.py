@@ -176,7 +176,7 @@ def test_sets_with_many_gaps_are_compared_in_linear_time():
             added.add(A, k)
         assert added == odd
 
-    assert_linear(compare, 4_000, 8_000)
+    assert_linear(compare, int, 2_000)
 
 
 def test_a_set_with_many_gaps_changes_by_one_transaction_in_no_time():
@@ -188,7 +188,7 @@ def test_a_set_with_many_gaps_changes_by_one_transaction_in_no_time():
             left.strike(f"{A}:{k}")
         assert not left and odd.holds(f"{A}:{2 * n + 1}")
 
-    assert_linear(change, 1_000, 2_000)
+    assert_linear(change, int, 500)
 
 
 @pytest.mark.parametrize(

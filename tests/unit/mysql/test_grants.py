@@ -32,5 +32,4 @@ def test_privileges_of_the_user_and_of_active_roles(rows, may_select, may_flush)
 
 @pytest.mark.parametrize("piece", [" (", " (`", " (`x`", "` (", " ON", ", "])
 def test_time_grows_with_the_answers_length_and_no_faster(piece):
-    answers = (f"GRANT {piece * n} ON *.*" for n in (20_000, 40_000))
-    assert_linear(lambda row: Grants.of_user(lambda _: [(row,)]), *answers)
+    assert_linear(lambda row: Grants.of_user(lambda _: [(row,)]), lambda n: f"GRANT {piece * n} ON *.*", 10_000)

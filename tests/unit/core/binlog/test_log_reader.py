@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.gtid import parse_gtid_set
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import BinlogPosition, unpack_lsn
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -137,15 +137,17 @@ def test_until_a_gtid_set_that_is_reached_reads_nothing(tmp_path, flavor, block_
 
 
 def test_until_a_gtid_set_of_many_servers_reads_in_linear_time(tmp_path):
-    def read_all(n: int) -> None:
-        _, is_finished = read(sources[n], gtids=known[n], until=parse_gtid_set("mysql", f"{known[n]},{last[n]}"))
+    def log_of(n: int) -> tuple[FileSource, str, GtidSet]:
+        source = source_of(tmp_path / str(n), Log("mysql", [insert(k) for k in range(n)]))
+        known = ",".join(f"{UUID(int=k)}:1" for k in range(10 * n))
+        return source, known, parse_gtid_set("mysql", f"{known},{GTID['mysql'].format(n)}")
+
+    def read_all(log: tuple[FileSource, str, GtidSet]) -> None:
+        source, known, until = log
+        _, is_finished = read(source, gtids=known, until=until)
         assert is_finished
 
-    sizes = 200, 400
-    sources = {n: source_of(tmp_path / str(n), Log("mysql", [insert(k) for k in range(n)])) for n in sizes}
-    known = {n: ",".join(f"{UUID(int=k)}:1" for k in range(10 * n)) for n in sizes}
-    last = {n: GTID["mysql"].format(n) for n in sizes}
-    assert_linear(read_all, *sizes)
+    assert_linear(read_all, log_of, 100)
 
 
 @FLAVORS
