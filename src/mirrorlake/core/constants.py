@@ -94,6 +94,9 @@ class EventFlag(IntEnum):
 
     IN_USE = 0x01
     """On a FORMAT_DESCRIPTION event only: the file is being written, or was not closed cleanly."""
+    THREAD_SPECIFIC = 0x04
+    """On a QUERY event: the session's call, of a procedure perhaps, has used a temporary table. All later statements of
+    the procedure have it, too (measured: MySQL 9.7, MariaDB 10.11)."""
     ARTIFICIAL = 0x20
     """Made by the server for this connection; it is in no file."""
     IGNORABLE = 0x80

@@ -309,7 +309,7 @@ class Assembler:
         changes = with_kept_reasons(changes, query.statement, self._hidden)
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows
-            names = {change.name for change in changes}
+            names = {change.name for change in changes if change.concerns_table}
             self._created = int(events.tx_lsn[i]), int(events.lsn[i]), names
             return {"op": "DDL", "database": query.database or None, "statement": kept}
         cause = f"{refused.code}: {refused.reason}"

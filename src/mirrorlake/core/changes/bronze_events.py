@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from mirrorlake.core.binlog.events import KEPT_STATEMENT_BYTES
-from mirrorlake.core.binlog.framing import HEADER_BYTES
+from mirrorlake.core.binlog.framing import FLAGS_AT, HEADER_BYTES
+from mirrorlake.core.constants import EventFlag
 from mirrorlake.core.kernels.memory import gather_bytes
 from mirrorlake.errors import RefusedError
 
@@ -50,6 +51,10 @@ class BronzeEvents:
 
     def position(self, i: int) -> str:
         return f"{self._log_file[i]}:{self._log_pos[i]}"
+
+    def has_flag(self, i: int, flag: EventFlag) -> bool:
+        start = int(self.offset[i]) + FLAGS_AT
+        return bool(int.from_bytes(self.buf[start : start + 2].tobytes(), "little") & flag)
 
     def body(self, i: int) -> bytes:
         return bytes(self.body_view(i))

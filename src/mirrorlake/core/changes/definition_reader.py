@@ -17,7 +17,7 @@ from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents
 from mirrorlake.core.changes.kept_text import with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.constants import EventType
+from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
@@ -27,7 +27,7 @@ from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
-from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
@@ -35,8 +35,6 @@ from mirrorlake.core.schema.timeline import Timeline
 QUERY, FORMAT_DESCRIPTION = 2, 15
 _DEFINING = pa.array([QUERY, FORMAT_DESCRIPTION, int(EventType.TABLE_MAP)], pa.int16())
 _LAST_MICROSECOND = 999_999
-SEEN = "table_map"
-"""Action of a definition that a table map, not a DDL, gave."""
 
 
 class DefinitionReader:
@@ -71,7 +69,7 @@ class DefinitionReader:
     def take(self, lsn: int, change: DefinitionChange) -> None:
         """Continue from a change that was read before. Call it in log order."""
         self.definitions.apply([change])
-        if change.action != SEEN:
+        if change.concerns_table:
             self.ddl_lsn = max(self.ddl_lsn, lsn)
             self._timeline.follow(lsn, change, self.definitions)
 
@@ -143,6 +141,7 @@ class DefinitionReader:
                 has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
                 name_case=self._name_case, default_engine=self._default_engine, engine_of=self._engine_of,
                 connection_charset=None if connection == OTHER else connection,
+                may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = partial(read, has_failed=False, connection_charset=None)

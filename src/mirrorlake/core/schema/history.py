@@ -12,6 +12,11 @@ from mirrorlake.core.schema.row_steps import step_from_plain, step_to_plain
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 
+SEEN = "table_map"
+"""Action of a definition that a table map, not a DDL, gave."""
+TEMPORARY = "temporary"
+"""Action of a CREATE TEMPORARY TABLE: later statements may mean it, and not the ordinary table of its name."""
+
 
 class Absent(Enum):
     ABSENT = "the table does not exist"
@@ -43,6 +48,7 @@ class DefinitionChange:
     drop        named        -                       -
     refuse      named        as far as it is known   -           code and reason say why
     table_map   named        as the table map says   -           a table that is not known from DDL
+    temporary   named        -                       -           a temporary table has had the name
     create_database, alter_database, drop_database:
                 ""           -                       (("charset", name or None),)
 
@@ -61,6 +67,11 @@ class DefinitionChange:
     @property
     def name(self) -> TableName:
         return TableName(self.database, self.table)
+
+    @property
+    def concerns_table(self) -> bool:
+        """Does it say something new of the table of this name?"""
+        return self.action not in (SEEN, TEMPORARY)
 
     def to_row(self) -> dict:
         """The columns of silver_table_schemas except lsn."""
@@ -101,7 +112,8 @@ class Database:
 class Definitions:
     """Tables by name. ``get`` is None for a table whose CREATE is not in the log: it needs a snapshot.
 
-    schema_ids: of every definition recorded so far, those of table maps included.
+    schema_ids: of every definition recorded so far, those of table maps included. temporary: names that temporary
+    tables have had whose statements are logged.
     """
 
     def __init__(self, changes: Iterable[DefinitionChange] = ()):
@@ -110,6 +122,7 @@ class Definitions:
         self._databases: dict[str, Database] = {}
         self._spellings: dict[TableName, set[TableName]] = {}
         self.schema_ids: set[int] = set()
+        self.temporary: set[TableName] = set()
         self.apply(changes)
 
     def get(self, database: str, table: str) -> TableSchema | Refused | Absent | None:
@@ -124,7 +137,7 @@ class Definitions:
         others._tables = {name: known for name, known in self._tables.items() if name != one}
         others._children = {name: schema for name, schema in self._children.items() if name != one}
         others._databases, others.schema_ids = self._databases, self.schema_ids
-        others._spellings = self._spellings
+        others._spellings, others.temporary = self._spellings, self.temporary
         return others
 
     def database(self, name: str) -> Database | None:
@@ -189,6 +202,9 @@ class Definitions:
     def _note_map(self, change: DefinitionChange) -> None:
         pass
 
+    def _note_temporary(self, change: DefinitionChange) -> None:
+        self.temporary.add(change.name)
+
     def _begin_database(self, change: DefinitionChange) -> None:
         exists = change.action == "create_database"
         self._databases[change.database] = Database(_charset(change), exists, is_complete=True)
@@ -214,7 +230,8 @@ _APPLY = {
     "exchange": Definitions._put,
     "drop": Definitions._drop,
     "refuse": Definitions._refuse,
-    "table_map": Definitions._note_map,
+    SEEN: Definitions._note_map,
+    TEMPORARY: Definitions._note_temporary,
     "create_database": Definitions._begin_database,
     "drop_database": Definitions._begin_database,
     "alter_database": Definitions._alter_database,

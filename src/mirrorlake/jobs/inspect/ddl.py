@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError, UsageError
@@ -106,7 +105,7 @@ def _refusals(lake: Lake) -> dict[TableName, tuple[int, str | None, str | None]]
     found, statements = dict[TableName, tuple[int, str | None, str | None]](), set()
     for lsn, change in recorded(lake):
         name = change.name
-        if change.action == SEEN:
+        if not change.concerns_table:
             continue
         statements.add((lsn, name))
         if change.action != "refuse":

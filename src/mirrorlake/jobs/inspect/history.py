@@ -89,7 +89,8 @@ def ddl_history(
         lake,
         f"""SELECT c.commit_ts AS committed, concat_ws('.', s.database, nullif(s.table, '')) AS table_name, s.action,
                    c.statement, coalesce(b.kind, 'none') AS effect, s.refusal AS code, s.reason, s.lsn
-            FROM (SELECT * FROM {lake.names.silver_table_schemas} WHERE {names} AND action <> 'table_map'
+            FROM (SELECT * FROM {lake.names.silver_table_schemas}
+                  WHERE {names} AND action NOT IN ('table_map', 'temporary')
                   QUALIFY row_number() OVER (PARTITION BY lsn, database, table ORDER BY answer DESC) = 1) s
             LEFT JOIN (SELECT * FROM {lake.names.silver_changes} WHERE op = 'DDL') c ON c.lsn = s.lsn
             LEFT JOIN (SELECT lsn, max(kind) AS kind FROM {lake.names.control_barriers} WHERE phase = 'executed'

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.interpret import why_not_understood
@@ -65,7 +64,7 @@ def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
     definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
     as_answered = definitions.read(events, end)
     was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {end}")]
-    was = [change for change in was if change.name == answer.name and change.action != SEEN]
+    was = [change for change in was if change.name == answer.name and change.concerns_table]
     objection = (
         _objection(lake, answer, as_logged, as_answered)
         or _why_over(was)

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from mirrorlake.core.binlog.events import parse_format_description
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
-from mirrorlake.core.changes.definition_reader import SEEN, DefinitionReader
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, OFFSET_BITS
-from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.sql_text import Sql

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
-from mirrorlake.core.changes.definition_reader import SEEN
 from mirrorlake.core.changes.xa import XaPlan, plan_xa
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.lsn_range import LsnRange
@@ -94,7 +93,7 @@ def _plan(lake: Lake, events: list, lsn: int) -> XaPlan:
 
 
 def _is_of(answer: Answer, change: DefinitionChange) -> bool:
-    return change.name == answer.name and change.action != SEEN
+    return change.name == answer.name and change.concerns_table
 
 
 def _without_former(found: list[ChangeAtLsn], former: set[int]) -> Iterator[ChangeAtLsn]:

@@ -144,9 +144,9 @@ EFFECTS = {
     "create table n (id int primary key": [refused("n", "end of the statement is not understood at character 35")],
     "create table n (c varchar primary key)": [refused("n", "varchar without a length")],
     "create table n (c decimal(10,2,3) primary key)": [refused("n", "a type with 3 sizes")],
-    "create temporary table n (id int primary key)": [],
-    "create temporary table if not exists e.unknown (id int primary key)": [],
-    "create temporary table t (x int)": [refused("t", "a temporary table of its name, whose statements are logged")],
+    "create temporary table n (id int primary key)": [("temporary", "d.n")],
+    "create temporary table if not exists e.unknown (id int primary key)": [("temporary", "e.unknown")],
+    "create temporary table t (x int)": [("temporary", "d.t")],
     "create sequence n start 5": [("refuse", "d.n", "sequence", "CREATE SEQUENCE")],
     "create table n (next_not_cached_value bigint not null) sequence=1": [
         ("refuse", "d.n", "sequence", "CREATE TABLE ... SEQUENCE"),

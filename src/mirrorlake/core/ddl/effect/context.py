@@ -16,7 +16,8 @@ from mirrorlake.core.schema.tables import TableSchema
 class Before:
     """server_charset: for a database whose CREATE names none. row_end: ``row_end_of_server``. has_made_table:
     the log says that a CREATE TABLE IF NOT EXISTS found no table. default_engine: for a table that names none, if
-    the session has no other; None: not known. engine_of: returns a table's engine."""
+    the session has no other; None: not known. engine_of: returns a table's engine. may_use_temporary: the session
+    has used a temporary table in this call."""
 
     definitions: Definitions
     flavor: str
@@ -28,6 +29,7 @@ class Before:
     has_made_table: bool = False
     default_engine: str | None = None
     engine_of: EngineOf = engine_not_known
+    may_use_temporary: bool = False
 
     def dialect(self, database: str) -> Dialect:
         home = self.definitions.database(database)

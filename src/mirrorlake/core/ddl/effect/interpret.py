@@ -15,6 +15,7 @@ from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
+from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
     exchange_partition,
@@ -89,6 +90,7 @@ def interpret(
     default_engine: str | None = None,
     engine_of: EngineOf = engine_not_known,
     connection_charset: str | None = None,
+    may_use_temporary: bool = False,
 ) -> list[DefinitionChange]:
     """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
 
@@ -99,7 +101,8 @@ def interpret(
     CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
     default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
     CREATE names none. connection_charset: the session's character_set_connection; None: not logged, or the text is not
-    the server's. ``definitions`` is not changed: apply the result to it.
+    the server's. may_use_temporary: the event has ``EventFlag.THREAD_SPECIFIC``. ``definitions`` is not changed: apply
+    the result to it.
 
     Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
     found, it refuses followed tables whose names are words of it.
@@ -113,7 +116,7 @@ def interpret(
     if explicit_timestamps is None:
         explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
     row_end = row_end_of_server(flavor, server_version)
-    more = has_made_table, default_engine, engine_of
+    more = has_made_table, default_engine, engine_of, may_use_temporary
     before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
     changes = _without_failing(tokens, before, has_failed)
     return [change for change in changes if change.database not in SYSTEM_DATABASES]
@@ -166,6 +169,7 @@ def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[D
 def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
     if has_failed:
         parsed = _effect_of_failed(parsed, tokens)
+    parsed = without_doubt(parsed, tokens.tables, before)
     changes = by_engines(_EFFECTS[type(parsed)](parsed, before), parsed, before)
     if tokens.name_case.setting is None:
         changes = with_doubts(changes, parsed, tokens, before.definitions)
@@ -207,12 +211,6 @@ def _effect_of_failed(parsed: Statement, tokens: Tokens) -> Statement:
 
 def _no_effect(parsed: NoEffect, before: Before) -> list[DefinitionChange]:
     return []
-
-
-def _create_temporary(parsed: CreateTemporaryTable, before: Before) -> list[DefinitionChange]:
-    if not isinstance(before.known(parsed.name), TableSchema):
-        return []
-    return [refuse(parsed.name, _UNSUPPORTED, "a temporary table of its name, whose statements are logged")]
 
 
 def _refuse_all(parsed: RefusedStatement, before: Before) -> list[DefinitionChange]:
@@ -386,7 +384,7 @@ _EFFECTS: dict[type, Callable[..., list[DefinitionChange]]] = {
     RoutineCall: _call,
     CreateTable: _create,
     CreateSequence: _create_sequence,
-    CreateTemporaryTable: _create_temporary,
+    CreateTemporaryTable: create_temporary,
     RenameTables: rename_tables,
     TruncateTable: truncate_table,
     DropTables: _drop,

@@ -1,0 +1,50 @@
+"""Temporary tables whose statements are logged: with ``binlog_format`` STATEMENT, of MariaDB also with MIXED.
+
+A later statement of the session may name the temporary table or the ordinary one; the log does not say which.
+"""
+
+from __future__ import annotations
+
+from mirrorlake.core.ddl.effect.context import Before
+from mirrorlake.core.ddl.parse.statements import (
+    AlterTable,
+    CreateTable,
+    CreateTemporaryTable,
+    RefusedStatement,
+    RenameTables,
+    Statement,
+    TruncateTable,
+)
+from mirrorlake.core.schema.history import TEMPORARY, DefinitionChange
+from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.tables import TableSchema
+
+
+def create_temporary(parsed: CreateTemporaryTable, before: Before) -> list[DefinitionChange]:
+    if parsed.name in before.definitions.temporary:
+        return []
+    return [DefinitionChange(TEMPORARY, *parsed.name)]
+
+
+def without_doubt(parsed: Statement, named: list[TableName], before: Before) -> Statement:
+    """The statement, or its refusal if it may be about a temporary table. named: all tables in the statement."""
+    doubted = next((name for name in _changed(parsed, before) if name in before.definitions.temporary), None)
+    if doubted is None or not isinstance(before.known(doubted), TableSchema):
+        return parsed
+    reason = f"a temporary table {doubted} was logged, and the statement may be about that one"
+    if isinstance(parsed, CreateTable):
+        return RefusedStatement((parsed.name,), "ddl-unsupported", reason, even_unknown=True)
+    followed = tuple(name for name in named if isinstance(before.known(name), TableSchema))
+    return RefusedStatement(followed, "ddl-unsupported", reason)
+
+
+def _changed(parsed: Statement, before: Before) -> list[TableName]:
+    """Tables that the statement changes, or takes a definition from, if they may be temporary ones. MariaDB logs a
+    RENAME TABLE of a temporary table without the flag (measured: 10.11, 11.8)."""
+    if isinstance(parsed, RenameTables) and before.flavor == "mariadb":
+        return [old for old, _ in parsed.pairs]
+    if not before.may_use_temporary:
+        return []
+    if isinstance(parsed, AlterTable | TruncateTable):
+        return [parsed.name]
+    return [parsed.like] if isinstance(parsed, CreateTable) and parsed.like else []
