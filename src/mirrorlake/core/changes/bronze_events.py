@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import KEPT_STATEMENT_BYTES
 from mirrorlake.core.binlog.framing import FLAGS_AT, HEADER_BYTES
@@ -63,6 +64,12 @@ class BronzeEvents:
         """The body in the batch's own bytes."""
         start = int(self.offset[i])
         return self.buf[start + HEADER_BYTES : start + int(self.length[i]) - int(self.trailer[i])].data
+
+
+def of_types(batch: pa.RecordBatch, event_types: pa.Array) -> pa.RecordBatch:
+    """The rows with these event types. A batch with no others is returned as it is: one event may have 1 GiB."""
+    chosen = pc.is_in(batch.column("event_type"), event_types)
+    return batch if pc.all(chosen).as_py() else batch.filter(chosen)
 
 
 def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:

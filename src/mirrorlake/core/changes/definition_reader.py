@@ -9,12 +9,11 @@ from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import Query, parse_format_description, parse_query
 from mirrorlake.core.binlog.rows.layout import RowLayouts
 from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
-from mirrorlake.core.changes.bronze_events import BronzeEvents
+from mirrorlake.core.changes.bronze_events import BronzeEvents, of_types
 from mirrorlake.core.changes.kept_text import with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventFlag, EventType
@@ -82,7 +81,7 @@ class DefinitionReader:
         new = []
         self._mapped.clear()
         self.refused_maps.clear()
-        opened = (batch.filter(pc.is_in(batch.column("event_type"), _DEFINING)) for batch in open_events(events))
+        opened = (of_types(batch, _DEFINING) for batch in open_events(events))
         batches = [BronzeEvents(batch) for batch in opened if batch.num_rows]
         for batch in batches:
             self._note_versions(batch)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mirrorlake.core.binlog.compression import PACKED_TYPES
-from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, of_types
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import UNDONE_COLUMNS, Segments, Undone, rolled_back_groups, undone_rows
 from mirrorlake.core.changes.xa import STAYING, XaPlan
@@ -85,7 +84,7 @@ def definition_events(events: DataFrame) -> DataFrame:
 def _opened_definitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Open compressed events, and leave out what is much larger than definitions: the rows."""
     for batch in open_events(batches):
-        yield batch.filter(pc.is_in(batch.column("event_type"), _DEFINING))
+        yield of_types(batch, _DEFINING)
 
 
 def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:
