@@ -20,7 +20,8 @@ from mirrorlake.core.binlog.events import (
     parse_rotate,
     parse_tagged_gtid,
 )
-from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.errors import RefusedError
 from tests.support import binlog_events as bodies
 from tests.support.binlog_spec import Query

@@ -13,7 +13,10 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 ROOT = "mirrorlake"
 VALUES = ("errors", "config", "shown")
 
-OF_CORE = ("core.constants", "core.digits", "core.gtid", "core.lsn_range", "core.position", "core.sql_text")
+OF_CORE = (
+    "core.constants", "core.digits", "core.gtid", "core.intervals", "core.lsn_range", "core.mariadb_gtid",
+    "core.mysql_gtid", "core.position", "core.sql_text",
+)  # fmt: skip
 CONTROL = ("core", "lake.delta", "lake.gold.control")
 CONVERT = (*CONTROL, "lake.gold.convert")
 MERGE = (*CONVERT, "lake.gold.partition", "lake.gold.generated", "lake.gold.merge", "lake.silver.table")

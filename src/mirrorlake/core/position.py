@@ -17,7 +17,9 @@ from enum import Enum
 from functools import total_ordering
 
 from mirrorlake.core.digits import is_number
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.shown import STEERING
 

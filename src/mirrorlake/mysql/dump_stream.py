@@ -24,7 +24,9 @@ from mirrorlake.core.binlog.framing import (
     index_packets,
 )
 from mirrorlake.core.constants import DUMP_SEND_ANNOTATE_ROWS, Command
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 from mirrorlake.core.sql_text import Sql, server_literal
 from mirrorlake.errors import MirrorlakeError, RefusedError, RetryableError

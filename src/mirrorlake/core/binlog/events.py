@@ -25,7 +25,8 @@ from mirrorlake.core.constants import (
     ChecksumAlgorithm,
     StatusVar,
 )
-from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import is_log_name
 from mirrorlake.errors import RefusedError
 

@@ -23,7 +23,9 @@ from mirrorlake.core.binlog.transactions import (
     assign_groups,
 )
 from mirrorlake.core.constants import IS_GTID, EventType, one_of
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet, parse_gtid_set
+from mirrorlake.core.gtid import GtidSet, parse_gtid_set
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition
 
 PARSE_LIST: dict[int, Callable[[bytes], GtidSet]] = {

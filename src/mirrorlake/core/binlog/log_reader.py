@@ -24,7 +24,9 @@ from mirrorlake.core.binlog.framing import EventBlock, verify_continuity
 from mirrorlake.core.binlog.gtid_search import LISTS_GTIDS, PARSE_LIST
 from mirrorlake.core.binlog.transactions import IDLE, Groups, GroupState, add_gtids, assign_groups
 from mirrorlake.core.constants import EventType
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, Until, unpack_lsn
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mirrorlake.core.gtid import GtidSet, MariadbGtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import GtidSet
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.errors import RefusedError
 

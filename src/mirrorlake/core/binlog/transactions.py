@@ -35,7 +35,7 @@ from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SERVER_ID_AT, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
-from mirrorlake.core.gtid import NO_MYSQL_NUMBER, GtidSet, MysqlGtidSet
+from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.kernels.compiling import address_of, call_at
 from mirrorlake.core.kernels.memory import (
     addresses,
@@ -52,6 +52,7 @@ from mirrorlake.core.kernels.memory import (
     poke_u32,
     poke_u64,
 )  # fmt: skip
+from mirrorlake.core.mysql_gtid import NO_MYSQL_NUMBER, MysqlGtidSet
 from mirrorlake.core.position import pack_lsn
 from mirrorlake.errors import RefusedError
 

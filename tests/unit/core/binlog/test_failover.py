@@ -10,7 +10,9 @@ import pytest
 from mirrorlake.core.binlog.failover import find_continuation
 from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.binlog.log_reader import LogReader
-from mirrorlake.core.gtid import MariadbGtidSet, MysqlGtidSet, parse_gtid_set, parse_gtid_state
+from mirrorlake.core.gtid import parse_gtid_set, parse_gtid_state
+from mirrorlake.core.mariadb_gtid import MariadbGtidSet
+from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import unpack_lsn
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
