@@ -95,4 +95,4 @@ class ServerLogin:
     @property
     def proves_server(self) -> bool:
         """Does an established connection prove that the other end has a certificate of a trusted CA?"""
-        return self.tls_mode == "verify" or (self.tls_mode == "required" and self.tls_ca is not None)
+        return self.tls_mode == "verify" or (self.tls_mode == "required" and bool(self.tls_ca))

@@ -157,6 +157,11 @@ def test_a_server_that_the_ca_speaks_for_gets_the_password(way, host, settings, 
         assert PASSWORD.encode() + b"\0" in server.heard
 
 
+def test_an_empty_name_of_a_ca_proves_nobody(keys):
+    with RogueServer(asks_for_clear, keys) as rogue:
+        assert refused(rogue, tls="required", tls_ca="").code == "server-tls"
+
+
 @pytest.mark.parametrize("way", (asks_for_clear, asks_by_dialog, wants_caching_in_full, offers_key_sha256))
 def test_this_host_itself_gets_the_password(way):
     with RogueServer(way) as server:
