@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import os
 import re
 import socket
 import ssl
@@ -59,6 +60,13 @@ class Wire:
         self._sock, self._keys, self._sequence = sock, keys, 0
         self.heard: list[bytes] = []
         self.patience_s: float | None = None
+
+    def hang_up(self) -> None:
+        self._sock.shutdown(socket.SHUT_RDWR)
+
+    def send_below_tls(self, data: bytes) -> None:
+        with socket.socket(fileno=os.dup(self._sock.fileno())) as plain:
+            plain.sendall(data)
 
     def send(self, payload: bytes) -> None:
         self.send_raw(struct.pack("<I", len(payload))[:3] + bytes((self._sequence,)) + payload)

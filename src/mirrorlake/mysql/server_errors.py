@@ -46,7 +46,7 @@ def server_errors(login: ServerLogin, *, logged_in: bool = True, expected: Colle
             raise ServerSaid(*error.args) from None
         raise _our_error(error, login, logged_in) from None
     except ssl.SSLError as error:
-        raise failed_tls(login, error) from None
+        raise _ended_tls(error, login, logged_in) from None
     except OSError as error:
         raise RetryableError("server-lost", f"{login}: {one_line(error)}") from None
     except Exception as error:
@@ -88,9 +88,16 @@ def _other_causes(login: ServerLogin) -> str:
     return "" if login.tls_cert else "; an account with REQUIRE X509 needs --tls-cert and --tls-key"
 
 
+def _ended_tls(error: ssl.SSLError, login: ServerLogin, logged_in: bool) -> MirrorlakeError:
+    """A connection that breaks is lost, with TLS as without it; only a handshake can fail for good."""
+    if logged_in or isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
+        return RetryableError("server-lost", f"{login}: TLS ended: {one_line(error)}")
+    return failed_tls(login, error)
+
+
 def _our_error(error: pymysql.err.MySQLError, login: ServerLogin, logged_in: bool) -> MirrorlakeError:
     if isinstance(cause := getattr(error, "original_exception", None), ssl.SSLError):
-        return failed_tls(login, cause)
+        return _ended_tls(cause, login, logged_in)
     if not error.args or not isinstance(error.args[0], int):
         return protocol_error(login, one_line(error))
     number, text = error.args[0], one_line(error.args[-1])

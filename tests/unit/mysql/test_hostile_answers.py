@@ -120,6 +120,41 @@ def test_the_handshake_has_one_deadline(act, has_tls, monkeypatch, tmp_path):
     assert code in ("server-lost", "server-unreachable", "server-protocol") and time.monotonic() - began < 20
 
 
+def closes_before_tls(wire):
+    wire.greet()
+    wire.receive()
+    time.sleep(0.1)
+    wire.hang_up()
+
+
+def closes_after_login(wire):
+    wire.let_in()
+    wire.receive()
+    wire.send(OK)
+    wire.hang_up()
+
+
+def damages_a_record(wire):
+    """A record that the client cannot decrypt, once it has asked something."""
+    wire.let_in()
+    wire.receive()
+    wire.send_below_tls(b"\x17\x03\x03\0\x20" + bytes(32))
+
+
+@pytest.mark.parametrize("act", [closes_before_tls, closes_after_login, damages_a_record])
+def test_a_connection_that_breaks_is_lost_with_tls_too(act, tmp_path):
+    """A run that follows repeats what was lost, and ends at what is refused."""
+
+    def ask(rogue: RogueServer) -> None:
+        session = Session(login(rogue, tls="required"))
+        session.rows("SELECT 1") if act is damages_a_record else session.command(14, b"")
+        time.sleep(0.2)  # until the end of the connection has come
+        session.rows(f"SELECT '{'x' * 5_000_000}'")
+
+    with RogueServer(act, Keys(tmp_path)) as rogue:
+        assert code_of(lambda: ask(rogue)) in ("server-lost", "server-unreachable")
+
+
 # --- answers to questions
 
 
