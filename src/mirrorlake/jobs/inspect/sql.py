@@ -36,7 +36,9 @@ from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 from mirrorlake.lake.gold.views.catalog import ViewCatalog, folded
 
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
-_SPACE = r"(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+_SPACE = r"(?:\s*|\s*(?:/\*|--).*?(?<=[\s/]))"
+"""Spaces, or all from the start of a comment to what may be the end of one: comments nest, and each can be read in one
+way only."""
 _DOT = rf"`?{_SPACE}\.{_SPACE}`?"
 """Between the parts of a name in a statement."""
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
