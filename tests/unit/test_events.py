@@ -20,6 +20,7 @@ from mirrorlake.core.binlog.events import (
     parse_rotate,
     parse_tagged_gtid,
 )
+from mirrorlake.core.constants import MOST_GTID_SET_BYTES
 from mirrorlake.core.mariadb_gtid import MariadbGtidSet
 from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.errors import RefusedError
@@ -183,6 +184,21 @@ def test_gtid_list_keeps_the_last_entry_of_a_domain():
     body = struct.pack("<I", 3 | 1 << 28) + b"".join(struct.pack("<IIQ", *entry) for entry in entries)
     assert parse_gtid_list(body) == MariadbGtidSet({0: (10, 12), 1: (10, 2)})
     assert not parse_gtid_list(bodies.gtid_list({}))
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_a_set_that_would_take_gigabytes_is_refused(flavor):
+    def body(n: int) -> bytes:
+        if flavor == "mariadb":
+            return struct.pack("<I", n) + b"".join(struct.pack("<IIQ", i, 1, 1) for i in range(n))
+        spans = b"".join(struct.pack("<QQ", i, i + 1) for i in range(1, 2 * n, 2))
+        return struct.pack("<Q16sQ", 1, UUID(A).bytes, n) + spans
+
+    parse = parse_gtid_list if flavor == "mariadb" else parse_previous_gtids
+    with pytest.raises(RefusedError, match="^log-event: a GTID set of 8,388,6.. bytes") as raised:
+        parse(body(MOST_GTID_SET_BYTES // 16))
+    assert raised.value.code == "log-event"
+    assert parse(body(100))
 
 
 def test_previous_gtids():

@@ -102,6 +102,10 @@ class EventFlag(IntEnum):
     IGNORABLE = 0x80
 
 
+MOST_GTID_SET_BYTES = 8 << 20
+"""Of a set in the log or in a server's answer: half a million intervals. Python has up to 80 times as much for it."""
+
+
 class ChecksumAlgorithm(IntEnum):
     """MySQL ``libs/mysql/binlog/event/binlog_event.h``, enum_binlog_checksum_alg."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from mirrorlake.core.constants import MOST_GTID_SET_BYTES
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import BinlogPosition, is_log_name
 from mirrorlake.core.sql_text import Sql, server_literal
@@ -99,6 +100,8 @@ class ServerConnection:
 
     def gtids(self, text: str) -> GtidSet:
         """Parse the GTID set in the text of an answer."""
+        if len(text) > MOST_GTID_SET_BYTES:
+            raise protocol_error(self.login, f"a GTID set of {len(text):,} characters")
         try:
             return parse_gtid_set(self.flavor, text)
         except UsageError:

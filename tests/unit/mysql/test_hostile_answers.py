@@ -21,6 +21,7 @@ from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.preflight import GENERATED_COLUMNS, check_generated_columns, require_source, run_preflight
 from mirrorlake.mysql.result_set import query_batches
+from mirrorlake.mysql.same_server import ServerFacts
 from mirrorlake.mysql.server_errors import ServerSaid, server_error
 from mirrorlake.mysql.session import Session
 from mirrorlake.mysql.snapshot_checks import check_select
@@ -291,6 +292,15 @@ def test_a_place_in_the_log_that_is_none(row):
         source = LiveSource(login(rogue))
         assert code_of(source.current) == code_of(source.earliest) == "server-protocol"
         source.close()
+
+
+def test_a_set_of_gtids_that_would_take_gigabytes():
+    with RogueServer(Wire.let_in) as rogue:
+        connection = ServerConnection(login(rogue))
+        many = ",".join(f"3e11fa47-71ca-11e1-9e33-c80aa9429562:{i}" for i in range(1, 250_000, 2))
+        connection._facts = ServerFacts("8.4.0", "mysql", "")
+        assert connection.gtids(many)
+        assert code_of(lambda: connection.gtids(f"{many},{many}")) == "server-protocol"
 
 
 def test_a_run_waits_for_no_check_that_is_information_only():

@@ -19,6 +19,7 @@ from mirrorlake.core.binlog.query_text import decode_statement
 from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import (
     EXPLICIT_TIMESTAMPS_FLAG,
+    MOST_GTID_SET_BYTES,
     STATUS_VAR_BYTES,
     UPDATED_DB_NAMES_OVERFLOW,
     AlterPhase,
@@ -320,6 +321,7 @@ def parse_gtid_list(body: bytes) -> MariadbGtidSet:
     """u32, its low 28 bits a count; for each: u32 domain, u32 server, u64 sequence number. A domain's last entry is
     used: the server writes one entry for each of its servers, the latest transaction's at the end.
     """
+    _check_set_bytes(body)
     reader, gtids = ByteReader(body, "GTID_LIST event"), MariadbGtidSet()
     for _ in range(reader.uint(4) & 0x0FFFFFFF):
         gtids.add(reader.uint(4), reader.uint(4), reader.uint(8))
@@ -328,4 +330,11 @@ def parse_gtid_list(body: bytes) -> MariadbGtidSet:
 
 def parse_previous_gtids(body: bytes) -> MysqlGtidSet:
     """All transactions of the files before this one; layout: ``MysqlGtidSet.encode``."""
+    _check_set_bytes(body)
     return MysqlGtidSet.decode(body)
+
+
+def _check_set_bytes(body: bytes) -> None:
+    """Refuse a set that would take too much memory."""
+    if len(body) > MOST_GTID_SET_BYTES:
+        raise RefusedError("log-event", f"a GTID set of {len(body):,} bytes: at most {MOST_GTID_SET_BYTES:,} are read")
