@@ -130,7 +130,7 @@ class DefinitionReader:
                 continue
             yield from self._between_transactions(int(events.lsn[i]))
             version = self._version(int(events.lsn[i]))
-            _, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
+            client, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
             read = partial(
                 interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
                 default_charset=server,
@@ -139,11 +139,11 @@ class DefinitionReader:
                 now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
                 has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
                 name_case=self._name_case, default_engine=self._default_engine, engine_of=self._engine_of,
-                connection_charset=None if connection == OTHER else connection,
+                connection_charset=None if connection == OTHER else connection, client_charset=client,
                 may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
             )  # fmt: skip
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
-            whole = partial(read, has_failed=False, connection_charset=None)
+            whole = partial(read, has_failed=False, connection_charset=None, client_charset=None)
             found = read(query.statement)
             if query.is_cut:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)

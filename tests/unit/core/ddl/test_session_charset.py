@@ -106,6 +106,25 @@ UTF8MB4, LATIN1 = 45, 8
 """Numbers of collations."""
 
 
+WITH_BLANKS = (
+    "CREATE TABLE\u00a0t\u00a0(a\u00a0INT DEFAULT\u00a05)", "TRUNCATE TABLE\u00a0t\u00a0",
+    "ALTER TABLE t\u00a0ADD b\u00a0INT, COMMENT 'x\u00a0y'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_a_no_break_space_is_a_blank_where_the_client_says_so(tmp_path, flavor):
+    """In latin1 and in others the servers take it as a blank. In UTF-8 it is a letter of a name."""
+    statements = [Ddl(text.encode("latin-1"), "d", charsets=(LATIN1, LATIN1, UTF8MB4)) for text in WITH_BLANKS]
+    log = Log(flavor, [*statements, Ddl("CREATE TABLE t\u00a0u (a INT)", "d", charsets=(UTF8MB4, LATIN1, UTF8MB4))])
+    created, emptied, altered, other = (change for _, change in DefinitionReader(flavor).read(bronze(tmp_path, log)))
+    assert [change.action for change in (created, emptied, altered)] == ["create", "truncate", "alter"]
+    assert {change.table for change in (created, emptied, altered)} == {"t"}
+    assert [column.name for column in altered.schema.columns] == ["a", "b"]
+    assert altered.schema.comment == "x\u00a0y"
+    assert other.table == "t\u00a0u"
+
+
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_path, flavor):
     text, charsets = "CREATE TABLE d.t (a VARCHAR(9) DEFAULT '☃')", (UTF8MB4, LATIN1, UTF8MB4)

@@ -90,6 +90,7 @@ def interpret(
     default_engine: str | None = None,
     engine_of: EngineOf = engine_not_known,
     connection_charset: str | None = None,
+    client_charset: str | None = None,
     may_use_temporary: bool = False,
 ) -> list[DefinitionChange]:
     """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
@@ -101,8 +102,8 @@ def interpret(
     CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
     default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
     CREATE names none. connection_charset: the session's character_set_connection; None: not logged, or the text is not
-    the server's. may_use_temporary: the event has ``EventFlag.THREAD_SPECIFIC``. ``definitions`` is not changed: apply
-    the result to it.
+    the server's. client_charset: the session's character_set_client. may_use_temporary: the event has
+    ``EventFlag.THREAD_SPECIFIC``. ``definitions`` is not changed: apply the result to it.
 
     Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
     found, it refuses followed tables whose names are words of it.
@@ -110,7 +111,7 @@ def interpret(
     version = server_version or _NEWEST_SERVER[flavor]
     tokens = Tokens(
         statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version,
-        name_case=name_case, time_zone=time_zone, connection_charset=connection_charset,
+        name_case=name_case, time_zone=time_zone, connection_charset=connection_charset, client_charset=client_charset,
     )  # fmt: skip
     moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
     if explicit_timestamps is None:

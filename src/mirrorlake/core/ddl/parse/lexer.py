@@ -82,12 +82,25 @@ _VERSIONED = {  # measured on MySQL 9.7: a sixth digit counts before a blank onl
     "mysql": re.compile(r"/\*(M?)!([0-9]{6}(?=\s)|[0-9]{5})?"),
     "mariadb": re.compile(r"/\*(M?)!([0-9]{5,6})?"),
 }
+_NO_BREAK_SPACE = "\u00a0"
+_WITH_NO_BREAK_SPACE = frozenset(
+    """armscii8 cp1250 cp852 cp866 dec8 geostd8 greek hebrew keybcs2 latin1 latin2 latin5 latin7""".split()
+)
+"""Character sets of a client in which it is a blank between words (measured: 9.7, 10.11, 11.8)."""
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PLAIN_COMMENT_END = re.compile(r"\*/")
 
 
-def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int) -> Iterator[Token]:
-    """Tokens in order, ending with one END. server_version: 90704 for 9.7.4. Raises LexError while iterating."""
+def with_blanks(statement: str, client_charset: str | None) -> str:
+    """The statement with a blank of ASCII for each character that is a blank in the character set of the client."""
+    return statement.replace(_NO_BREAK_SPACE, " ") if client_charset in _WITH_NO_BREAK_SPACE else statement
+
+
+def tokenize(
+    statement: str, *, sql_mode: int, flavor: str, server_version: int, quoted_in: str | None = None
+) -> Iterator[Token]:
+    """Tokens in order, ending with one END. server_version: 90704 for 9.7.4. quoted_in: the text from which quoted
+    tokens are taken, as long as ``statement``. Raises LexError while iterating."""
     at, versioned_depth, previous = 0, 0, None
     while at < len(statement):
         start = at
@@ -100,7 +113,7 @@ def tokenize(statement: str, *, sql_mode: int, flavor: str, server_version: int)
             versioned_depth -= 1
         elif kind != "blank":
             if kind == "quote":
-                previous, at = _quoted(statement, start, sql_mode)
+                previous, at = _quoted(quoted_in or statement, start, sql_mode)
             else:
                 previous = Token(_KINDS[kind], found.group(), start, at)
             yield previous

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TypeVar
 
-from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize
+from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_blanks
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.charsets import as_converted
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
@@ -26,8 +26,8 @@ class ParseError(ValueError):
 
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
-    name_case: what names of databases and tables are read as. time_zone, connection_charset: of the session; None: not
-    known.
+    name_case: what names of databases and tables are read as. time_zone, connection_charset, client_charset: of the
+    session; None: not known. statement: with the blanks of client_charset, also in quotes, as blanks of ASCII.
 
     Raises LexError and ParseError from every method that reads.
     """
@@ -43,11 +43,15 @@ class Tokens:
         name_case: NameCase = AS_WRITTEN,
         time_zone: str | None = None,
         connection_charset: str | None = None,
+        client_charset: str | None = None,
     ):
-        self._stream = tokenize(statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version)
+        self.statement = with_blanks(statement, client_charset)
+        self._stream = tokenize(
+            self.statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version, quoted_in=statement
+        )
         self._read: list[Token] = []
         self._at = 0
-        self.statement, self.time_zone = statement, time_zone
+        self.time_zone = time_zone
         self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
         self.connection_charset = connection_charset
         self.name_case, self.database = name_case, name_case.fold(database)
