@@ -352,6 +352,8 @@ EFFECTS = {
     "alter table unknown union=(u), insert_method=first": [refused("u", MERGED)],
     "alter table t frobnicate": [refused("t", "frobnicate is not understood at character 15")],
     "alter ignore table t add unique (a)": [refused("t", "ALTER IGNORE TABLE")],
+    "alter table t sequence=1": [refused("t", "ALTER TABLE ... SEQUENCE")],
+    "alter table t sequence=0": [],
     # rename, truncate
     "rename table t to n": [("rename", "d.n", T, ["from d.t"]), ("moved", "d.t")],
     "rename table e.x to e.y": [("moved", "e.x")],

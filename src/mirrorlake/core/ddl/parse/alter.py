@@ -85,6 +85,8 @@ def _option_clauses(options: TableOptions) -> list[Clause]:
     clauses: list[Clause] = []
     if options.unsupported:
         clauses.append(RefusedClause("ddl-unsupported", options.unsupported, options.union))
+    if options.is_sequence:
+        clauses.append(RefusedClause("ddl-unsupported", "ALTER TABLE ... SEQUENCE"))
     if options.charset or options.collation:
         clauses.append(SetDefaultCharset(options.charset, options.collation))
     if options.engine:
