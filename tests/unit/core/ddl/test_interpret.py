@@ -12,7 +12,7 @@ from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, 
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
 
-ANSI_QUOTES, ORACLE = 4, 512
+ANSI_QUOTES, ORACLE, NO_BACKSLASH_ESCAPES = 4, 512, 1 << 20
 
 
 def run(sql: str, definitions: Definitions, flavor: str = "mysql", **context) -> list[DefinitionChange]:
@@ -573,6 +573,18 @@ def test_character_set_of_column_table_database_and_server():
     assert [charsets(*name) for name in ("da", "ea", "eb", "fa", "fb")] == [
         ["utf8mb4"], ["ascii"], ["latin1", "utf8mb4"], ["text"], ["binary"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_backslashes_of_a_statement_that_the_server_wrote(flavor):
+    """Its escapes are none for a reader in sql_mode NO_BACKSLASH_ESCAPES, as a replica is one."""
+    reason = "sql_mode NO_BACKSLASH_ESCAPES: the server may have doubled the backslashes of a text"
+    for table, label in (("TABLE `t`", r"a\\"), ("OR REPLACE TABLE `d`.`t`", r"\n")):
+        written = f"CREATE {table} (\n  `e` enum('{label}','b') DEFAULT NULL\n)"
+        [refusal] = run(written, Definitions(), flavor=flavor, sql_mode=NO_BACKSLASH_ESCAPES)
+        assert brief(refusal) == refused("t", reason)
+        for text, mode in ((written, 0), (written.replace("'b'", r"'\b'"), NO_BACKSLASH_ESCAPES)):
+            assert run(text, Definitions(), flavor=flavor, sql_mode=mode)[0].action == "create"
 
 
 def test_quotes_and_types_by_sql_mode():

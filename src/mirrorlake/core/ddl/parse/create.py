@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from mirrorlake.core.ddl.parse.columns import read_column
 from mirrorlake.core.ddl.parse.keys import read_constraint
-from mirrorlake.core.ddl.parse.lexer import LexError
+from mirrorlake.core.ddl.parse.lexer import NO_BACKSLASH_ESCAPES, LexError
 from mirrorlake.core.ddl.parse.options import read_table_options
 from mirrorlake.core.ddl.parse.partitions import read_partitioning
 from mirrorlake.core.ddl.parse.statements import ColumnSpec, CreateTable
@@ -16,6 +18,9 @@ MAX_COLUMNS = 4096
 MAX_KEYS = 1024
 """Keys and foreign keys together. Servers have 64 keys and no limit of foreign keys."""
 """Maximum number of columns of a table, on both servers."""
+_BEGINNING_OF_SERVERS = re.compile(r"CREATE (?:OR REPLACE )?TABLE [^\n]*\(\n  ")
+"""The beginning of a statement that the server itself wrote: CREATE TABLE .. SELECT, or LIKE a temporary table."""
+_ESCAPES_OF_SERVERS = re.compile(r"(?:[^\\]|\\[\\nr0])*", re.DOTALL)
 _SELECT_WORDS = ("AS", "SELECT", "IGNORE", "REPLACE", "WITH", "VALUES", "TABLE")
 
 
@@ -25,9 +30,25 @@ def read_create_table(tokens: Tokens, or_replace: bool) -> CreateTable:
     table = CreateTable(tokens.table_name(), if_not_exists, or_replace)
     try:
         _read_definition(tokens, table)
+        _check_backslashes(tokens)
     except (LexError, ParseError) as error:
         table.unsupported = str(error)
     return table
+
+
+def may_be_of_server(statement: str) -> bool:
+    """May the server itself have written the statement?"""
+    return _BEGINNING_OF_SERVERS.match(statement) is not None
+
+
+def _check_backslashes(tokens: Tokens) -> None:
+    """Raise ParseError for a text that may have more backslashes than the table on the server. In the statements that
+    servers write, they are escapes in any sql_mode (measured: MySQL 9.7, MariaDB 10.11 and 11.8)."""
+    if not (tokens.sql_mode & NO_BACKSLASH_ESCAPES and may_be_of_server(tokens.statement)):
+        return
+    escaped = [text for text in tokens.texts_read() if "\\" in text]
+    if escaped and all(map(_ESCAPES_OF_SERVERS.fullmatch, escaped)):
+        raise ParseError("sql_mode NO_BACKSLASH_ESCAPES: the server may have doubled the backslashes of a text")
 
 
 def _read_definition(tokens: Tokens, table: CreateTable) -> None:

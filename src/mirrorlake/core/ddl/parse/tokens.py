@@ -193,6 +193,10 @@ class Tokens:
         self.next()
         return int(digits)
 
+    def texts_read(self) -> Iterator[str]:
+        """Yield every text read so far."""
+        return (token.text for token in self._read if token.kind is Kind.STRING)
+
     def parenthesised(self) -> str:
         """The SQL text between an opening parenthesis and its partner."""
         mark = self.mark
