@@ -17,9 +17,11 @@ from mirrorlake.core.changes.bronze_events import BronzeEvents, of_types
 from mirrorlake.core.changes.kept_text import with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventFlag, EventType
+from mirrorlake.core.ddl.effect.context import refuse
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
+from mirrorlake.core.ddl.parse.create import may_be_of_server
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
@@ -34,6 +36,7 @@ from mirrorlake.core.schema.timeline import Timeline
 QUERY, FORMAT_DESCRIPTION = 2, 15
 _DEFINING = pa.array([QUERY, FORMAT_DESCRIPTION, int(EventType.TABLE_MAP)], pa.int16())
 _LAST_MICROSECOND = 999_999
+_READ_AS_UTF8 = (None, "utf8mb3", "utf8mb4")
 
 
 class DefinitionReader:
@@ -147,6 +150,8 @@ class DefinitionReader:
             found = read(query.statement)
             if query.is_cut:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
+            if _may_be_in_utf8(query, client):
+                found = [_in_unclear_charset(change) for change in found]
             found = with_kept_reasons(found, query.statement, self._hidden)
             for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
@@ -169,6 +174,25 @@ class DefinitionReader:
                 self.refused_maps.setdefault(name, table.refusal)
             if table.schema is not None and table.schema_id not in self.definitions.schema_ids:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, *name, table.schema)
+
+
+def _may_be_in_utf8(query: Query, client: str | None) -> bool:
+    """May a CREATE TABLE be in UTF-8, although its session has another character set? So are those that the server
+    writes for CREATE TABLE .. SELECT, or LIKE a temporary table (measured: MySQL 9.7, MariaDB 10.11 and 11.8)."""
+    if client in _READ_AS_UTF8 or query.statement.isascii() or not may_be_of_server(query.statement):
+        return False
+    try:
+        bytes(query.raw).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _in_unclear_charset(change: DefinitionChange) -> DefinitionChange:
+    """The refusal of a new table whose CREATE TABLE can be read in two ways."""
+    if change.action != "create":
+        return change
+    return refuse(change.name, "ddl-unsupported", "CREATE TABLE in UTF-8 or in its session's character set")
 
 
 def _moment(query: Query, seconds: int) -> str:

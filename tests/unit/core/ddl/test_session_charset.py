@@ -138,6 +138,22 @@ def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_pat
         assert [change.action for _, change in DefinitionReader(flavor).read(events)] == ["create"]
 
 
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_a_statement_that_the_server_wrote_may_be_in_utf8(tmp_path, flavor):
+    """That of CREATE TABLE .. SELECT is in UTF-8, with the number of the session's character set."""
+
+    def actions(text: str, encoding: str, client: int) -> list[str]:
+        log = Log(flavor, [Ddl(text.encode(encoding), "d", charsets=(client, UTF8MB4, UTF8MB4))])
+        return [change.action for _, change in DefinitionReader(flavor).read(bronze(tmp_path, log))]
+
+    written = "CREATE TABLE `t` (\n  `e` enum('{}','b') DEFAULT NULL\n)"
+    assert actions(written.format("é"), "utf-8", LATIN1) == ["refuse"]
+    assert actions(written.format("é"), "latin-1", LATIN1) == ["create"]
+    assert actions(written.format("é"), "utf-8", UTF8MB4) == ["create"]
+    assert actions(written.format("a"), "utf-8", LATIN1) == ["create"]
+    assert actions(written.format("é").replace("\n  ", ""), "utf-8", LATIN1) == ["create"]
+
+
 @pytest.mark.parametrize(
     ("label", "old", "new", "is_kept"),
     [
