@@ -13,7 +13,6 @@ MAX_PRECISION = 72
 """Maximum precision of a DECIMAL inside JSON, where 65 digits may be counted as whole groups of 9."""
 DECIMAL_BOUND_BYTES = MAX_PRECISION + 3
 """The digits, sign, point, and a zero before the point."""
-_LARGEST_GROUP = np.uint64(999999999)
 
 
 @kernel
@@ -21,6 +20,14 @@ def stored_decimal_bytes(precision, scale, digit_bytes):
     whole = precision - scale
     leftovers = item_i64(digit_bytes, whole % 9) + item_i64(digit_bytes, scale % 9)
     return (whole // 9 + scale // 9) * 4 + leftovers
+
+
+@kernel
+def _has_digits(number, n_digits):
+    """Does a number have at most so many digits?"""
+    for _ in range(n_digits):
+        number //= np.uint64(10)
+    return number == 0
 
 
 @kernel
@@ -35,7 +42,7 @@ def write_decimal(p, precision, scale, o, digit_bytes):
     for _ in range(whole // 9 + 1):
         n_bytes = item_i64(digit_bytes, n_digits)
         group = load_digit_group(q, n_bytes, q == p, is_negative)
-        if group > _LARGEST_GROUP:
+        if not _has_digits(group, n_digits):
             return np.int64(-1)
         if o > first_digit:
             o = write_padded(o, np.int64(group), n_digits)
@@ -52,7 +59,7 @@ def write_decimal(p, precision, scale, o, digit_bytes):
         n_digits = min(np.int64(9), scale - k)
         n_bytes = item_i64(digit_bytes, n_digits)
         group = load_digit_group(q, n_bytes, q == p, is_negative)
-        if group > _LARGEST_GROUP:
+        if not _has_digits(group, n_digits):
             return np.int64(-1)
         o = write_padded(o, np.int64(group), n_digits)
         q += n_bytes

@@ -18,6 +18,7 @@ _INT32, _INT64, _FLOAT, _DOUBLE = variant.INT32, variant.INT64, variant.FLOAT, v
 DIGIT_BYTES = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 4], np.int64)
 """Bytes that 0-9 leftover decimal digits take; a full group of 9 digits takes 4."""
 POWERS_OF_TEN = np.array([10**i for i in range(10)], np.int64)
+_FULL_GROUP = np.uint64(10**9)
 
 
 def decimal_bytes(precision: int, scale: int) -> int:
@@ -87,11 +88,14 @@ def put_year(p, o):
 
 
 @kernel
-def put_bit(p, n_bytes, has_64_bits, o):
-    """BIT(n), big-endian, as a whole number: INT64, or DECIMAL(20, 0) for BIT(64), which does not fit in it."""
+def put_bit(p, n_bytes, n_bits, o):
+    """BIT(n), big-endian, as a whole number: INT64, or DECIMAL(20, 0) for BIT(64), which does not fit in it. Address
+    read = -1: a bit beyond those of the type."""
     value = np.uint64(load_big_endian(p, n_bytes))
-    if has_64_bits:
+    if n_bits == 64:
         return p + 8, put_decimal(o, 20, 0, value, np.uint64(0))
+    if value >> np.uint64(n_bits):
+        return np.int64(-1), o
     return p + n_bytes, put_long(o, _INT64, value)
 
 
@@ -122,24 +126,30 @@ def load_digit_group(p, n_bytes, is_first, is_negative):
 def load_decimal(p, precision, scale, digit_bytes, powers):
     """NEWDECIMAL: 9-digit groups of 4 bytes, big-endian, the top bit flipped; all bits inverted when negative.
 
-    Returns (low, high, bytes read): the unscaled value as 128-bit two's complement. Exact up to 38 digits.
+    Returns (low, high, bytes read): the unscaled value as 128-bit two's complement. Exact up to 38 digits. Bytes
+    read = -1: not decimal digits.
     """
-    whole, q = precision - scale, p
+    whole, q, is_number = precision - scale, p, True
     is_negative = peek_u8(p) & np.uint8(0x80) == 0
     low, high = np.uint64(0), np.uint64(0)
     n_bytes = item_i64(digit_bytes, whole % 9)
     if n_bytes:
         low = load_digit_group(q, n_bytes, True, is_negative)
+        is_number &= low < np.uint64(item_i64(powers, whole % 9))
         q += n_bytes
     for _ in range(whole // 9 + scale // 9):
-        low, high = _multiply_add(low, high, np.uint64(1000000000), load_digit_group(q, 4, q == p, is_negative))
+        group = load_digit_group(q, 4, q == p, is_negative)
+        is_number &= group < _FULL_GROUP
+        low, high = _multiply_add(low, high, _FULL_GROUP, group)
         q += 4
     n_bytes = item_i64(digit_bytes, scale % 9)
     if n_bytes:
-        low, high = _multiply_add(
-            low, high, np.uint64(item_i64(powers, scale % 9)), load_digit_group(q, n_bytes, q == p, is_negative)
-        )
+        group, bound = load_digit_group(q, n_bytes, q == p, is_negative), np.uint64(item_i64(powers, scale % 9))
+        is_number &= group < bound
+        low, high = _multiply_add(low, high, bound, group)
         q += n_bytes
+    if not is_number:
+        return low, high, np.int64(-1)
     if is_negative:
         low = ~low + np.uint64(1)
         high = ~high + (np.uint64(1) if low == 0 else np.uint64(0))
@@ -148,5 +158,8 @@ def load_decimal(p, precision, scale, digit_bytes, powers):
 
 @kernel
 def put_stored_decimal(p, precision, scale, o, digit_bytes, powers):
+    """A DECIMAL of at most 38 digits. Address read = -1: not decimal digits."""
     low, high, n_bytes = load_decimal(p, precision, scale, digit_bytes, powers)
+    if n_bytes < 0:
+        return np.int64(-1), o
     return p + n_bytes, put_decimal(o, precision, scale, low, high)

@@ -9,8 +9,10 @@ import pytest
 
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.values.kinds import (
+    BIT,
     DATE,
     DATETIME,
+    DECIMAL,
     DECIMAL_TEXT,
     OLD_DATETIME,
     OLD_FINE_DATETIME,
@@ -77,6 +79,22 @@ def test_what_is_no_decimal_digit_is_malformed():
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9ac9ff")) == "999999999"
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9aca00")) == MALFORMED
     assert decoded((DECIMAL_TEXT, 4, 9, 0, 0), bytes.fromhex("bb9ac9")) == MALFORMED
+
+
+@pytest.mark.parametrize("kind", [DECIMAL, DECIMAL_TEXT])
+@pytest.mark.parametrize(
+    ("stored", "sizes"),
+    [("bb9aca00", (9, 0)), ("ffffffff", (9, 0)), ("00000000", (9, 0)), ("80000001" "64", (10, 2)),
+     ("e4" + "00000000" * 4, (38, 0)), ("80" "00000000" "3b9aca00", (20, 18)), ("8a", (1, 0)), ("75", (1, 0))],
+)  # fmt: skip
+def test_a_group_has_no_more_digits_than_its_type(kind, stored, sizes):
+    assert decoded((kind, decimal_bytes(*sizes), *sizes, 0), bytes.fromhex(stored)) == MALFORMED
+
+
+def test_a_bit_beyond_the_type_is_malformed():
+    assert decoded((BIT, 2, 2, 10, 0), bytes.fromhex("03ff")) == 1023
+    assert decoded((BIT, 2, 2, 10, 0), bytes.fromhex("0400")) == MALFORMED
+    assert decoded((BIT, 8, 8, 63, 0), b"\xff" * 8) == MALFORMED
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def _kind_of(
         return DECIMAL_TEXT if is_wide else DECIMAL, n_bytes, kind.precision, kind.scale, 0
     if name == "bit":
         n_bytes = (kind.length + 7) // 8
-        return BIT, n_bytes, n_bytes, int(kind.length == 64), 0
+        return BIT, n_bytes, n_bytes, kind.length, 0
     if wire_type in _OLD_FINE_STORAGE and kind.fraction_digits:
         digits = kind.fraction_digits
         kind_number, sizes = _OLD_FINE_STORAGE[wire_type]
