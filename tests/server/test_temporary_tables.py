@@ -32,6 +32,7 @@ CREATE DATABASE shadows
 USE shadows
 CREATE TABLE steps (id INT PRIMARY KEY)
 CREATE TABLE emptied (id INT PRIMARY KEY)
+CREATE TABLE renamed (id INT PRIMARY KEY)
 CREATE PROCEDURE load_steps() BEGIN CREATE TEMPORARY TABLE stage (id INT); TRUNCATE steps; ALTER TABLE steps ADD c INT; DROP TEMPORARY TABLE stage; END
 SET binlog_format = 'STATEMENT'
 CREATE TEMPORARY TABLE kept (z INT)
@@ -41,11 +42,15 @@ CREATE TABLE kept (id INT PRIMARY KEY)
 CREATE TABLE altered (id INT PRIMARY KEY)
 ALTER TABLE altered ADD y INT
 TRUNCATE TABLE emptied
+CREATE TEMPORARY TABLE former (z INT)
+ALTER TABLE former RENAME TO renamed
+TRUNCATE TABLE renamed
 CREATE TABLE alike LIKE altered
 DROP TABLE kept
 CALL load_steps()
 DROP TABLE altered
 DROP TABLE emptied
+DROP TABLE renamed
 SET binlog_format = 'ROW'
 INSERT INTO kept VALUES (1)
 INSERT INTO altered VALUES (1)
@@ -75,4 +80,5 @@ def test_a_statement_that_may_be_about_a_logged_temporary_table_refuses_the_ordi
     assert states(server, spark, lake_dir, LOGGED) == {
         "kept": ("streaming", None), "steps": ("streaming", None), "altered": ("refused", "ddl-unsupported"),
         "emptied": ("refused", "ddl-unsupported"), "alike": ("refused", "ddl-unsupported"),
+        "renamed": ("refused", "ddl-unsupported"),
     }  # fmt: skip

@@ -62,9 +62,28 @@ def test_other_tables_of_a_procedure_that_uses_temporary_tables_are_followed(sql
     assert change.action in ("truncate", "alter", "create", "drop")
 
 
-@pytest.mark.parametrize("sql", ["truncate absent", "alter table absent rename to o2", "rename table absent to o2"])
+@pytest.mark.parametrize("sql", ["truncate absent", "alter table absent add y int"])
 def test_where_no_ordinary_table_is_the_temporary_one_is_meant(sql):
     assert effects(sql, definitions("mariadb"), "mariadb", may_use_temporary=True) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "flavor"),
+    [("alter table absent rename to o", "mysql"), ("alter table absent rename to p, add y int, rename o", "mysql"),
+     ("alter table absent rename to o", "mariadb"), ("rename table absent to p, p to o", "mariadb")],
+)  # fmt: skip
+def test_a_temporary_table_is_known_by_its_new_name(sql, flavor):
+    found = definitions(flavor)
+    found.apply(effects(sql, found, flavor, may_use_temporary=True))
+    (change,) = effects("truncate o", found, flavor, may_use_temporary=True)
+    assert (change.action, change.reason) == ("refuse", REASON.replace("d.t", "d.o"))
+
+
+def test_the_new_name_of_an_ordinary_table_is_not_noted():
+    for sql, may in (("alter table o rename to p", True), ("alter table absent rename to p", False)):
+        found = definitions("mysql")
+        found.apply(effects(sql, found, "mysql", may_use_temporary=may))
+        assert ("d", "p") not in found.temporary
 
 
 def test_a_name_is_noted_once():

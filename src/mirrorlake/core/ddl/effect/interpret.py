@@ -15,7 +15,7 @@ from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
-from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, without_doubt
+from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, renamed_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
     exchange_partition,
@@ -170,11 +170,12 @@ def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[D
 def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
     if has_failed:
         parsed = _effect_of_failed(parsed, tokens)
+    temporary = renamed_temporary(parsed, before)
     parsed = without_doubt(parsed, tokens.tables, before)
     changes = by_engines(_EFFECTS[type(parsed)](parsed, before), parsed, before)
     if tokens.name_case.setting is None:
         changes = with_doubts(changes, parsed, tokens, before.definitions)
-    return with_references(changes, before.definitions)
+    return [*with_references(changes, before.definitions), *temporary]
 
 
 def _parse(tokens: Tokens, before: Before) -> Statement:

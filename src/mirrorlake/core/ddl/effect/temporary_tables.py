@@ -11,6 +11,7 @@ from mirrorlake.core.ddl.parse.statements import (
     CreateTable,
     CreateTemporaryTable,
     RefusedStatement,
+    RenameTable,
     RenameTables,
     Statement,
     TruncateTable,
@@ -24,6 +25,24 @@ def create_temporary(parsed: CreateTemporaryTable, before: Before) -> list[Defin
     if parsed.name in before.definitions.temporary:
         return []
     return [DefinitionChange(TEMPORARY, *parsed.name)]
+
+
+def renamed_temporary(parsed: Statement, before: Before) -> list[DefinitionChange]:
+    """The new names of tables that the statement renames, if they may be temporary ones."""
+    known, found = before.definitions.temporary, dict[TableName, None]()
+    for old, new in _renamed(parsed, before):
+        if (old in known or old in found) and new not in known:
+            found[new] = None
+    return [DefinitionChange(TEMPORARY, *name) for name in found]
+
+
+def _renamed(parsed: Statement, before: Before) -> list[tuple[TableName, TableName]]:
+    """(former name, new name) of each table that the statement renames and that may be a temporary one."""
+    if isinstance(parsed, RenameTables) and before.flavor == "mariadb":
+        return list(parsed.pairs)
+    if isinstance(parsed, AlterTable) and before.may_use_temporary:
+        return [(parsed.name, clause.name) for clause in parsed.clauses if isinstance(clause, RenameTable)]
+    return []
 
 
 def without_doubt(parsed: Statement, named: list[TableName], before: Before) -> Statement:
