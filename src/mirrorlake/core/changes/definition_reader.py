@@ -150,8 +150,9 @@ class DefinitionReader:
             found = read(query.statement)
             if query.is_cut:
                 found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
-            if _may_be_in_utf8(query, client):
-                found = [_in_unclear_charset(change) for change in found]
+            if (in_utf8 := _in_utf8(query, client)) is not None:
+                both = {change.name: change for change in (*found, *read(in_utf8))}
+                found = [_in_unclear_charset(change) for change in both.values()]
             found = with_kept_reasons(found, query.statement, self._hidden)
             for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
@@ -176,16 +177,17 @@ class DefinitionReader:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, *name, table.schema)
 
 
-def _may_be_in_utf8(query: Query, client: str | None) -> bool:
-    """May a CREATE TABLE be in UTF-8, although its session has another character set? So are those that the server
-    writes for CREATE TABLE .. SELECT, or LIKE a temporary table (measured: MySQL 9.7, MariaDB 10.11 and 11.8)."""
-    if client in _READ_AS_UTF8 or query.statement.isascii() or not may_be_of_server(query.statement):
-        return False
+def _in_utf8(query: Query, client: str | None) -> str | None:
+    """The text of a CREATE TABLE that may be in UTF-8, although its session has another character set; else None. So
+    are those that the server writes for CREATE TABLE .. SELECT, or LIKE a temporary table (measured: MySQL 9.7,
+    MariaDB 10.11 and 11.8)."""
+    may_differ = client not in _READ_AS_UTF8 and not query.statement.isascii() and not query.is_cut
+    if not (may_differ and may_be_of_server(query.statement)):
+        return None
     try:
-        bytes(query.raw).decode()
+        return bytes(query.raw).decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
 def _in_unclear_charset(change: DefinitionChange) -> DefinitionChange:

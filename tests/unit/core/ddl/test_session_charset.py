@@ -152,6 +152,7 @@ def test_a_statement_that_the_server_wrote_may_be_in_utf8(tmp_path, flavor):
     assert actions(written.format("é"), "utf-8", UTF8MB4) == ["create"]
     assert actions(written.format("a"), "utf-8", LATIN1) == ["create"]
     assert actions(written.format("é").replace("\n  ", ""), "utf-8", LATIN1) == ["create"]
+    assert actions("CREATE OR REPLACE TABLE `é` (\n  `e` int\n)", "utf-8", LATIN1) == ["refuse", "refuse"]
 
 
 @pytest.mark.parametrize(
