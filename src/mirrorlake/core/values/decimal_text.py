@@ -24,7 +24,7 @@ def stored_decimal_bytes(precision, scale, digit_bytes):
 
 @kernel
 def _has_digits(number, n_digits):
-    """Does a number have at most so many digits?"""
+    """Does a number have at most ``n_digits`` decimal digits?"""
     for _ in range(n_digits):
         number //= np.uint64(10)
     return number == 0

@@ -194,7 +194,7 @@ class Tokens:
         return int(digits)
 
     def texts_read(self) -> Iterator[str]:
-        """Yield every text read so far."""
+        """Yield each text that was read."""
         return (token.text for token in self._read if token.kind is Kind.STRING)
 
     def parenthesised(self) -> str:
