@@ -58,3 +58,14 @@ def test_what_went_wrong_is_in_the_place_of_a_plot():
     assert texts == [
         "Nothing to plot: silver has no row changes in this time", "Nothing to plot: there is no lake at x",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["shop.$x_{$", "shop.$\\frac$", "a$b.c$d", "_hidden.t"])
+def test_a_name_is_no_formula(name):
+    activity = pd.DataFrame({"at": times(1, 2), "table_name": name, "changes": 3, "seconds": 60})
+    problem = pd.DataFrame({"what_happened": [f"{name} is refused"]})
+    figures = plot_activity(activity), plot_lag(problem)
+    for figure in figures:
+        FigureCanvasAgg(figure).draw()
+    assert [text.get_text() for text in figures[0].axes[0].get_legend().get_texts()] == [name]
+    assert figures[1].axes[0].texts[0].get_text() == f"Nothing to plot: {name} is refused"

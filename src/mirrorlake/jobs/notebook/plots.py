@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import pandas as pd
+
+from mirrorlake.shown import as_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +19,8 @@ OTHERS = "other tables"
 SHAPES = ((600, "%H:%M:%S"), (86_400, "%H:%M"), (864_000, "%m-%d %H:%M"), (float("inf"), "%Y-%m-%d"))
 """Seconds that a plot shows at most, and how it writes a time."""
 FEWEST_INTERVALS = 8
+LINE = 120
+"""Characters of a line of text in a plot."""
 UNITS = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 INTERVALS = {86_400: "day", 3600: "hour", 600: "10 minutes", 60: "minute", 10: "10 seconds", 1: "second"}
 
@@ -33,14 +38,15 @@ def plot_activity(activity: pd.DataFrame) -> Figure:
         index="at", columns="table_name", values="changes", aggfunc="sum", fill_value=0
     )
     bottom = pd.Series(0, index=bars.index)
-    for name in [name for name in [*most, OTHERS] if name in bars]:
+    shown = [name for name in [*most, OTHERS] if name in bars]
+    for number, name in enumerate(shown):
         width = pd.Timedelta(seconds=0.9 * seconds)
-        axes.bar(bars.index, bars[name], width=width, bottom=bottom, align="edge", label=name)
+        axes.bar(bars.index, bars[name], width=width, bottom=bottom, align="edge", label=str(number))
         bottom = bottom + bars[name]
     axes.set_ylim(0, 1.05 * bottom.max())
     _over_time(axes, "commit on the source", bars.index.min(), bars.index.max(), seconds)
     axes.set_ylabel(f"row changes per {INTERVALS[seconds]}")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    _name_bars(axes, shown)
     return figure
 
 
@@ -69,6 +75,14 @@ def _axes() -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _name_bars(axes: Axes, names: list[str]) -> None:
+    """Names are no formulas, whatever ``$`` they have, and may begin with an underscore, which hides a label."""
+    legend = axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(as_line(name))
+
+
 def _over_time(axes: Axes, label: str, first: pd.Timestamp, last: pd.Timestamp, seconds: int) -> None:
     """Show times that can be read alone: the hour and minute at each tick, the days in the label."""
     from matplotlib.dates import AutoDateLocator, DateFormatter
@@ -87,5 +101,6 @@ def _nothing(problem: pd.DataFrame, why: str) -> Figure:
     figure, axes = _axes()
     axes.set_axis_off()
     why = problem.what_happened.iloc[0] if "what_happened" in problem else why
-    axes.text(0.5, 0.5, f"Nothing to plot: {why}", ha="center", va="center", transform=axes.transAxes, wrap=True)
+    lines = fill(as_line(f"Nothing to plot: {why}"), LINE)  # with wrap, matplotlib looks for formulas in any case
+    axes.text(0.5, 0.5, lines, ha="center", va="center", transform=axes.transAxes, parse_math=False)
     return figure
