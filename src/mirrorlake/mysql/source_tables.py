@@ -152,6 +152,8 @@ def typed_rows(ask: Ask, sql: Sql, kinds: tuple) -> list[tuple]:
 
 
 def _fits(cell: object, kind: type | tuple[type, ...]) -> bool:
+    if isinstance(cell, int) and not 0 <= cell < 1 << 64:  # BIGINT UNSIGNED
+        return False
     return isinstance(cell, kind) and (not isinstance(cell, str) or len(cell) <= _NAME_LENGTH)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from mirrorlake.config import Options
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.run.chosen_tables import unused_columns
 from mirrorlake.mysql import source_tables
 from mirrorlake.mysql.connection import ServerConnection
@@ -78,3 +79,10 @@ def test_a_list_without_an_end_is_ended(monkeypatch):
     with pytest.raises(ListTooLong):
         table_names(ask)
     assert len(asked) == source_tables.MOST_PAGES and len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 64, 10**400])
+def test_a_size_that_no_table_has(size):
+    answers = {"DATA_LENGTH": [("d", "t", "InnoDB", size)], "KEY_COLUMN_USAGE": []}
+    with pytest.raises(RefusedError, match="server-protocol"):
+        list_tables(lambda sql: next(rows for word, rows in answers.items() if word in sql))
