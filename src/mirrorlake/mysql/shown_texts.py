@@ -26,6 +26,8 @@ _COLUMN = re.compile(
 _LABEL = re.compile(_TEXT, re.DOTALL)
 _DEFAULT = re.compile(rf"(?:{_TEXT}|{_NAME}|[^'`])*? DEFAULT (?P<text>{_TEXT})", re.DOTALL)
 _ANSWER = "@mirrorlake_text"
+MOST_CHARACTERS = 1 << 20
+"""Of a text that is searched, which takes 200 bytes of memory for each. MariaDB has 64 KiB of names and labels."""
 _KNOWS_TYPE_OF: Sql = "SELECT 0 /*M!100300 + 1 */"
 
 Ask = Callable[[Sql], list[tuple]]
@@ -35,11 +37,14 @@ Ask = Callable[[Sql], list[tuple]]
 def with_all_characters(ask: Ask, name: TableName, text: str) -> str:
     """The SHOW CREATE TABLE of a MariaDB table with the characters that it lacks. ask: asks the server.
 
-    Raises what ``ask`` raises; RefusedError ``server-protocol``; ``ddl-unsupported`` of a label on an older server, and
-    of a NOT NULL column's DEFAULT in a table without rows.
+    Raises what ``ask`` raises; RefusedError ``server-protocol``; ``ddl-unsupported`` of a label on an older server, of
+    a NOT NULL column's DEFAULT in a table without rows, and of a text longer than ``MOST_CHARACTERS``.
     """
     if "?" not in text:
         return text
+    if len(text) > MOST_CHARACTERS:
+        what = f"SHOW CREATE TABLE has {len(text):,} characters, and may have lost some"
+        raise RefusedError("ddl-unsupported", what)
     parts, end = [], 0
     for start, stop, true in sorted(_replaced(ask, name, text)):
         parts += [text[end:start], _quoted(true)]

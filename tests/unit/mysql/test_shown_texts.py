@@ -9,7 +9,8 @@ from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.errors import RefusedError
 from mirrorlake.jobs.source_look import definition_of, shown_definition
-from mirrorlake.mysql.shown_texts import with_all_characters
+from mirrorlake.mysql import shown_texts
+from mirrorlake.mysql.shown_texts import MOST_CHARACTERS, with_all_characters
 from tests.support.linear_time import assert_linear
 
 SHOWN = r"""CREATE TABLE `t` (
@@ -90,8 +91,20 @@ def test_another_answer_is_the_servers_fault(rows):
         ("", "  `a` int,\n", ""), ("  `a` int", " DEFAULT ", "'\n"),
     ],
 )  # fmt: skip
-def test_time_grows_with_the_texts_length_and_no_faster(first, piece, last):
+def test_time_grows_with_the_texts_length_and_no_faster(first, piece, last, monkeypatch):
+    monkeypatch.setattr(shown_texts, "MOST_CHARACTERS", 1 << 24)
+
     def text(n: int) -> str:
         return f"CREATE TABLE `t` (\n  `v` int COMMENT '?',\n{first}{piece * n}{last})"
 
     assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text), text, 20_000)
+
+
+@pytest.mark.parametrize("text", [SHOWN, SHOWN.replace("?", "x")])
+def test_a_text_that_would_take_gigabytes_is_searched_for_no_characters(text):
+    longer = text + " " * MOST_CHARACTERS
+    if "?" not in text:
+        assert with_all_characters(Answers(), TableName("d", "t"), longer) == longer
+        return
+    with pytest.raises(RefusedError, match="ddl-unsupported: .* has 1,04[0-9],[0-9]{3} characters"):
+        with_all_characters(Answers(), TableName("d", "t"), longer)
