@@ -20,10 +20,12 @@ COMMIT = "00000000000000000000.json"
         b'{"commitInfo": {"operation": "\xff"}}',
         b'["commitInfo"]',
         b'{"commitInfo": []}',
+        b'{"commitInfo": ' + b"[" * 100_000,
         *(
             json.dumps({"commitInfo": info}).encode()
             for info in (
                 {"inCommitTimestamp": 1e30},
+                {"inCommitTimestamp": 1e20},
                 {"inCommitTimestamp": "now"},
                 {"operationParameters": ["version"]},
                 {"operationParameters": 7},

@@ -64,7 +64,7 @@ def read_entries(log: Path) -> Iterator[HistoryEntry]:
 def _read_entry(file: Path, version: int) -> HistoryEntry:
     try:
         return _entry(file, version)
-    except (ValueError, TypeError, AttributeError, OverflowError):  # of UTF-8, JSON, the commit's own fields
+    except (ValueError, TypeError, AttributeError, RecursionError):  # of UTF-8, JSON, the commit's own fields
         raise RefusedError("lake-damaged", f"commit {version} cannot be read", table=str(file.parent.parent)) from None
 
 
@@ -75,9 +75,16 @@ def _entry(file: Path, version: int) -> HistoryEntry:
     with file.open(encoding="utf-8") as lines:
         actions = (json.loads(line) for line in lines if '"commitInfo"' in line)
         info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
-    at = datetime.fromtimestamp(info.get("inCommitTimestamp", status.st_mtime * 1000) / 1000)
+    at = _local_time(info.get("inCommitTimestamp", status.st_mtime * 1000))
     found = info.get("operation"), dict(info.get("operationParameters") or {}), info.get("userMetadata")
     return HistoryEntry(version, at, *found)
+
+
+def _local_time(milliseconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000)
+    except (OSError, OverflowError):
+        raise ValueError from None
 
 
 def _reads_local_files(spark: SparkSession) -> bool:

@@ -128,7 +128,7 @@ def _restored_version(entry: Row | HistoryEntry, table: Sql) -> int:
 def _parse(text: str | None) -> Note | None:
     try:
         note = json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # somebody else's
     if not isinstance(note, dict) or "mirrorlake" not in note:
         return None
