@@ -38,9 +38,11 @@ def renamed_temporary(parsed: Statement, before: Before) -> list[DefinitionChang
 
 def _renamed(parsed: Statement, before: Before) -> list[tuple[TableName, TableName]]:
     """(former name, new name) of each table that the statement renames and that may be a temporary one."""
-    if isinstance(parsed, RenameTables) and before.flavor == "mariadb":
+    if not _may_be_about_temporary(parsed, before):
+        return []
+    if isinstance(parsed, RenameTables):
         return list(parsed.pairs)
-    if isinstance(parsed, AlterTable) and before.may_use_temporary:
+    if isinstance(parsed, AlterTable):
         return [(parsed.name, clause.name) for clause in parsed.clauses if isinstance(clause, RenameTable)]
     return []
 
@@ -58,12 +60,16 @@ def without_doubt(parsed: Statement, named: list[TableName], before: Before) -> 
 
 
 def _changed(parsed: Statement, before: Before) -> list[TableName]:
-    """Tables that the statement changes, or takes a definition from, if they may be temporary ones. MariaDB logs a
-    RENAME TABLE of a temporary table without the flag (measured: 10.11, 11.8)."""
-    if isinstance(parsed, RenameTables) and before.flavor == "mariadb":
-        return [old for old, _ in parsed.pairs]
-    if not before.may_use_temporary:
+    """Tables that the statement changes, or takes a definition from, if they may be temporary ones."""
+    if not _may_be_about_temporary(parsed, before):
         return []
+    if isinstance(parsed, RenameTables):
+        return [old for old, _ in parsed.pairs]
     if isinstance(parsed, AlterTable | TruncateTable):
         return [parsed.name]
     return [parsed.like] if isinstance(parsed, CreateTable) and parsed.like else []
+
+
+def _may_be_about_temporary(parsed: Statement, before: Before) -> bool:
+    """MariaDB logs a RENAME TABLE of a temporary table without the flag (measured: 10.11, 11.8); MySQL has none."""
+    return before.flavor == "mariadb" if isinstance(parsed, RenameTables) else before.may_use_temporary

@@ -15,9 +15,9 @@ from mirrorlake.core.schema.keys import PLAIN, PRIMARY, PRIMARY_NAME, UNIQUE, Ke
 from mirrorlake.core.schema.tables import Period
 
 MAX_COLUMNS = 4096
+"""Maximum number of columns of a table, on both servers."""
 MAX_KEYS = 1024
 """Keys and foreign keys together. Servers have 64 keys and no limit of foreign keys."""
-"""Maximum number of columns of a table, on both servers."""
 _BEGINNING_OF_SERVERS = re.compile(r"CREATE (?:OR REPLACE )?TABLE [^\n]*\(\n  ")
 """The beginning of a statement that the server itself wrote: CREATE TABLE .. SELECT, or LIKE a temporary table."""
 _ESCAPES_OF_SERVERS = re.compile(r"(?:[^\\]|\\[\\nr0])*", re.DOTALL)
