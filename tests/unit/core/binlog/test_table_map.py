@@ -60,6 +60,12 @@ def test_labels_come_in_the_column_character_set(body, flavor):
     assert (found.map.wire_types, found.map.metadata, found.refusal) == ((8, 247, 248, 247), (0, 1, 1, 1), None)
 
 
+@pytest.mark.parametrize(("body", "flavor"), [(MYSQL_LABELS, "mysql"), (MARIADB_LABELS, "mariadb")])
+def test_a_definition_that_the_table_map_confirms_is_in_memory_once(body, flavor):
+    known = described(body, flavor).schema
+    assert describe(parse_table_map(body, flavor), known, flavor).schema is known
+
+
 def test_a_unique_key_without_nulls_stands_in_for_the_primary_key():
     found = described(MARIADB_PROMOTED, "mariadb")
     assert (found.map.database, found.map.table) == ("a", "uk")

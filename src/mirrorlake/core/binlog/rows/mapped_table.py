@@ -83,6 +83,8 @@ def _schema(seen: TableMap, known: TableSchema | None, flavor: str) -> TableSche
     columns = tuple(_column(seen, i, column, flavor) for i, column in enumerate(known.columns))
     has_names = bool(seen.fields.names)
     key = tuple(columns[i].name for i in seen.fields.key) if has_names else known.primary_key
+    if columns == known.columns and key == known.primary_key:
+        return known
     return replace(known, columns=columns, primary_key=key)
 
 
@@ -99,6 +101,8 @@ def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
     is_old = _is_old_with_fraction(seen.wire_types[i], known.type, flavor)
     if is_vector or is_old or _LOGGED_AS.get(known.type.name) == kind:
         kind = known.type
+    if (name, kind, seen.nullable[i]) == (known.name, known.type, known.nullable):
+        return known  # one value for many thousands of tables takes half the memory
     return replace(known, name=name, type=kind, nullable=seen.nullable[i])
 
 
