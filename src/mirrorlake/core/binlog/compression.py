@@ -80,10 +80,15 @@ class InflatedStream:
             self._stream = pa.CompressedInputStream(self._stream, "zstd")
         self._left = payload.inflated_bytes
 
+    @property
+    def room(self) -> int:
+        """Bytes that a buffer for the rest needs: one more than stated, which shows a payload that is longer."""
+        return self._left + 1
+
     def read_into(self, out: memoryview) -> int:
         """Fill ``out``, or less at the end; return the number of bytes. Raises RefusedError ``log-event``."""
         try:
-            n_bytes = self._stream.readinto(out[: self._left + 1])
+            n_bytes = self._stream.readinto(out[: self.room])
         except OSError as error:
             raise _malformed(f"its payload cannot be inflated: {error}") from None
         self._left -= n_bytes

@@ -36,6 +36,8 @@ _IN_PAYLOAD = one_of(
 _LAST_IN_PAYLOAD = (EventType.XID, EventType.QUERY, EventType.XA_PREPARE)
 _PACKED = one_of(*PACKED_TYPES)
 _AS_OUTSIDE = -1
+_ARRAYS_BYTES = 4 << 10
+"""About what the arrays of a ``_Plain`` take, however short its events are."""
 _Item = TypeVar("_Item")
 
 
@@ -53,7 +55,7 @@ class _Plain:
 
     @property
     def n_bytes(self) -> int:
-        return sum(map(len, self.data))
+        return _ARRAYS_BYTES + sum(map(len, self.data))
 
 
 def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTES) -> Iterator[pa.RecordBatch]:
@@ -150,6 +152,7 @@ def _in_payload(rows: _Rows, i: int, piece_bytes: int) -> Iterator[_Plain]:
     stream = located(batch, i, Payload.parse, body).stream()
     rest, last, wanted = b"", None, piece_bytes
     while True:
+        wanted = min(wanted, stream.room)  # transactions are mostly short, and many of them are held at once
         buf, n_bytes = reusable_bytes(len(rest) + wanted + SLACK_BYTES), len(rest)
         buf.data[:n_bytes] = rest
         n_new = located(batch, i, stream.read_into, buf.data[n_bytes : n_bytes + wanted])

@@ -111,6 +111,22 @@ def test_a_long_event_in_a_payload_is_copied_at_most_once_more():
     assert peak < 2 * (40 << 20)
 
 
+def test_many_short_transactions_take_the_memory_of_their_bytes():
+    """Not that of a piece for each of them."""
+    pool, n = pa.proxy_memory_pool(pa.default_memory_pool()), 200
+    kind, body, _ = as_payload([(2, query(Query("BEGIN"), "mysql"), 0), (16, bytes(8), 0)], 0, 1)
+    raw = frame(kind, body, timestamp=0, server_id=1, start=4, flags=0, checksum=True)
+    rows = [(i, i, kind, AT, "a:1", True, "binlog.000001", 4, raw) for i in range(n)]
+    batch = pa.RecordBatch.from_arrays(list(map(pa.array, zip(*rows, strict=True))), list(BRONZE_COLUMNS))
+    allocator = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        assert sum(found.num_rows for found in open_events([batch])) == 2 * n
+    finally:
+        pa.set_memory_pool(allocator)
+    assert pool.max_memory() < 8 << 20
+
+
 XID = frame(16, bytes(8), timestamp=0, server_id=1, start=None, flags=0, checksum=False)
 LONG = XID[:9] + (2 << 30).to_bytes(4, "little") + XID[13:]
 BODY = payload_body(XID)
