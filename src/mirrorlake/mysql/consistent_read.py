@@ -20,12 +20,14 @@ LOCK_WAIT_S = 10
 """Seconds that the server may wait for running statements, and others for us, before we give up."""
 QUERY_LIMIT_S = 24 * 3600
 """Seconds for a query that reads all rows of a table; every other query has the limit of ``Session``."""
+_NO_QUERY_LIMIT: Sql = " /*!50708 , max_execution_time = 0 */ /*M!100101 , max_statement_time = 0 */"
+"""Of the server; each flavor takes the other one's for a comment."""
 _SETTINGS = (
     f"SET SESSION wait_timeout = {QUERY_LIMIT_S}",
     f"SET SESSION net_write_timeout = {QUERY_LIMIT_S}",
     "SET SESSION time_zone = '+00:00'",
     "SET SESSION sql_mode = ''",
-    f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}",
+    f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}{_NO_QUERY_LIMIT}",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 )
 _HOLD = "SELECT 1 FROM {} LIMIT 0"

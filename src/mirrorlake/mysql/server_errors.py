@@ -16,11 +16,12 @@ from mirrorlake.shown import one_line
 # MySQL share/messages_to_clients.txt, include/errmsg.h; MariaDB sql/share/errmsg-utf8.txt
 _DENIED = 1045
 _NO_SUCH_METHOD = 2059
-_PASSWORD = {1251, 1524, 1698, 1820, 1862, _NO_SUCH_METHOD, 3118, 4151}
+_PASSWORD = {1251, 1524, 1698, 1820, 1862, _NO_SUCH_METHOD, 3118, 3955, 4150, 4151}
 _PRIVILEGE = {1044, 1130, 1142, 1143, 1227, 1370}
-_UNREACHABLE = {1040, 1129, 1203, 2002, 2003, 2005}
-# 4052: another replica has our server id (MariaDB)
-_LOST = {1053, 1152, 1158, 1159, 1160, 1161, 1205, 1317, 1927, 2006, 2013, 2055, 4031, 4052}
+# 1226: the account's limit of connections or queries; 3032, 3168: offline mode
+_UNREACHABLE = {1040, 1129, 1203, 1226, 2002, 2003, 2005, 3032, 3168}
+# 1969, 3024: a limit of time; 4052: another replica has our server id (MariaDB)
+_LOST = {1053, 1152, 1158, 1159, 1160, 1161, 1205, 1317, 1927, 1969, 2006, 2013, 2055, 3024, 4031, 4052}
 _TLS = {2026, 3159}
 _NO_BINLOG = {1381}
 

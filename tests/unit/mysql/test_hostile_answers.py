@@ -324,6 +324,19 @@ def test_names_of_generated_columns_that_are_none():
         assert code_of(lambda: check_generated_columns(ServerConnection(login(rogue)))) == "server-protocol"
 
 
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ((1040, 1203, 1226, 3032, 3168), "server-unreachable"),
+        ((1317, 1969, 3024), "server-lost"),
+        ((1045, 3118, 3955, 4150, 4151), "server-password"),
+    ],
+)
+def test_what_real_servers_say_of_limits_and_accounts(numbers, code):
+    login = ServerLogin("127.0.0.1", 3306, "u")
+    assert {server_error(number, "", login, logged_in=False).code for number in numbers} == {code}
+
+
 # --- memory: in a process of its own, whose peak the system tells
 
 CONTROL = 'ServerConnection(login).query("SELECT 1")'
