@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from datetime import datetime, timezone
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.binlog.rows.decode import UNCLEAR as UNCLEAR_ROWS
+from mirrorlake.core.changes import undone
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
+from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.changes.undone import LEFT_OUT, Segments, Undone, _Savepoints, undone_rows, undone_segments
+from mirrorlake.core.changes.undone import (
+    LEFT_OUT,
+    Segments,
+    Undone,
+    UndoneMask,
+    _Savepoints,
+    undone_rows,
+    undone_segments,
+)
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
+from tests.support.binlog_events import frame, query
 from tests.support.binlog_spec import Insert, Log, Query, Statement, Transaction
 from tests.support.linear_time import assert_linear
 from tests.support.pure_hops import bronze, cut_anywhere
@@ -45,9 +60,9 @@ def silver_of(folder, items, *, end="xid", flavor="mariadb", random=None, **give
     statements = [row(item) if isinstance(item, int) else Query(item, "d") for item in items]
     transactions = [Transaction([row(1000)]), Transaction(statements, end=end), Transaction([row(1001)])]
     events = bronze(folder, Log(flavor, transactions, **given))
-    undone = Undone.of(list(open_events(events)))
+    rolled_back = Undone.of(list(open_events(events)))
     batches = cut_anywhere(events, random) if random else events
-    silver = pa.Table.from_batches(Assembler(flavor, undone=undone).assemble(batches), CHANGE_SCHEMA)
+    silver = pa.Table.from_batches(Assembler(flavor, undone=rolled_back).assemble(batches), CHANGE_SCHEMA)
     assert all(recorded == computed for recorded, computed in checksums(silver.to_batches()))
     first, *found, last = told(silver)
     assert (first, found.pop(0), found.pop(), last) == ("INSERT 1000", "COMMIT 1", "INSERT 1001", "COMMIT 1")
@@ -139,6 +154,60 @@ def test_savepoints_take_time_that_grows_with_their_number_and_no_faster():
         assert savepoints.after("ROLLBACK TO `s1`")[:2] == (0, 2 * n + 2)
 
     assert_linear(read, int, 1_000)
+
+
+def batch_of(statements: list[str]) -> pa.RecordBatch:
+    """Statements of one transaction, and a row change after each."""
+    kinds = [kind for text in statements for kind in ((2, query(Query(text, "d"), "mysql")), (30, bytes(8)))]
+    raws = [frame(kind, body, timestamp=0, server_id=1, start=4, flags=0, checksum=False) for kind, body in kinds]
+    n, at = len(raws), datetime(2026, 1, 2, tzinfo=timezone.utc)
+    columns = [range(9, 9 + n), [9] * n, [kind for kind, _ in kinds], [at] * n, pa.nulls(n, pa.string()),
+               pa.nulls(n, pa.bool_()), ["binlog.000001"] * n, range(n), raws]  # fmt: skip
+    return pa.RecordBatch.from_arrays(list(map(pa.array, columns)), list(BRONZE_COLUMNS))
+
+
+def test_of_two_statements_that_undo_a_row_change_the_later_one_counts(seed):
+    random = Random(seed)
+    for _ in range(300):
+        verbs = random.choices(("SAVEPOINT", "ROLLBACK TO", "RELEASE SAVEPOINT"), (3, 3, 1), k=random.randrange(1, 12))
+        texts = [f"{verb} `{random.choice('aeéb')}`" for verb in verbs]
+        savepoints, expected = _Savepoints(), [30] * len(texts)
+        for text in texts:
+            first, stop, instead = savepoints.after(text) or (0, 0, 0)
+            expected[max(first - 1, 0) : max(stop - 1, 0)] = [instead] * (max(stop - 1, 0) - max(first - 1, 0))
+        batch = batch_of(texts)
+        mask, cut = UndoneMask(Undone.of([batch])), random.randrange(1, batch.num_rows)
+        found = [mask.event_types(BronzeEvents(part)) for part in (batch[:cut], batch[cut:])]
+        assert np.concatenate(found)[1::2].tolist() == expected, f"seed {seed}: {texts}"
+
+
+@pytest.mark.parametrize("texts", [["SAVEPOINT a", "ROLLBACK TO a"], ["ROLLBACK TO a", "SAVEPOINT a"]])
+def test_what_is_rolled_back_to_takes_time_that_grows_with_its_number_and_no_faster(texts):
+    def read(batch: pa.RecordBatch) -> None:
+        UndoneMask(Undone.of([batch])).event_types(BronzeEvents(batch))
+
+    assert_linear(read, lambda n: batch_of(texts * n), 3_000)
+
+
+@pytest.mark.parametrize("texts", [["SAVEPOINT s{}"], ["SAVEPOINT a", "ROLLBACK TO a"]])
+def test_of_a_transaction_with_too_many_savepoints_it_is_not_known_what_is_undone(texts, monkeypatch):
+    monkeypatch.setattr(undone, "MOST_SAVEPOINTS", 10)
+
+    def found(n: int) -> set[int]:
+        batch = batch_of([text.format(k) for k in range(n) for text in texts] + ["ROLLBACK TO b"])
+        return set(UndoneMask(Undone.of([batch])).event_types(BronzeEvents(batch))[1::2].tolist())
+
+    assert found(20) == {UNCLEAR_ROWS}
+    assert Undone.of([batch_of(["SAVEPOINT a"] * 20 + ["ROLLBACK TO a"])]).rows.tolist() == [[9, 20, 21, 0]]
+
+
+def test_a_name_that_no_savepoint_has_takes_no_memory():
+    text = f"SAVEPOINT `{'x' * (4 << 20)}`"
+    tracemalloc.start()
+    _Savepoints().after(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * len(text)
 
 
 def test_what_is_undone_is_counted_in_query_events_of_the_group(tmp_path):
