@@ -9,6 +9,7 @@ import pytest
 from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.session import Session
+from tests.support.rogue_server import Keys
 from tests.support.servers import Server
 
 PASSWORD = "s3cret \u00e9"
@@ -79,6 +80,13 @@ def test_an_account_that_requires_a_certificate_gets_it(mysql, account):
     assert "--tls-cert" in refusal(mysql, tls="required").message
     own = {"tls_cert": str(mysql.datadir / "client-cert.pem"), "tls_key": str(mysql.datadir / "client-key.pem")}
     assert user_of(mysql, tls="required", **own) == "proof@%"
+
+
+def test_a_certificate_that_the_server_does_not_take_is_refused_and_not_lost(mysql, tmp_path):
+    """TLS 1.3 tells so when the client has written on, mostly after the server has hung up."""
+    keys = Keys(tmp_path)
+    own = {"tls_cert": str(keys.certificate), "tls_key": str(keys.key)}
+    assert {refusal(mysql, tls="required", **own).code for _ in range(30)} == {"server-tls"}
 
 
 def test_native_password(server_of, account):

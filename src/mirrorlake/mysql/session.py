@@ -184,7 +184,11 @@ class Session(pymysql.Connection):
     def _write_bytes(self, data: bytes) -> None:
         """Write; this is also the last call before the TLS handshake, which keeps the socket's timeout."""
         self._limit_wait(self._write_timeout)
-        self._sock.sendall(data)
+        try:
+            self._sock.sendall(data)
+        except (ConnectionError, ssl.SSLEOFError):
+            self._sock.recv(1)  # raises the alert of TLS 1.3 about our certificate, which may have come by now
+            raise
 
     def _limit_wait(self, seconds: float) -> None:
         left_s = self._may_send.deadline_s - time.monotonic()
