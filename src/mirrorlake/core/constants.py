@@ -104,6 +104,8 @@ class EventFlag(IntEnum):
 
 MOST_GTID_SET_BYTES = 8 << 20
 """Of a set in the log or in a server's answer: half a million intervals. Python has up to 80 times as much for it."""
+MOST_GTID_PARTS = 1 << 18
+"""Of a set that grows with the log: its intervals, or MariaDB's last transactions."""
 
 
 class ChecksumAlgorithm(IntEnum):

@@ -115,6 +115,11 @@ class MariadbGtidSet:
         return new
 
     @property
+    def n_parts(self) -> int:
+        """Number of last transactions, of each server in each domain."""
+        return sum(map(len, self._domains.values()))
+
+    @property
     def state(self) -> str:
         """The whole state as text, for ``parse_gtid_state``; like the server's ``gtid_binlog_state``."""
         return ",".join(

@@ -91,9 +91,11 @@ class MysqlGtidSet:
         if not len(numbers):
             return
         distinct, source_of = np.unique(np.ascontiguousarray(sids).view("V16").ravel(), return_inverse=True)
-        for k, raw in enumerate(distinct):
+        by_source = numbers[np.argsort(source_of, kind="stable")]
+        ends = np.cumsum(np.bincount(source_of))[:-1]
+        for raw, theirs in zip(distinct, np.split(by_source, ends), strict=True):
             uuid = str(UUID(bytes=raw.tobytes()))
-            insert(self._sources.setdefault(uuid, []), runs(numbers[source_of == k]))
+            insert(self._sources.setdefault(uuid, []), runs(theirs))
 
     def holds(self, gtid: str) -> bool:
         """Is the transaction in the set?"""
@@ -128,6 +130,11 @@ class MysqlGtidSet:
         new = MysqlGtidSet()
         new._sources = {source: list(spans) for source, spans in self._sources.items()}
         return new
+
+    @property
+    def n_parts(self) -> int:
+        """Number of intervals."""
+        return sum(map(len, self._sources.values()))
 
     @property
     def state(self) -> str:

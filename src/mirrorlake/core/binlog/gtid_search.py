@@ -20,6 +20,7 @@ from mirrorlake.core.binlog.transactions import (
     ROLE_IGNORED,
     ROLE_OUTSIDE,
     GroupState,
+    add_gtids,
     assign_groups,
 )
 from mirrorlake.core.constants import IS_GTID, EventType, one_of
@@ -48,9 +49,9 @@ def gtids_at(source: BinlogSource, position: BinlogPosition) -> GtidSet:
     """Every transaction before ``position``, as far as its file lists them. Raises what the source raises."""
     head, end = BinlogPosition(position.log_file, FIRST_EVENT_OFFSET), source.current()
     gtids = list_at(source, head, end) or parse_gtid_set(source.flavor, "")
-    for gtid, _ in transactions_between(source, head, min(position, end)):
-        if gtid is not None:
-            gtids.add_one(gtid)
+    state = GroupState()
+    for block in source.read(head, min(position, end)):
+        add_gtids(gtids, block, assign_groups(block, state, 0))
     return gtids
 
 

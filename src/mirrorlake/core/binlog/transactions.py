@@ -34,7 +34,7 @@ import numpy as np
 from mirrorlake.core.binlog.events import parse_tagged_gtid
 from mirrorlake.core.binlog.framing import HEADER_BYTES, SERVER_ID_AT, EventBlock
 from mirrorlake.core.binlog.tagged_gtid import MAX_TAG_BYTES, PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
-from mirrorlake.core.constants import IS_GTID, EventFlag, EventType, MariadbGtidFlag
+from mirrorlake.core.constants import IS_GTID, MOST_GTID_PARTS, EventFlag, EventType, MariadbGtidFlag
 from mirrorlake.core.gtid import GtidSet
 from mirrorlake.core.kernels.compiling import address_of, call_at
 from mirrorlake.core.kernels.memory import (
@@ -53,7 +53,7 @@ from mirrorlake.core.kernels.memory import (
     poke_u64,
 )  # fmt: skip
 from mirrorlake.core.mysql_gtid import NO_MYSQL_NUMBER, MysqlGtidSet
-from mirrorlake.core.position import pack_lsn
+from mirrorlake.core.position import BinlogPosition, pack_lsn
 from mirrorlake.errors import RefusedError
 
 IDLE, OPENED, INSIDE, TORN, STARTS_INSIDE, UNDECODED, MALFORMED = range(7)
@@ -454,7 +454,15 @@ def assign_groups(block: EventBlock, carried: GroupState, incarnation: int) -> G
 
 
 def add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
-    """Add the GTIDs that the block's events carry to a set. Raises RefusedError ``log-event``."""
+    """Add the GTIDs that the block's events carry to a set. Raises RefusedError ``log-event``, also for a set that
+    has become too large."""
+    _add_gtids(gtids, block, groups)
+    if gtids.n_parts > MOST_GTID_PARTS:
+        what = f"the log has GTIDs with more than {MOST_GTID_PARTS:,} gaps, source UUIDs, or domains and servers"
+        raise RefusedError("log-event", what, position=str(BinlogPosition(block.log_file, block.start_pos)))
+
+
+def _add_gtids(gtids: GtidSet, block: EventBlock, groups: Groups) -> None:
     holders = groups.gtid_event[groups.gtid_event >= 0]
     if isinstance(gtids, MysqlGtidSet):
         is_tagged = block.events.event_type[holders] == EventType.GTID_TAGGED

@@ -8,6 +8,8 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.binlog import transactions
+from mirrorlake.core.binlog.gtid_search import gtids_at
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.gtid import GtidSet, parse_gtid_set
 from mirrorlake.core.position import BinlogPosition, unpack_lsn
@@ -148,6 +150,24 @@ def test_until_a_gtid_set_of_many_servers_reads_in_linear_time(tmp_path):
         assert is_finished
 
     assert_linear(read_all, log_of, 100)
+
+
+@pytest.mark.parametrize(
+    ("flavor", "options"),
+    [
+        ("mysql", lambda k: {"gtid_number": 2 * k}), ("mysql", lambda k: {"origin": str(UUID(int=k))}),
+        ("mariadb", lambda k: {"domain": k}), ("mariadb", lambda k: {"origin": k}),
+    ],
+)  # fmt: skip
+def test_a_set_of_gtids_that_grows_too_large_is_refused(tmp_path, flavor, options, monkeypatch):
+    source = source_of(tmp_path, Log(flavor, [insert(k, **options(k)) for k in range(1, 21)]))
+    monkeypatch.setattr(transactions, "MOST_GTID_PARTS", 20)
+    chunks, _ = read(source)
+    assert gtids_at(source, source.current()).state == chunks[-1].resume.gtids
+    monkeypatch.setattr(transactions, "MOST_GTID_PARTS", 19)
+    assert refusal(source).code == "log-event"
+    with pytest.raises(RefusedError, match="the log has GTIDs with more than 19 gaps"):
+        gtids_at(source, source.current())
 
 
 @FLAVORS
