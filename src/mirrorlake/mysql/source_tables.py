@@ -103,10 +103,19 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
 def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
     """Yield each table after the tables that its foreign keys name, unless these form a circle."""
     waiting = {table.name: table for table in tables}
+    missing = {name: len((table.parents - {name}) & waiting.keys()) for name, table in waiting.items()}
+    children: dict[TableName, list[TableName]] = {}
+    for table in waiting.values():
+        for parent in table.parents - {table.name}:
+            children.setdefault(parent, []).append(table.name)
+    free = [name for name, n in missing.items() if not n]
     while waiting:
-        free = [table for table in waiting.values() if not (table.parents - {table.name}) & waiting.keys()]
-        for table in free or list(waiting.values()):
-            yield waiting.pop(table.name)
+        for name in free or list(waiting):
+            yield waiting.pop(name)
+        freed = [child for name in free for child in children.get(name, ()) if child in waiting]
+        for child in freed:
+            missing[child] -= 1
+        free = list(dict.fromkeys(child for child in freed if not missing[child]))
 
 
 def create_statement(ask: Ask, name: TableName, flavor: str) -> str:

@@ -12,6 +12,7 @@ from mirrorlake.mysql import source_tables
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.source_tables import ListTooLong, SourceTable, list_tables, parents_first, table_names
+from tests.support.linear_time import assert_linear
 from tests.support.rogue_server import RogueServer
 
 
@@ -29,6 +30,14 @@ def test_parents_come_before_their_children_and_a_circle_ends():
         table("y", "x"),
     ]
     assert [found.table for found in parents_first(tables)] == ["c", "d", "b", "a", "x", "y"]
+
+
+def test_a_chain_of_parents_takes_time_that_grows_with_its_length_and_no_faster():
+    def put(n: int) -> None:
+        found = list(parents_first([table(f"t{k:06}", f"t{k + 1:06}") for k in range(n)]))
+        assert [each.table for each in found] == [f"t{k:06}" for k in reversed(range(n))]
+
+    assert_linear(put, int, 500)
 
 
 def test_tables_are_told_with_engine_size_and_parents():
