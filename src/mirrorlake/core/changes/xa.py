@@ -30,7 +30,11 @@ from mirrorlake.errors import RefusedError
 STAYING = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 """Events that a hidden group keeps: those of XA COMMIT have its time."""
 
-_HEX = "X'((?:[0-9A-Fa-f]{2}){0,64})'"
+MOST_PREPARED = 1 << 16
+"""Transactions that wait at once: each commit of silver notes their xids, which have up to 128 bytes."""
+
+_MAX_PART_BYTES = 64
+_HEX = f"X'((?:[0-9A-Fa-f]{{2}}){{0,{_MAX_PART_BYTES}}})'"
 _FINISH = re.compile(rf"XA (COMMIT|ROLLBACK) {_HEX},{_HEX},(-?[0-9]{{1,10}})")
 
 
@@ -81,6 +85,9 @@ def plan_xa(events: Iterable[pa.RecordBatch], prepared: Mapping[str, int], *, ig
             hidden.append(tx_lsn)
             if verb == "PREPARE":
                 open_[xid] = tx_lsn
+                if len(open_) > MOST_PREPARED:
+                    what = f"more than {MOST_PREPARED:,} prepared XA transactions wait for their XA COMMIT"
+                    raise RefusedError("log-event", what, position=found.position(i))
                 continue
             group = open_.pop(xid, None)
             if verb == "COMMIT":
@@ -119,6 +126,8 @@ def _parse_prepare(body: bytes) -> tuple[str | None, str]:
     """u8 whether it also commits, u32 format id, u32 length of the global part of the xid, u32 of the branch, both."""
     reader = ByteReader(body, "XA_PREPARE event")
     is_one_phase, format_id, global_bytes, branch_bytes = (reader.uint(n) for n in (1, 4, 4, 4))
+    if max(global_bytes, branch_bytes) > _MAX_PART_BYTES:
+        raise reader.malformed("its xid is longer than any")
     xid = _xid(reader.take(global_bytes), reader.take(branch_bytes), format_id)
     if not reader.at_end:
         raise reader.malformed("it continues after its fields")

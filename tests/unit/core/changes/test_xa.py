@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.changes import xa
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.changes.xa import Move, XaPlan, plan_xa
 from mirrorlake.errors import RefusedError
@@ -62,6 +63,14 @@ def test_what_was_prepared_before_the_range_may_be_ignored():
     assert plan == XaPlan((10, 20, 30), (Move(10, 30, 30, "gtid 30", AT),), {})
 
 
+def test_more_than_so_many_never_wait(monkeypatch):
+    monkeypatch.setattr(xa, "MOST_PREPARED", 1)
+    assert planned((10, PREPARE_A), (20, [say("XA COMMIT " + A)]), (30, PREPARE_B)).prepared == {B: 30}
+    with pytest.raises(RefusedError, match="more than 1 prepared") as raised:
+        planned((10, PREPARE_A), (20, PREPARE_B))
+    assert (raised.value.code, raised.value.position) == ("log-event", "binlog.000001:4")
+
+
 def test_an_xid_is_used_again():
     commit = [say("XA COMMIT " + A)]
     plan = planned((10, PREPARE_A), (20, commit), (30, PREPARE_A), (40, PREPARE_A), (50, commit))
@@ -80,6 +89,7 @@ def test_one_phase_and_other_statements_are_no_business_of_it():
         ([say("XA COMMIT 'a'")], "log-event"),
         ([(38, prepare(b"a", b"", 1)[1][:-1])], "log-event"),
         ([(38, prepare(b"a", b"", 1)[1] + b"x")], "log-event"),
+        ([prepare(b"a", bytes(65), 1)], "log-event"),
     ],
 )
 def test_what_cannot_be_placed_is_refused_with_its_place(events, code):
