@@ -53,7 +53,7 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     wanted = [known.index(folded(name)) if folded(name) in known else None for name in names]
     test = _METHODS.get(partitioning.method)
     if partitioning.has_misplaced_rows:
-        raise NotDerivable("which rows are in a partition whose columns an ALTER TABLE has moved or given new names")
+        raise NotDerivable("which rows are in a partition, because an ALTER TABLE has left rows in other ones")
     if test is None or None in wanted:
         raise NotDerivable(f"which rows are in a partition by {partitioning.method}")
     return test(partitioning, [i for i in wanted if i is not None], schema)
