@@ -269,3 +269,24 @@ def test_a_default_partition_that_is_new(alter, expected):
     lists = "(partition p1 values in (1), partition p2 values in (2))"
     found = after(f"create table t (id int) partition by list (id) {lists}", f"alter table t {alter}", flavor="mariadb")
     assert found.partitioning.has_misplaced_rows is expected
+
+
+KEY = "my_row_id bigint unsigned not null auto_increment"
+
+
+@pytest.mark.parametrize(
+    ("create", "alters", "expected"),
+    [
+        (f"({KEY} invisible primary key, v int)", ["modify v int first"], ["my_row_id", "v"]),
+        (f"({KEY} invisible primary key, v int)", ["add w int first", "add x int first"], ["my_row_id", "x", "w", "v"]),
+        (f"({KEY} invisible primary key, v int)", ["add w int first, alter my_row_id set visible"],
+            ["my_row_id", "w", "v"]),
+        (f"({KEY} invisible primary key, v int)", ["add w int first, drop my_row_id"], ["w", "v"]),
+        (f"({KEY} primary key, v int)", ["modify v int first"], ["v", "my_row_id"]),
+        (f"(a int, v int, {KEY} invisible primary key)", ["modify v int first"], ["v", "a", "my_row_id"]),
+        (f"({KEY} invisible primary key, v int)".replace("my_row_id", "k"), ["modify v int first"], ["v", "k"]),
+    ],
+)  # fmt: skip
+def test_no_column_comes_before_a_key_that_mysql_has_generated(create, alters, expected):
+    found = after(f"create table t {create}", *(f"alter table t {alter}" for alter in alters))
+    assert [column.name for column in found.columns] == expected

@@ -43,9 +43,13 @@ from mirrorlake.core.schema.charsets import BINARY
 from mirrorlake.core.schema.keys import foreign_keys_of_renamed
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.schema.versioning import add_row_periods, drop_row_periods, with_row_end
 
 __all__ = ["Contradiction", "redefine"]
+
+_GENERATED_KEY = "my_row_id"
+"""The column of ``sql_generate_invisible_primary_key``."""
 
 
 def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> TableSchema:
@@ -109,7 +113,17 @@ def _columns(
     written = {id(column) for column in moved.values()}
     columns = [column if id(column) in written else with_renamed(column, renamed) for column in columns]
     _place_all(columns, schema, clauses, moved, dialect)
+    if dialect.flavor == "mysql" and _has_generated_key(schema):
+        columns.sort(key=lambda column: folded(column.name) != _GENERATED_KEY)
     return columns if dialect.explicit_timestamps else promote_first_timestamp(columns), renamed
+
+
+def _has_generated_key(schema: TableSchema) -> bool:
+    """Has MySQL made the primary key itself, or does it take it for such a one? No ALTER puts a column before it."""
+    first = schema.columns[0]
+    if folded(first.name) != _GENERATED_KEY or [folded(name) for name in schema.primary_key] != [_GENERATED_KEY]:
+        return False
+    return first.is_invisible and first.is_auto_increment and first.type == ColumnType("bigint", unsigned=True)
 
 
 def _exists(schema: TableSchema, clause: ChangeColumn | DropColumn | RenameColumn, verb: str) -> bool:
