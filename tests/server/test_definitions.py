@@ -148,6 +148,7 @@ def server_version(server: Server) -> int:
 
 def interpret_query(body: bytes, flavor: str, version: int, definitions: Definitions) -> list[DefinitionChange]:
     query = parse_query(body)
+    assert query.unread_status == b""
     return interpret(
         query.statement,
         database=query.database,

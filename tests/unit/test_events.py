@@ -78,14 +78,26 @@ def test_query_with_every_status_variable_of_both_servers():
     status += b"\x03" + bytes(4) + b"\x04" + struct.pack("<3H", 8, 45, 255) + b"\x05\x06+02:00" + b"\x07\x01\x00"
     status += b"\x08\x2d\x00" + b"\x09" + bytes(8) + b"\x0a" + bytes(4) + b"\x0b\x01u\x01h" + b"\x0c\x02ab\0c\0"
     status += b"\x0d\x01\x02\x03" + b"\x10\x01" + b"\x11" + bytes(8) + b"\x12\xff\x00" + b"\x13\x00" + b"\x14\x00"
-    status += b"\x80\x01\x02\x03" + b"\x81" + bytes(8) + b"\x82 what comes after an unknown code is not read"
+    status += b"\x80\x01\x02\x03" + b"\x81" + bytes(8) + b"\x7f what comes after an unknown code is not read"
     found = parse_query(query("DROP TABLE `caf\u00e9`".encode("latin-1"), status))
     assert (found.thread_id, found.error_code, found.database) == (7, 1062, "shop")
     assert (found.sql_mode, found.charset, found.default_charset_id, found.time_zone) == (
         0x45A00020, (8, 45, 255), 45, "+02:00",
     )  # fmt: skip
     assert found.has_ddl_xid and found.has_made_table("mysql", None)
+    assert found.unread_status == b"\x7f what comes after an unknown code is not read"
     assert found.statement == "DROP TABLE `caf\u00e9`"
+
+
+def test_query_of_a_statement_with_a_character_set_as_mariadb_11_8_writes_it():
+    """START of ``alter table t convert to character set utf8mb4, add x timestamp(2) default now(2)`` in two phases."""
+    status = bytes.fromhex(
+        "00000000010100002054000000000603737464"
+        "8305210000082300000a2d000009360000" "0b3c00000c" "04080008000009" "8023e00e" "8202"
+    )  # fmt: skip
+    found = parse_query(query("alter table gr\u00f6\u00dfe".encode("latin-1"), status))
+    assert (found.charset, found.microseconds, found.is_in_force) == ((8, 8, 2304), 974883, False)
+    assert (found.statement, found.unread_status) == ("alter table gr\u00f6\u00dfe", b"")
 
 
 def test_query_without_status_variables_knows_nothing_of_its_session():

@@ -28,3 +28,7 @@ alter table @t drop index u, add unique if not exists u (b)
 
 create table @t (id int not null, a int not null, b int);
 alter table @t add unique if not exists (a, b), add unique if not exists (a)
+
+-- set: binlog_alter_two_phase
+create table @t (id int primary key, a varchar(9)) charset latin1;
+alter table @t add b int, convert to character set utf8mb4

@@ -45,6 +45,9 @@ MAX_STATEMENT_BYTES = 16 << 20
 KEPT_STATEMENT_BYTES = 64 << 10
 """So much of a statement's text is kept in silver: a compressed log of 1 MB may have 1 GB of statements."""
 _OVERLAP_BYTES = 1 << 10
+_CHARSET_AND_COLLATION_BYTES = 4
+_NOT_READ = -1
+"""Instead of a code: all from a code on that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Query:
     alter_phase: a MariaDB with binlog_alter_two_phase logs an ALTER when it starts and when it ends, and only the end
     applies it. has_ddl_xid: MySQL since 8.0 has changed definitions with it. statement: decoded, its
     first ``MAX_STATEMENT_BYTES``; characters that the client's charset does not have become U+FFFD. raw: all its bytes,
-    in the event.
+    in the event. unread_status: status variables from the first one on that is not known.
     """
 
     thread_id: int
@@ -96,6 +99,7 @@ class Query:
     has_ddl_xid: bool
     statement: str
     raw: memoryview = field(repr=False)
+    unread_status: bytes = b""
 
     @property
     def kept(self) -> str:
@@ -224,6 +228,7 @@ def parse_query(body: bytes | memoryview) -> Query:
         has_ddl_xid=StatusVar.DDL_XID in found,
         statement=decode_statement(bytes(statement[:MAX_STATEMENT_BYTES]), charset[0] if charset else None),
         raw=statement,
+        unread_status=found.get(_NOT_READ, b""),
     )
 
 
@@ -231,7 +236,7 @@ def _status_vars(raw: bytes) -> dict[int, bytes]:
     """Code u8 and value, repeated. A code that is not known ends the list: its length is not known either."""
     reader, found = ByteReader(raw, "QUERY event's status variables"), {}
     while not reader.at_end:
-        code = reader.uint(1)
+        start, code = reader.position, reader.uint(1)
         if code in STATUS_VAR_BYTES:
             found[code] = reader.take(STATUS_VAR_BYTES[code])
         elif code in (StatusVar.TIME_ZONE, StatusVar.CATALOG):
@@ -245,7 +250,10 @@ def _status_vars(raw: bytes) -> dict[int, bytes]:
             found[code] = phase + (reader.take(8) if phase[0] in (AlterPhase.COMMIT, AlterPhase.ROLLBACK) else b"")
         elif code == StatusVar.UPDATED_DB_NAMES:
             _skip_names(reader)
+        elif code == StatusVar.CHARSET_COLLATIONS:  # MariaDB from 11.5 on writes it before CHARSET
+            reader.take(reader.uint(1) * _CHARSET_AND_COLLATION_BYTES)
         else:
+            found[_NOT_READ] = raw[start:]
             break
     return found
 

@@ -282,6 +282,7 @@ KEY = "my_row_id bigint unsigned not null auto_increment"
         (f"({KEY} invisible primary key, v int)", ["add w int first, alter my_row_id set visible"],
             ["my_row_id", "w", "v"]),
         (f"({KEY} invisible primary key, v int)", ["add w int first, drop my_row_id"], ["w", "v"]),
+        (f"({KEY} invisible primary key, v int)", ["modify v int first, engine = MyISAM"], ["v", "my_row_id"]),
         (f"({KEY} primary key, v int)", ["modify v int first"], ["v", "my_row_id"]),
         (f"(a int, v int, {KEY} invisible primary key)", ["modify v int first"], ["v", "a", "my_row_id"]),
         (f"({KEY} invisible primary key, v int)".replace("my_row_id", "k"), ["modify v int first"], ["v", "k"]),

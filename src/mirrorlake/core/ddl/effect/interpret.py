@@ -14,6 +14,7 @@ from mirrorlake.core.ddl.effect.definition import define_like, define_table
 from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
+from mirrorlake.core.ddl.effect.server_texts import of_create
 from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
 from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, renamed_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
@@ -251,12 +252,13 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
             return _perhaps_in_vain(name, engine)
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
+    dialect = of_create(parsed, before)
     parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
     refused = _why_create_refused(parsed, before)
     if refused:
         return [refuse(name, *refused)]
     try:
-        schema = define_table(parsed, before.dialect(name.database))
+        schema = define_table(parsed, dialect)
     except ParseError as error:
         return [refuse(name, _UNSUPPORTED, str(error))]
     refusal = why_not_mirrored(schema)

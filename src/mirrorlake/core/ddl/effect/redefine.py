@@ -119,9 +119,14 @@ def _columns(
 
 
 def _has_generated_key(schema: TableSchema) -> bool:
-    """Has MySQL made the primary key itself, or does it take it for such a one? No ALTER puts a column before it."""
+    """Has MySQL made the primary key itself, or does it take it for such a one? No ALTER puts a column before it, while
+    the table has an engine for which MySQL makes keys. schema: with the engine after the statement."""
     first = schema.columns[0]
-    if folded(first.name) != _GENERATED_KEY or [folded(name) for name in schema.primary_key] != [_GENERATED_KEY]:
+    if (
+        schema.engine not in (None, "innodb")
+        or folded(first.name) != _GENERATED_KEY
+        or [folded(name) for name in schema.primary_key] != [_GENERATED_KEY]
+    ):
         return False
     return first.is_invisible and first.is_auto_increment and first.type == ColumnType("bigint", unsigned=True)
 

@@ -28,6 +28,7 @@ def read_create_table(tokens: Tokens, or_replace: bool) -> CreateTable:
     """Read the text after CREATE TABLE."""
     if_not_exists = tokens.accept("IF", "NOT", "EXISTS")
     table = CreateTable(tokens.table_name(), if_not_exists, or_replace)
+    table.may_be_of_server = may_be_of_server(tokens.statement)
     try:
         _read_definition(tokens, table)
         _check_backslashes(tokens)

@@ -74,7 +74,8 @@ class TableOptions:
 @dataclass(slots=True)
 class CreateTable:
     """like: the table whose definition it copies. has_select: also takes rows and columns of a query; False if the
-    server logs both separately, as it does in row format. keys: as written, those after a column included."""
+    server logs both separately, as it does in row format. keys: as written, those after a column included.
+    may_be_of_server: the server itself may have written the statement."""
 
     name: TableName
     if_not_exists: bool = False
@@ -87,6 +88,7 @@ class CreateTable:
     partitioning: Partitioning | None = None
     like: TableName | None = None
     has_select: bool = False
+    may_be_of_server: bool = False
     unsupported: str | None = None
 
 
