@@ -25,7 +25,7 @@ from tests.support.ddl_histories import Comparison, apply_with_crashes, compare,
 from tests.support.lake_runs import LakeRun, count_as_large
 from tests.support.servers import FLAVORS, Server, running_server
 
-OPTIONS = {"mysql": ("--innodb-native-foreign-keys=ON",), "mariadb": ()}
+OPTIONS = {"mysql": ("--innodb-native-foreign-keys=ON",), "mariadb": (), "mariadb118": ()}
 """MySQL's foreign keys change rows without a row event, as they did before MySQL 9.6."""
 DDL = 30
 IN_A_LOG = 20
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.ddl_histories")
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**31))
-    parser.add_argument("--flavors", nargs="+", default=FLAVORS, choices=FLAVORS)
+    parser.add_argument("--flavors", nargs="+", default=FLAVORS, choices=(*FLAVORS, "mariadb118"))
     parser.add_argument("--crash", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--keep", type=Path)
@@ -45,14 +45,14 @@ def main(arguments: list[str]) -> int:
         count_as_large(MonkeyPatch())
     spark = open_session("mirrorlake-ddl-histories", settings=HUNDREDS_OF_LAKES)
     has_failed = False
-    for flavor in given.flavors:
+    for program in given.flavors:
         total = Comparison()
-        with running_server(flavor, *OPTIONS[flavor]) as server, tempfile.TemporaryDirectory() as temporary:
+        with running_server(program, *OPTIONS[program]) as server, tempfile.TemporaryDirectory() as temporary:
             for first in range(0, given.histories, IN_A_LOG):
                 names = [f"h{n}" for n in range(first, min(first + IN_A_LOG, given.histories))]
-                folder = (given.keep or Path(temporary)) / f"{flavor}-{first}"
+                folder = (given.keep or Path(temporary)) / f"{program}-{first}"
                 total.add(run_histories(spark, server, str(given.seed), names, folder, given.crash))
-        print(f"{flavor}: {given.histories} histories, " + "\n".join(total.lines()), flush=True)
+        print(f"{program}: {given.histories} histories, " + "\n".join(total.lines()), flush=True)
         has_failed |= bool(total.wrong)
     return 1 if has_failed else 0
 
