@@ -84,7 +84,7 @@ def understood(error: Exception, verbose: bool) -> MirrorlakeError:
         return UsageError("spark-missing", f"{SPARK_PACKAGES[missing]} is not installed")
     if missing in SDK_PACKAGES:
         return UsageError("sdk-missing", "databricks-sdk is not installed")
-    from mirrorlake.jobs.run.failures import as_ours
+    from mirrorlake.lake.delta.failures import as_ours
 
     return as_ours(error)
 
@@ -246,7 +246,7 @@ def demo(
 ) -> None:
     """Bundled binlogs of real servers -> bronze, silver, gold, and a report."""
     from mirrorlake.jobs.demo.run import run_demo
-    from mirrorlake.jobs.run.failures import keep_spark_quiet
+    from mirrorlake.lake.delta.failures import keep_spark_quiet
 
     keep_spark_quiet()
     run_demo(lake, flavor, sys.stdout, sys.stderr)
@@ -793,7 +793,7 @@ def _stop(number: int, _) -> None:
 
 def _options(ctx: typer.Context):
     """The options of a verb that needs Spark."""
-    from mirrorlake.jobs.run.failures import keep_spark_quiet
+    from mirrorlake.lake.delta.failures import keep_spark_quiet
 
     keep_spark_quiet()
     return _given_options(ctx)

@@ -16,8 +16,8 @@ from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.errors import MirrorlakeError, RefusedError
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.maintenance import maintain
-from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.jobs.run.replicate import run_all
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.gold.control.register import REFUSED, STREAMING
 from mirrorlake.mysql.binlog_files import FileSource
@@ -186,16 +186,12 @@ def test_a_batch_for_which_there_is_no_room_leaves_no_file(spark, small_disk):
         assert (failure(run.ingest).code, parquet_files(small_disk / "lake")) == ("lake-storage", [])
 
 
-@pytest.mark.parametrize("layer", ["bronze", "silver", "mirror"])
+@pytest.mark.parametrize("layer", ["bronze", "silver"])
 def test_a_data_file_that_is_gone_is_named_and_once_back_the_run_goes_on(run, tmp_path, layer):
     bring(run.logs)
-    if layer != "mirror":
-        run.ingest()
-        run.assemble() if layer == "silver" else None
-    folder = {
-        "bronze": f"{run.folder}/bronze/events", "silver": f"{run.folder}/silver/changes",
-        "mirror": run.lake.names.mirror_path(mirror_id(run, 0)),
-    }[layer]  # fmt: skip
+    run.ingest()
+    run.assemble() if layer == "silver" else None
+    folder = {"bronze": f"{run.folder}/bronze/events", "silver": f"{run.folder}/silver/changes"}[layer]
     hidden = [(path, tmp_path / path.name) for path in parquet_files(folder)]
     for path, elsewhere in hidden:
         shutil.move(path, elsewhere)

@@ -10,9 +10,9 @@ from pyspark.errors import AnalysisException, PySparkException, PythonException
 
 from mirrorlake.errors import InternalError, RefusedError, RetryableError
 from mirrorlake.jobs.run import retry
-from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.jobs.run.retry import keep_running
 from mirrorlake.jobs.run.watcher import Watcher
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.refusals import RAISED, refusing
 
 LOST = RetryableError("server-lost", "the connection broke")

@@ -68,7 +68,7 @@ def test_a_scratch_folder_that_is_not_there_gets_the_same(tmp_path):
 
 KILLED = """
 import os, signal, sys, threading
-from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.session import open_session
 spark = open_session(brief=True, driver_memory="1g")
 rows = spark.range(3).mapInArrow(lambda batches: batches, "id BIGINT")

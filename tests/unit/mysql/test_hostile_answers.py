@@ -13,7 +13,7 @@ import pytest
 
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.mysql import binlog_dump, consistent_read, session
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.connection import ServerConnection
@@ -344,7 +344,7 @@ ROWS_OF_A_TABLE = 'list(query_batches(Session(login), "SELECT 1", pa.schema([("x
 CHILD = """
 import sys
 import pyarrow as pa
-from mirrorlake.jobs.run.failures import as_ours
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches

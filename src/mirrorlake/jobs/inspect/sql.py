@@ -27,7 +27,7 @@ from mirrorlake.core.schema.view_names import ViewName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import InternalError, RefusedError, UsageError
 from mirrorlake.jobs.inspect.read_only import FORMATS, check_reading, check_types
-from mirrorlake.jobs.run.failures import as_ours, first_line, what_failed
+from mirrorlake.lake.delta.failures import as_ours, first_line, what_failed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import SYSTEM_TABLES
 from mirrorlake.lake.delta.session import private_session

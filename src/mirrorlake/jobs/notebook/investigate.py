@@ -17,8 +17,8 @@ from mirrorlake.jobs.inspect import history, overview, questions
 from mirrorlake.jobs.inspect.status import read_status
 from mirrorlake.jobs.notebook import plots
 from mirrorlake.jobs.notebook.time_limit import time_limit
-from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.jobs.run.open import open_lake
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.shown import one_line

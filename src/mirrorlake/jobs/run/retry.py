@@ -10,8 +10,8 @@ from typing import cast
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from mirrorlake.errors import RetryableError
-from mirrorlake.jobs.run.failures import as_ours
 from mirrorlake.jobs.run.watcher import HandsOn, Watcher
+from mirrorlake.lake.delta.failures import as_ours
 
 FIRST_WAIT_S, LONGEST_WAIT_S, GIVE_UP_S = 1, 60, 600
 FINAL = ("spark-ended",)

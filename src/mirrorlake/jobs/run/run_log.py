@@ -14,9 +14,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from mirrorlake import __version__
-from mirrorlake.jobs.run.failures import as_ours, what_failed
 from mirrorlake.jobs.run.password import warn
 from mirrorlake.jobs.run.watcher import HandsOn, Watcher
+from mirrorlake.lake.delta.failures import as_ours, what_failed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.control.runs import OK, RunRow, record

@@ -53,6 +53,8 @@ def read_entries(log: Path) -> Iterator[HistoryEntry]:
         names = os.listdir(log)
     except FileNotFoundError:
         return
+    except NotADirectoryError:
+        raise RefusedError("lake-damaged", "a file has the name of its folder", table=str(log.parent)) from None
     versions = sorted((name[1] for each in names if (name := _COMMIT_FILE.fullmatch(each))), reverse=True)
     for version in versions:
         try:

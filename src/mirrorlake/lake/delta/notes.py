@@ -25,6 +25,8 @@ from mirrorlake.lake.delta.commit_files import HistoryEntry, log_folder, read_en
 from mirrorlake.lake.delta.names import ABSENT
 
 NOTE_FORMAT = 1
+UNNAMED = "unnamed operation"
+"""Of a commit whose writer does not say what it did, as Delta's protocol allows."""
 HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step asks for, if no other commit came between
 
 MOST_NOTE_BYTES = 16_000_000
@@ -74,7 +76,7 @@ def read_commits(spark: SparkSession, table: Sql) -> Iterator[Commit]:
         if entry.operation == "RESTORE" and not is_undone:
             restored_version = _restored_version(entry, table)
         note = _parse(entry.userMetadata)
-        yield Commit(entry.version, entry.timestamp, entry.operation, note, is_undone)
+        yield Commit(entry.version, entry.timestamp, entry.operation or UNNAMED, note, is_undone)
 
 
 def read_notes(spark: SparkSession, table: Sql) -> Iterator[tuple[Note, bool]]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.progress import Progress, claim_source, read_progress, refuse_restored
 from mirrorlake.lake.delta.recent import Recent
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.catch_up import catch_up
 from mirrorlake.lake.gold.control.epochs import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
+from mirrorlake.lake.gold.control.failures import readable_version
 from mirrorlake.lake.gold.control.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.ddl import barriers
@@ -160,7 +160,7 @@ class ApplyHop:
     def _version(self, identity: str | None) -> int | None:
         """Delta version of our newest commit on a mirror, if this process knows it."""
         if identity is not None and identity not in self._versions:
-            self._versions[identity] = newest_version(self._lake.spark, self._lake.names.mirror(identity))
+            self._versions[identity] = readable_version(self._lake.spark, self._lake.names.mirror(identity))
         return self._versions.get(identity)
 
     def _carry_out(self, epoch: Epoch, reader: ChangeReader, ahead: list[Barrier]) -> AppliedEpoch:

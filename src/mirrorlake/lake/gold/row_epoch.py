@@ -33,7 +33,7 @@ from mirrorlake.lake.delta.session import private_session, takes_settings
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.cascade.cascades import with_cascades
 from mirrorlake.lake.gold.control.epochs import Epoch, EpochTable
-from mirrorlake.lake.gold.control.failures import condition_of_table
+from mirrorlake.lake.gold.control.failures import condition_of_table, damage_of
 from mirrorlake.lake.gold.control.register import (
     DDL_IGNORED,
     INVALID_KEY,
@@ -148,6 +148,8 @@ class RowEpochs:
             return found.code, found.message
         if isinstance(error, AnalysisException) and not table_exists(self.session(), mirror):
             return MIRROR_CHANGED, "the mirror table is gone"
+        if damage := damage_of(mirror, error):
+            return MIRROR_CHANGED, damage
         condition = condition_of_table(error)
         return (SPARK_REFUSED, f"Spark does not take its changes: {condition}") if condition else None
 

@@ -7,11 +7,19 @@ a missing file, a commit that came in between and a process that ended. An error
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
+from mirrorlake.core.sql_text import Sql
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.failures import as_ours
+from mirrorlake.lake.delta.names import local_folder
+from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.refusals import is_analysis, is_spark
 
+DAMAGED = "lake-damaged"
 _OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
 """Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
 _OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
@@ -20,6 +28,31 @@ _OF_A_FILE = "KD"
 """Class of errors about a data source: the cause may call the content of a broken file malformed data."""
 _STATE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!\[[A-Z][A-Z0-9_.]+\]).)*?SQLSTATE: ([0-9A-Z]{5})", re.DOTALL)
 _TOO_DEEP = "java.lang.StackOverflowError"
+
+
+def damage_of(mirror: Sql, error: BaseException) -> str | None:
+    """What is broken in this mirror, if that is the error's cause and the lake is in a local folder."""
+    ours, folder = as_ours(error), local_folder(mirror)
+    if ours.code != DAMAGED or folder is None:
+        return None
+    is_named = re.search(re.escape(str(folder)) + r"(?!\w)", " ".join(_texts(error)))
+    return f"the mirror table is damaged: {ours.message}" if is_named else None
+
+
+def _texts(error: BaseException | None) -> Iterator[str]:
+    while error is not None:
+        yield str(error)
+        error = error.__cause__
+
+
+def readable_version(session: SparkSession, mirror: Sql) -> int | None:
+    """The Delta version of the newest commit; None if the mirror no longer exists, or its history cannot be read."""
+    try:
+        return newest_version(session, mirror)
+    except RefusedError as error:
+        if error.code != DAMAGED:
+            raise
+        return None
 
 
 def condition_of_table(error: BaseException) -> str | None:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.notes import read_commits, read_notes
 from mirrorlake.lake.delta.progress import HARMLESS
+from mirrorlake.lake.gold.control.failures import DAMAGED
 
 
 def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
     """The newest Delta version that has nothing after ``lsn``, the end of an epoch.
 
-    None if others have changed the mirror in it, or the table no longer exists.
+    None if others have changed the mirror in it, the table no longer exists, or its history cannot be read.
     """
+    try:
+        return _version_at(spark, mirror, lsn)
+    except RefusedError as error:
+        if error.code != DAMAGED:
+            raise
+        return None
+
+
+def _version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
     newest = None
     for commit in read_commits(spark, mirror):
         reached = commit.note["lsn"] if commit.note else None

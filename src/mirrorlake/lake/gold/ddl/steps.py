@@ -27,7 +27,7 @@ from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, repeatable_ddl, replace_once, run_ddl
 from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import takes_settings
-from mirrorlake.lake.gold.control.failures import condition_of_table
+from mirrorlake.lake.gold.control.failures import condition_of_table, damage_of
 from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, Feature, provide, suspend_feed, turn_on
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement, own_columns
@@ -193,6 +193,8 @@ def _why_stopped(session: SparkSession, lake: Lake, lsn: int, work: Work, error:
         return Stop(MIRROR_CHANGED, "something else has the name that the mirror would have")
     if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
+    if damage := damage_of(mirror, error):
+        return Stop(MIRROR_CHANGED, damage)
     if _is_about_values(error):  # steps that read values are one commit, and no other step goes before them
         return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
     condition = condition_of_table(error)

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mirrorlake import errors
 from mirrorlake.errors import InternalError, MirrorlakeError, RefusedError, RetryableError
-from mirrorlake.jobs.run.causes import Cause, causes_of
+from mirrorlake.lake.delta.causes import Cause, causes_of
 from mirrorlake.lake.delta.refusals import crossed, is_analysis, is_spark
 
 SPARK_ENDED = re.compile(
@@ -35,7 +35,7 @@ DAMAGE = (
     "FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS",
     "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_STATE_RECOVER_ERROR", "DELTA_MISSING_PART_FILES",
     "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
-    "PATH_NOT_FOUND", "java.io.FileNotFoundException",
+    "PATH_NOT_FOUND", "java.io.FileNotFoundException", "DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION",
 )  # fmt: skip
 STORAGE = (
     "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Too many open files",
