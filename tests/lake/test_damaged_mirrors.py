@@ -66,9 +66,13 @@ def commit_without_operation(mirror: Path) -> None:
     add_commit(mirror, {"txn": {"appId": "of others", "version": 1}})
 
 
+def carry_a_spoilt_note(mirror: Path) -> None:
+    add_commit(mirror, {"commitInfo": {"timestamp": 1, "operation": "WRITE", "userMetadata": '{"mirrorlake": 1}'}})
+
+
 DAMAGES = [
     lose_data, cut_data, cut_first_commit, spoil_newest_commit, lose_first_commit, put_file_for_folder,
-    need_a_later_feature, commit_without_operation,
+    need_a_later_feature, commit_without_operation, carry_a_spoilt_note,
 ]  # fmt: skip
 KINDS = [damage.__name__ for damage in DAMAGES]
 CHANGED, ALTERED = [f"{kind}_changed" for kind in KINDS], [f"{kind}_altered" for kind in KINDS]

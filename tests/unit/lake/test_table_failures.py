@@ -14,6 +14,14 @@ Caused by: org.apache.spark.SparkArithmeticException: [CAST_OVERFLOW] The value 
 	at org.apache.spark.sql.errors"""
 BROKEN_FILE = """[FAILED_READ_FILE.NO_HINT] Encountered error while reading file 1.json. SQLSTATE: KD001
 Caused by: org.apache.spark.SparkException: [MALFORMED_RECORD_IN_PARSING] Malformed. SQLSTATE: 22023"""
+CHECKED = """An error occurred while calling o1.overwrite.
+: org.apache.spark.sql.delta.schema.DeltaInvariantViolationException: [DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK
+ constraint c (v < 10) violated by row with values:
+ - v : 12
+	at org.apache.spark.sql.delta"""
+APPEND_ONLY = (
+    """: org.apache.spark.sql.delta.DeltaUnsupportedOperationException: [DELTA_CANNOT_MODIFY_APPEND_ONLY] This"""
+)
 DISK_FULL = """: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake. SQLSTATE: 58030
 Caused by: java.io.IOException: No space left on device"""
 
@@ -39,6 +47,8 @@ ODD_NAME = "[UNRESOLVED_COLUMN] No column `[AB] SQLSTATE: 42501`. SQLSTATE: 4270
         (NotTaken(ODD_NAME), "UNRESOLVED_COLUMN"),
         (SparkRuntimeException(TASK_FAILED), "CAST_OVERFLOW"),
         (SparkRuntimeException("java.lang.StackOverflowError\n\tat org.antlr"), "STACK_OVERFLOW"),
+        (SparkRuntimeException(CHECKED), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
+        (SparkRuntimeException(APPEND_ONLY), "DELTA_CANNOT_MODIFY_APPEND_ONLY"),
         (SparkRuntimeException(DISK_FULL), None),
         (SparkRuntimeException(BROKEN_FILE), None),
         (AnalysisException("[TABLE_OR_VIEW_NOT_FOUND] It cannot be found. SQLSTATE: 42P01"), None),

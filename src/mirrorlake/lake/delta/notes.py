@@ -75,7 +75,7 @@ def read_commits(spark: SparkSession, table: Sql) -> Iterator[Commit]:
         is_undone = restored_version is not None and entry.version > restored_version
         if entry.operation == "RESTORE" and not is_undone:
             restored_version = _restored_version(entry, table)
-        note = _parse(entry.userMetadata)
+        note = _parse(entry.userMetadata, table)
         yield Commit(entry.version, entry.timestamp, entry.operation or UNNAMED, note, is_undone)
 
 
@@ -127,7 +127,7 @@ def _restored_version(entry: Row | HistoryEntry, table: Sql) -> int:
     return int(version)
 
 
-def _parse(text: str | None) -> Note | None:
+def _parse(text: str | None, table: Sql) -> Note | None:
     try:
         note = json.loads(text or "null")
     except (ValueError, RecursionError):
@@ -135,9 +135,9 @@ def _parse(text: str | None) -> Note | None:
     if not isinstance(note, dict) or "mirrorlake" not in note:
         return None
     if not _is_whole(note):
-        raise RefusedError("lake-damaged", "a commit carries a note that is not as mirrorlake writes it")
+        raise RefusedError("lake-damaged", "a commit carries a note that is not as mirrorlake writes it", table=table)
     if note["mirrorlake"] > NOTE_FORMAT:
-        raise RefusedError("lake-version", f"a commit carries a note of format {note['mirrorlake']}")
+        raise RefusedError("lake-version", f"a commit carries a note of format {note['mirrorlake']}", table=table)
     return note
 
 

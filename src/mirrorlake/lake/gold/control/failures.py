@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.causes import causes_of
 from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.names import local_folder
 from mirrorlake.lake.delta.notes import newest_version
@@ -27,6 +28,8 @@ _OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
 _OF_A_FILE = "KD"
 """Class of errors about a data source: the cause may call the content of a broken file malformed data."""
 _STATE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!\[[A-Z][A-Z0-9_.]+\]).)*?SQLSTATE: ([0-9A-Z]{5})", re.DOTALL)
+_RULES = ("DELTA_VIOLATE_CONSTRAINT", "DELTA_NOT_NULL_CONSTRAINT", "DELTA_CANNOT_MODIFY_APPEND_ONLY")
+"""Of errors in whose text Delta gives no SQLSTATE."""
 _TOO_DEEP = "java.lang.StackOverflowError"
 
 
@@ -66,11 +69,16 @@ def condition_of_table(error: BaseException) -> str | None:
     own = _own_state(error)
     found = own if own and is_analysis(error) else _STATE.findall(str(error)) or own
     if not found:
-        return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else None
+        return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else _violated(error)
     if any(state.startswith(_OF_A_FILE) for _, state in found):
         return None
     condition, state = found[-1]
     return condition if state[:2] in _OF_A_TABLE and not _OF_THE_LAKE.fullmatch(state) else None
+
+
+def _violated(error: BaseException) -> str | None:
+    """The condition of an error that says that a rule of others, such as a CHECK, does not let the rows in."""
+    return next((cause.condition for cause in causes_of(error) if cause.condition.startswith(_RULES)), None)
 
 
 def _own_state(error: BaseException) -> list[tuple[str, str]]:
