@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mirrorlake.jobs.maintenance import maintain
 from tests.support.binlog_spec import Log, Rotate, Transaction, Update
 from tests.support.canonical import canonical_row
 from tests.support.ddl_log import ddl, insert, table
@@ -117,3 +118,11 @@ def test_the_other_tables_go_on(run):
     rows = [{"id": 1, "v": 2}, {"id": 2, "v": 2}, {"id": 3, "v": 3}]
     assert run.gold() == {("shop", "other"): [canonical_row(row) for row in rows]}
     run.all_hops()
+
+
+def test_maintenance_goes_on_with_the_others(run):
+    outcomes = dict(maintain(run.options(source=None), run.spark, drop_features=True).itertuples(index=False))
+    ids = {entry.table: entry.mirror_id for entry in run.register}
+    assert outcomes[ids["other"]] == "compacted"
+    broken = ("cut_first_commit", "spoil_newest_commit", "lose_first_commit", "need_a_later_feature")
+    assert {outcomes[ids[f"{kind}_changed"]] for kind in broken} == {"damaged"}

@@ -115,6 +115,8 @@ class UnreadableError(Py4JError):
             (RefusedError, "lake-access"),
         ),
         (PySparkException("a.B: of\nCaused by: java.io.FileNotFoundException: /x"), (RefusedError, "lake-damaged")),
+        (PySparkException(": org.apache.hadoop.fs.ChecksumException: Checksum error"), (RefusedError, "lake-damaged")),
+        (PySparkException(": java.lang.RuntimeException: /x is not a Parquet file. "), (RefusedError, "lake-damaged")),
         *(
             (PySparkException(f"a.B: of\nCaused by: java.io.FileNotFoundException: /x ({reason})"), wanted)
             for reason, wanted in {

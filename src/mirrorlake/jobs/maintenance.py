@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 import pandas as pd
 from pyspark.sql import SparkSession
 
@@ -31,6 +35,7 @@ from mirrorlake.lake.delta.maintenance import (
 )
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, table_exists
 from mirrorlake.lake.gold.control import retired
+from mirrorlake.lake.gold.control.failures import damage_of
 from mirrorlake.lake.gold.control.features import read_state, unneeded
 from mirrorlake.lake.gold.control.register import DROPPED, TableRegister
 from mirrorlake.lake.gold.control.table import mirror_types
@@ -40,6 +45,8 @@ from mirrorlake.lake.silver import assemble
 REPLAY_DAYS = 30
 """Shortest retention: recorded Delta versions can be read, and mirrors of dropped tables, for this long."""
 STAGED_DAYS = 7
+DAMAGED = "damaged"
+_Found = TypeVar("_Found")
 RUN_DAYS = 90
 """How long ``control_runs`` keeps its rows."""
 SHORTEST_DAYS = 7
@@ -54,8 +61,8 @@ def maintain(
     drop_features: bool = False,
 ) -> pd.DataFrame:
     """Return one row per table: table, outcome (compacted, unchanged, busy; platform: the catalog compacts it itself;
-    linked: a symbolic link is in its folder; removed: the mirror of a table dropped long ago; left: what this lake's
-    storage, or Delta, keeps).
+    linked: a symbolic link is in its folder; damaged: files of the mirror are missing or broken; removed: the mirror of
+    a table dropped long ago; left: what this lake's storage, or Delta, keeps).
 
     drop_features: take features of Delta that mirrors no longer need away from them, with a row for each.
 
@@ -72,7 +79,8 @@ def maintain(
     with recorded(lake, "maintain", Watcher()) as log:
         log.begins()
         outcomes, tables = _maintained(lake, options, retention_days, drop_features)
-        log.counted([{"table": name, **size(lake.spark, table)} for name, table in tables.items()])
+        whole = {name: table for name, table in tables.items() if outcomes[name] != DAMAGED}
+        log.counted([{"table": name, **size(lake.spark, table)} for name, table in whole.items()])
     return pd.DataFrame(list(outcomes.items()), columns=["table", "outcome"])
 
 
@@ -86,7 +94,8 @@ def _maintained(
     kept, removable = retired.mirrors(lake, retention_days=retention_days)
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
-        keep_history(lake.spark, names.mirror(mirror_id), options.syncpoint_days + 1)
+        mirror = names.mirror(mirror_id)
+        _of_mirror(mirror, partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
     delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
@@ -95,7 +104,8 @@ def _maintained(
     retentions = {name: max(retention_days, pinned.get(name, 0)) for name in tables}
     retentions["bronze_events"] = log_retention(retention_days, options.bronze_days)
     for name, table in tables.items():
-        outcomes[name] = compact(lake.spark, table, retentions[name], names.location(table))
+        work = partial(compact, lake.spark, table, retentions[name], names.location(table))
+        outcomes[name] = work() if name in SYSTEM_TABLES else _of_mirror(table, work) or DAMAGED
     for mirror_id in (m for m in removable if m not in pinned):
         shown = names.location(names.mirror(mirror_id)) or mirror_id
         outcomes[shown] = remove_mirror(lake.spark, names, mirror_id)
@@ -108,6 +118,16 @@ def _maintained(
     return outcomes, tables
 
 
+def _of_mirror(mirror: Sql, work: Callable[[], _Found]) -> _Found | None:
+    """Return what the work on one mirror gives; None if it fails because the mirror is damaged."""
+    try:
+        return work()
+    except Exception as error:
+        if damage_of(mirror, error) is None:
+            raise
+        return None
+
+
 def log_retention(retention_days: int, bronze_days: int | None) -> int:
     """Days for which the files of deleted log stay. bronze_days: how long the log itself does; None: for good."""
     return retention_days if bronze_days is None else min(retention_days, max(bronze_days, SHORTEST_DAYS))
@@ -118,9 +138,12 @@ def _without_features(lake: Lake) -> dict[str, str]:
     outcomes = {}
     for entry in TableRegister.read(lake):
         mirror = lake.names.mirror(entry.mirror_id) if entry.mirror_id else None
-        if mirror is None or entry.state == DROPPED or not table_exists(lake.spark, mirror):
+        if mirror is None or entry.state == DROPPED:
             continue
-        for feature in unneeded(read_state(lake.spark, mirror), mirror_types(entry.schema)):
+        if not _of_mirror(mirror, partial(table_exists, lake.spark, mirror)):
+            continue
+        state = _of_mirror(mirror, partial(read_state, lake.spark, mirror))
+        for feature in unneeded(state, mirror_types(entry.schema)) if state else ():
             outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(
                 lake.spark, mirror, feature.name, lake.names.location(mirror)
             )

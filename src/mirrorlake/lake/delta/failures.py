@@ -35,7 +35,8 @@ DAMAGE = (
     "FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS",
     "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_STATE_RECOVER_ERROR", "DELTA_MISSING_PART_FILES",
     "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
-    "PATH_NOT_FOUND", "java.io.FileNotFoundException", "DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION",
+    "PATH_NOT_FOUND", "java.io.FileNotFoundException",
+    "org.apache.hadoop.fs.ChecksumException", "DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION",
 )  # fmt: skip
 STORAGE = (
     "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Too many open files",
@@ -50,6 +51,7 @@ ACCESS = (
 _OF_INPUT_AND_OUTPUT = re.compile(r"(java\.(io|nio|net)|org\.apache\.hadoop)\..*|[A-Za-z]*Error")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
+_NO_PARQUET = re.compile(r".* is not a Parquet file\. ")
 _CALL_ALONE = re.compile(r"An error occurred while calling [\w.$:]+")
 _PACKAGE = Path(errors.__file__).parent
 
@@ -80,9 +82,15 @@ def _translated(error: BaseException) -> MirrorlakeError:
         if sign:
             return kind(code, f"the lake's storage: {sign}")
     # After those: Java says FileNotFoundException of whatever cannot be opened, with the reason in its message.
-    if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), None):
+    if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), _no_parquet(causes)):
         return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(str(error))}")
     return InternalError("internal", f"{what_failed(error)}{_where(error)}")
+
+
+def _no_parquet(causes: list[Cause]) -> str | None:
+    """What is said of a damaged checkpoint, in an error that has no condition."""
+    of_java = (cause.message for cause in causes if cause.name == "java.lang.RuntimeException")
+    return "a broken Parquet file" if any(map(_NO_PARQUET.match, of_java)) else None
 
 
 def _named(cause: Cause, sign: str) -> bool:
