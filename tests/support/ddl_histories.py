@@ -22,6 +22,7 @@ from tests.support.lake_runs import LakeRun
 from tests.support.random_ddl import Source, random_changes, random_ddl
 from tests.support.random_tables import quoted
 from tests.support.servers import Server
+from tests.support.session_settings import random_settings
 from tests.support.source_schema import read_tables
 
 DDL_IN_A_TURN = 5
@@ -37,26 +38,6 @@ _SQL_MODES = {
               "STRICT_TRANS_TABLES,TIME_TRUNCATE_FRACTIONAL", "ANSI_QUOTES"),
 }  # fmt: skip
 _TIME_ZONES = ("+00:00", "+05:30", "-08:00")
-_SETTINGS = {
-    "explicit_defaults_for_timestamp": (1, 1, 0),
-    "innodb_strict_mode": (1, 0),
-    "foreign_key_checks": (1, 1, 0),
-    "default_storage_engine": ("InnoDB", "InnoDB", "InnoDB", "MyISAM"),
-    "binlog_row_image": ("FULL", "FULL", "MINIMAL"),
-    "collation_server": ("utf8mb4_bin", "latin1_swedish_ci", "utf8mb3_general_ci"),
-    "sql_auto_is_null": (0, 1),
-    "auto_increment_increment": (1, 1, 5),
-    "sql_quote_show_create": (1, 0),
-    "binlog_rows_query_log_events": (0, 1),
-    "sql_generate_invisible_primary_key": (0, 1),
-    "default_collation_for_utf8mb4": ("utf8mb4_0900_ai_ci", "utf8mb4_general_ci"),
-    "binlog_annotate_row_events": (0, 1),
-    "binlog_alter_two_phase": (0, 1),
-    "old_mode": ("'UTF8_IS_UTF8MB3'", "''"),
-    "alter_algorithm": ("'DEFAULT'", "'DEFAULT'", "'INPLACE'"),
-    "character_set_collations": ("''", "'utf8mb4=utf8mb4_bin'"),
-}
-"""Variables of a session, of each server those that it has, and their values."""
 
 
 class DdlHistory:
@@ -85,9 +66,8 @@ class DdlHistory:
         enough = self.ddl + count
         self._run(f"SET sql_mode = '{self.random.choice(_SQL_MODES[self.flavor])}'")
         self._run(f"SET time_zone = '{self.random.choice(_TIME_ZONES)}'")
-        for variable, values in _SETTINGS.items():
-            if self.random.random() < 0.3:
-                self._run(f"SET {variable} = {self.random.choice(values)}")
+        for text in random_settings(self.random):
+            self._run(text)
         while self.ddl < enough:
             for text in random_ddl(self._source()):
                 self.ddl += self._run(text)

@@ -114,3 +114,11 @@ def test_the_character_set_that_a_statement_of_the_server_hides_is_not_known(sql
         may_use_temporary=may_use_temporary,
     )  # fmt: skip
     assert [c.type.charset for c in change.schema.columns if c.type.has_charset] == [charset]
+
+
+def test_mysql_leaves_out_the_options_of_a_table_in_ansi_mode():
+    change, = interpret(
+        LIKE_OF_SERVER.replace("`", '"'), database="d", sql_mode=262191, flavor="mysql", default_charset="utf8mb4",
+        definitions=definitions("mysql"), may_use_temporary=True,
+    )  # fmt: skip
+    assert change.schema.columns[1].type.charset is None

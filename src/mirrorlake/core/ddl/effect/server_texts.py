@@ -4,7 +4,7 @@
     LIKE a temporary table               the table's character set
     SELECT, or that LIKE, on MariaDB     all character sets in the sql_modes MYSQL323 and MYSQL40
 
-Only table maps say what the character set is. In some sql_modes MariaDB leaves out all options of the table, too.
+Only table maps say what the character set is. In some sql_modes servers leave out all options of the table, too.
 Measured on MySQL 9.7, MariaDB 10.11 and 11.8; MariaDB's modes in ``sql/sql_class.h``, MODE_POSTGRESQL and others.
 """
 
@@ -16,29 +16,27 @@ from mirrorlake.core.ddl.effect.context import Before
 from mirrorlake.core.ddl.effect.definition import Dialect
 from mirrorlake.core.ddl.parse.statements import CreateTable
 
-_WITHOUT_CHARSETS = 1 << 16 | 1 << 17
-_WITHOUT_OPTIONS = 0b11111 << 8 | 1 << 14 | 1 << 18 | _WITHOUT_CHARSETS
-"""Bits of MariaDB's sql_mode: POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB; NO_TABLE_OPTIONS; ANSI."""
+_ANSI = 1 << 18
+_WITHOUT_CHARSETS = {"mysql": 0, "mariadb": 1 << 16 | 1 << 17}
+_WITHOUT_OPTIONS = {"mysql": _ANSI, "mariadb": 0b11111 << 8 | 1 << 14 | 1 << 16 | 1 << 17 | _ANSI}
+"""Bits of sql_mode. MariaDB's: POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB; NO_TABLE_OPTIONS; MYSQL323, MYSQL40; ANSI."""
 
 
 def of_create(created: CreateTable, before: Before) -> Dialect:
     """The context of a CREATE TABLE; without the database's character set if the statement may hide the table's."""
     dialect = before.dialect(created.name.database)
     names_one = created.options.charset or created.options.collation
-    if created.may_be_of_server and not names_one and (_may_be_like_temporary(created, before) or _hides_all(before)):
+    hides_charset = _may_be_like_temporary(created, before) or _has_mode(before, _WITHOUT_CHARSETS)
+    if created.may_be_of_server and not names_one and hides_charset:
         return replace(dialect, database_charset=None)
     return dialect
 
 
 def _may_be_like_temporary(created: CreateTable, before: Before) -> bool:
     """A CREATE TABLE .. SELECT names an engine only if its session did."""
-    names_engine = created.options.engine is not None or bool(_mode(before) & _WITHOUT_OPTIONS)
+    names_engine = created.options.engine is not None or _has_mode(before, _WITHOUT_OPTIONS)
     return before.may_use_temporary and names_engine
 
 
-def _hides_all(before: Before) -> bool:
-    return bool(_mode(before) & _WITHOUT_CHARSETS)
-
-
-def _mode(before: Before) -> int:
-    return before.moment.sql_mode if before.flavor == "mariadb" else 0
+def _has_mode(before: Before, bits: dict[str, int]) -> bool:
+    return bool(before.moment.sql_mode & bits[before.flavor])
