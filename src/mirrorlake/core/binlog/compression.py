@@ -16,6 +16,7 @@ Sources: MySQL ``libs/mysql/binlog/event/compression``, ``codecs/binary.cpp``; M
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -38,6 +39,8 @@ _FIRST_V2_COMPRESSED = 169
 _TO_PLAIN = {165: 2, 18: 2, 166: 23, 167: 24, 168: 25, 169: 30, 170: 31, 171: 32}
 _UPDATES = (167, 170)
 _QUERY_FIXED_BYTES, _LOAD_BYTES = 13, 13
+_INPUT_BYTES, _OUTPUT_BYTES = 64 << 10, 1 << 20
+"""At once: what zlib has not taken is kept by it, and what it gives is held twice for a moment."""
 
 PACKED_TYPES = (EventType.TRANSACTION_PAYLOAD, *_TO_PLAIN)
 """Types of the events that ``plain_event`` and ``Payload`` open."""
@@ -97,7 +100,7 @@ class InflatedStream:
         return n_bytes
 
 
-def plain_event(raw: bytes, trailer: int) -> bytes:
+def plain_event(raw: bytes, trailer: int) -> bytes | bytearray:
     """A whole event of a type in ``PACKED_TYPES`` except TRANSACTION_PAYLOAD -> the plain one, without checksum.
 
     trailer: bytes of the checksum. Raises RefusedError ``log-event``.
@@ -105,13 +108,16 @@ def plain_event(raw: bytes, trailer: int) -> bytes:
     kind, body = raw[TYPE_AT], raw[HEADER_BYTES : len(raw) - trailer]
     if kind == EventType.EXECUTE_LOAD_QUERY:
         plain = body[:_QUERY_FIXED_BYTES] + body[_QUERY_FIXED_BYTES + _LOAD_BYTES :]
-    else:
-        at = _query_text(body) if kind == EventType.QUERY_COMPRESSED else _row_images(body, kind)
-        plain = body[:at] + _inflate(body[at:])
-    length = HEADER_BYTES + len(plain)
+        return _header(raw, kind, len(plain)) + plain
+    at = _query_text(body) if kind == EventType.QUERY_COMPRESSED else _row_images(body, kind)
+    return _inflate(body[at:], lambda n_bytes: _header(raw, kind, at + n_bytes) + body[:at])
+
+
+def _header(raw: bytes, kind: int, n_bytes: int) -> bytes:
+    """n_bytes: of the plain event after its header."""
     return b"".join((
-        raw[:TYPE_AT], bytes((_TO_PLAIN[kind],)), raw[SERVER_ID_AT:LENGTH_AT], length.to_bytes(4, "little"),
-        raw[NEXT_POSITION_AT:HEADER_BYTES], plain,
+        raw[:TYPE_AT], bytes((_TO_PLAIN[kind],)), raw[SERVER_ID_AT:LENGTH_AT],
+        (HEADER_BYTES + n_bytes).to_bytes(4, "little"), raw[NEXT_POSITION_AT:HEADER_BYTES],
     ))  # fmt: skip
 
 
@@ -134,7 +140,8 @@ def _row_images(body: bytes, kind: int) -> int:
     return reader.position
 
 
-def _inflate(packed: bytes) -> bytes:
+def _inflate(packed: bytes, before: Callable[[int], bytes]) -> bytearray:
+    """The inflated bytes, after those that ``before`` gives for their number. They may be 1 GiB: none is held twice."""
     reader = ByteReader(packed, "compressed event")
     head = reader.uint(1)
     if head & 0xF0 != 0x80 or not 1 <= head & 0x07 <= 4 or head & 0x08:
@@ -142,14 +149,29 @@ def _inflate(packed: bytes) -> bytes:
     length = int.from_bytes(reader.take(head & 0x07), "big")
     if length > MAX_EVENT_BYTES:
         raise reader.malformed(f"{length} bytes when inflated")
-    stream = zlib.decompressobj()
+    start, stream = before(length), zlib.decompressobj()
+    whole, end = bytearray(start), len(start) + length
     try:
-        inflated = stream.decompress(packed[reader.position :], length + 1)
+        for piece in _pieces(stream, memoryview(packed)[reader.position :]):
+            whole += piece
+            if len(whole) > end:
+                break
     except zlib.error as error:
         raise reader.malformed(f"it cannot be inflated: {error}") from None
-    if len(inflated) != length or not stream.eof or stream.unused_data:
+    if len(whole) != end or not stream.eof or stream.unused_data:
         raise reader.malformed("it has another length than stated")
-    return inflated
+    return whole
+
+
+def _pieces(stream: zlib._Decompress, packed: memoryview) -> Iterator[bytes]:
+    """Inflate little at a time. Ends with the input; what comes after the end of a stream is its ``unused_data``."""
+    for at in range(0, len(packed), _INPUT_BYTES):
+        rest: bytes | memoryview = packed[at : at + _INPUT_BYTES]
+        while piece := stream.decompress(rest, _OUTPUT_BYTES):
+            yield piece
+            rest = stream.unconsumed_tail
+        if stream.eof and at + _INPUT_BYTES < len(packed):
+            raise zlib.error("more bytes after its end")
 
 
 def _malformed(why: str) -> RefusedError:
