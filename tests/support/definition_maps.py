@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
+from mirrorlake.core.binlog.events import Query, parse_query
 from mirrorlake.core.binlog.rows.mapped_table import describe
 from mirrorlake.core.binlog.rows.table_map import TableMap, parse_table_map
 from mirrorlake.core.binlog.rows.table_map_metadata import TableMapFields
@@ -25,7 +28,7 @@ _LOGGED_AS_OTHERS = ("uuid", "inet6", "inet4", "vector")
 @dataclass
 class Account:
     """equal: table maps that say the same. refused: by code, those that are refused. wrong: what would be read in
-    another way than it was written."""
+    another way than it was written, or not at all."""
 
     equal: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -38,6 +41,8 @@ def account_of(folder: Path, flavor: str) -> Account:
     reader = DefinitionReader(flavor)
     reader.read(events)
     timeline = reader.timeline(LsnRange(-1, 2**62))
+    unread = [query.statement[:80] for query in _queries(events) if query.unread_status]
+    found.wrong += [f"status variables are not read: {statement}" for statement in unread]
     for lsn, seen in _table_maps(events, flavor):
         known = timeline.at(seen.database, seen.table, lsn)
         if not isinstance(known, TableSchema):
@@ -53,11 +58,16 @@ def account_of(folder: Path, flavor: str) -> Account:
     return found
 
 
+def _queries(events) -> Iterator[Query]:
+    for batch in map(BronzeEvents, events):
+        for i in np.flatnonzero(batch.event_type == EventType.QUERY).tolist():
+            yield parse_query(batch.body_view(i))
+
+
 def _table_maps(events, flavor: str) -> Iterator[tuple[int, TableMap]]:
     for batch in map(BronzeEvents, events):
-        for i, kind in enumerate(batch.event_type.tolist()):
-            if kind == EventType.TABLE_MAP:
-                yield int(batch.lsn[i]), parse_table_map(batch.body(i), flavor)
+        for i in np.flatnonzero(batch.event_type == EventType.TABLE_MAP).tolist():
+            yield int(batch.lsn[i]), parse_table_map(batch.body(i), flavor)
 
 
 def _with_default_metadata(seen: TableMap, flavor: str) -> TableMap:
