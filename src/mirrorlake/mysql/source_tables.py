@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from types import NoneType
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
@@ -103,19 +105,15 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
 def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
     """Yield each table after the tables that its foreign keys name, unless these form a circle."""
     waiting = {table.name: table for table in tables}
-    missing = {name: len((table.parents - {name}) & waiting.keys()) for name, table in waiting.items()}
-    children: dict[TableName, list[TableName]] = {}
-    for table in waiting.values():
-        for parent in table.parents - {table.name}:
-            children.setdefault(parent, []).append(table.name)
-    free = [name for name, n in missing.items() if not n]
-    while waiting:
-        for name in free or list(waiting):
-            yield waiting.pop(name)
-        freed = [child for name in free for child in children.get(name, ()) if child in waiting]
-        for child in freed:
-            missing[child] -= 1
-        free = list(dict.fromkeys(child for child in freed if not missing[child]))
+    sorter = TopologicalSorter(dict.fromkeys(waiting, ()))
+    for name, table in waiting.items():
+        sorter.add(name, *((table.parents - {name}) & waiting.keys()))
+    with suppress(CycleError):  # the tables outside of circles come all the same
+        sorter.prepare()
+    while free := sorter.get_ready():
+        yield from map(waiting.pop, free)
+        sorter.done(*free)
+    yield from waiting.values()
 
 
 def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
