@@ -16,7 +16,7 @@ Sources: MySQL ``libs/mysql/binlog/event/compression``, ``codecs/binary.cpp``; M
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -110,7 +110,11 @@ def plain_event(raw: bytes, trailer: int) -> bytes | bytearray:
         plain = body[:_QUERY_FIXED_BYTES] + body[_QUERY_FIXED_BYTES + _LOAD_BYTES :]
         return _header(raw, kind, len(plain)) + plain
     at = _query_text(body) if kind == EventType.QUERY_COMPRESSED else _row_images(body, kind)
-    return _inflate(body[at:], lambda n_bytes: _header(raw, kind, at + n_bytes) + body[:at])
+    packed = ByteReader(body[at:], "compressed event")
+    length = _inflated_bytes(packed)
+    whole = bytearray(_header(raw, kind, at + length) + body[:at])
+    _inflate(packed, memoryview(body)[at + packed.position :], whole, len(whole) + length)
+    return whole
 
 
 def _header(raw: bytes, kind: int, n_bytes: int) -> bytes:
@@ -140,19 +144,22 @@ def _row_images(body: bytes, kind: int) -> int:
     return reader.position
 
 
-def _inflate(packed: bytes, before: Callable[[int], bytes]) -> bytearray:
-    """The inflated bytes, after those that ``before`` gives for their number. They may be 1 GiB: none is held twice."""
-    reader = ByteReader(packed, "compressed event")
+def _inflated_bytes(reader: ByteReader) -> int:
+    """Read the header of the compressed part: the number of bytes that it becomes."""
     head = reader.uint(1)
     if head & 0xF0 != 0x80 or not 1 <= head & 0x07 <= 4 or head & 0x08:
         raise reader.malformed("its compression header has no meaning")
     length = int.from_bytes(reader.take(head & 0x07), "big")
     if length > MAX_EVENT_BYTES:
         raise reader.malformed(f"{length} bytes when inflated")
-    start, stream = before(length), zlib.decompressobj()
-    whole, end = bytearray(start), len(start) + length
+    return length
+
+
+def _inflate(reader: ByteReader, packed: memoryview, whole: bytearray, end: int) -> None:
+    """Inflate up to the length ``end``, after what ``whole`` has. It may be 1 GiB, so nothing is held twice."""
+    stream = zlib.decompressobj()
     try:
-        for piece in _pieces(stream, memoryview(packed)[reader.position :]):
+        for piece in _pieces(stream, packed):
             whole += piece
             if len(whole) > end:
                 break
@@ -160,11 +167,10 @@ def _inflate(packed: bytes, before: Callable[[int], bytes]) -> bytearray:
         raise reader.malformed(f"it cannot be inflated: {error}") from None
     if len(whole) != end or not stream.eof or stream.unused_data:
         raise reader.malformed("it has another length than stated")
-    return whole
 
 
 def _pieces(stream: zlib._Decompress, packed: memoryview) -> Iterator[bytes]:
-    """Inflate little at a time. Ends with the input; what comes after the end of a stream is its ``unused_data``."""
+    """Inflate a little at a time. Ends with the input; what comes after the end of a stream is its ``unused_data``."""
     for at in range(0, len(packed), _INPUT_BYTES):
         rest: bytes | memoryview = packed[at : at + _INPUT_BYTES]
         while piece := stream.decompress(rest, _OUTPUT_BYTES):

@@ -102,7 +102,7 @@ def _column(seen: TableMap, i: int, known: Column, flavor: str) -> Column:
     if is_vector or is_old or _LOGGED_AS.get(known.type.name) == kind:
         kind = known.type
     if (name, kind, seen.nullable[i]) == (known.name, known.type, known.nullable):
-        return known  # one value for many thousands of tables takes half the memory
+        return known
     return replace(known, name=name, type=kind, nullable=seen.nullable[i])
 
 

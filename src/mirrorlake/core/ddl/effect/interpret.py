@@ -252,7 +252,7 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
             return _perhaps_in_vain(name, engine)
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
-    dialect = of_create(parsed, before)
+    dialect = of_create(parsed, before)  # asks whether the text names an engine
     parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
     refused = _why_create_refused(parsed, before)
     if refused:
