@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 import pandas as pd
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from mirrorlake.config import MOST_DAYS, Options
 from mirrorlake.core.position import show_lsn
@@ -45,11 +45,11 @@ from mirrorlake.lake.silver import assemble
 REPLAY_DAYS = 30
 """Shortest retention: recorded Delta versions can be read, and mirrors of dropped tables, for this long."""
 STAGED_DAYS = 7
-DAMAGED = "damaged"
-_Found = TypeVar("_Found")
 RUN_DAYS = 90
 """How long ``control_runs`` keeps its rows."""
 SHORTEST_DAYS = 7
+DAMAGED = "damaged"
+_Found = TypeVar("_Found")
 """Delta's own shortest retention: files of log that was deleted stay as long, because a reader may still have them."""
 
 
@@ -140,9 +140,7 @@ def _without_features(lake: Lake) -> dict[str, str]:
         mirror = lake.names.mirror(entry.mirror_id) if entry.mirror_id else None
         if mirror is None or entry.state == DROPPED:
             continue
-        if not _of_mirror(mirror, partial(table_exists, lake.spark, mirror)):
-            continue
-        state = _of_mirror(mirror, partial(read_state, lake.spark, mirror))
+        state = _of_mirror(mirror, partial(_state_if_any, lake.spark, mirror))
         for feature in unneeded(state, mirror_types(entry.schema)) if state else ():
             outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(
                 lake.spark, mirror, feature.name, lake.names.location(mirror)
@@ -156,3 +154,7 @@ def _let_go(lake: Lake, days: int) -> dict[str, str]:
     if kept is None or kept == first_lsn(lake):
         return {}
     return {f"bronze_events before {show_lsn(kept)}": delete_before(lake.spark, lake.names.bronze_events, kept)}
+
+
+def _state_if_any(spark: SparkSession, mirror: Sql) -> Row | None:
+    return read_state(spark, mirror) if table_exists(spark, mirror) else None

@@ -17,9 +17,9 @@ from mirrorlake.lake.delta.recent import Recent
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup
 from mirrorlake.lake.gold.catch_up import catch_up
 from mirrorlake.lake.gold.control.epochs import ANSWER, DDL, ROWS, Epoch, EpochLog, EpochTable
-from mirrorlake.lake.gold.control.failures import readable_version
 from mirrorlake.lake.gold.control.register import REFUSED, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.control.versions import readable_version
 from mirrorlake.lake.gold.ddl import barriers
 from mirrorlake.lake.gold.ddl.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl.classes import DdlClass

@@ -10,14 +10,11 @@ import re
 from collections.abc import Iterator
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.causes import causes_of
 from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.names import local_folder
-from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.delta.refusals import is_analysis, is_spark
 
 DAMAGED = "lake-damaged"
@@ -46,16 +43,6 @@ def _texts(error: BaseException | None) -> Iterator[str]:
     while error is not None:
         yield str(error)
         error = error.__cause__
-
-
-def readable_version(session: SparkSession, mirror: Sql) -> int | None:
-    """The Delta version of the newest commit; None if the mirror no longer exists, or its history cannot be read."""
-    try:
-        return newest_version(session, mirror)
-    except RefusedError as error:
-        if error.code != DAMAGED:
-            raise
-        return None
 
 
 def condition_of_table(error: BaseException) -> str | None:

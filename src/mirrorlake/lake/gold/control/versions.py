@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.notes import read_commits, read_notes
+from mirrorlake.lake.delta.notes import newest_version, read_commits, read_notes
 from mirrorlake.lake.delta.progress import HARMLESS
 from mirrorlake.lake.gold.control.failures import DAMAGED
+
+
+def readable_version(spark: SparkSession, mirror: Sql) -> int | None:
+    """The Delta version of the newest commit; None if the mirror no longer exists, or its history cannot be read."""
+    return _unless_damaged(partial(newest_version, spark, mirror))
 
 
 def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
@@ -16,8 +24,12 @@ def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
 
     None if others have changed the mirror in it, the table no longer exists, or its history cannot be read.
     """
+    return _unless_damaged(partial(_version_at, spark, mirror, lsn))
+
+
+def _unless_damaged(read: Callable[[], int | None]) -> int | None:
     try:
-        return _version_at(spark, mirror, lsn)
+        return read()
     except RefusedError as error:
         if error.code != DAMAGED:
             raise
