@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from mirrorlake.core.binlog.events import Query, parse_query
+from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.rows.mapped_table import describe
 from mirrorlake.core.binlog.rows.table_map import TableMap, parse_table_map
 from mirrorlake.core.binlog.rows.table_map_metadata import TableMapFields
@@ -41,9 +42,10 @@ def account_of(folder: Path, flavor: str) -> Account:
     reader = DefinitionReader(flavor)
     reader.read(events)
     timeline = reader.timeline(LsnRange(-1, 2**62))
-    unread = [query.statement[:80] for query in _queries(events) if query.unread_status]
-    found.wrong += [f"status variables are not read: {statement}" for statement in unread]
-    for lsn, seen in _table_maps(events, flavor):
+    queries = (parse_query(body) for _, body in _bodies(events, EventType.QUERY))
+    found.wrong += [f"status variables are not read: {q.statement[:80]}" for q in queries if q.unread_status]
+    for lsn, body in _bodies(events, EventType.TABLE_MAP):
+        seen = parse_table_map(body, flavor)
         known = timeline.at(seen.database, seen.table, lsn)
         if not isinstance(known, TableSchema):
             found.refused["left out"] += 1
@@ -58,16 +60,11 @@ def account_of(folder: Path, flavor: str) -> Account:
     return found
 
 
-def _queries(events) -> Iterator[Query]:
+def _bodies(events: list[pa.RecordBatch], kind: EventType) -> Iterator[tuple[int, bytes]]:
+    """(lsn, body) of each event of a type."""
     for batch in map(BronzeEvents, events):
-        for i in np.flatnonzero(batch.event_type == EventType.QUERY).tolist():
-            yield parse_query(batch.body_view(i))
-
-
-def _table_maps(events, flavor: str) -> Iterator[tuple[int, TableMap]]:
-    for batch in map(BronzeEvents, events):
-        for i in np.flatnonzero(batch.event_type == EventType.TABLE_MAP).tolist():
-            yield int(batch.lsn[i]), parse_table_map(batch.body(i), flavor)
+        for i in np.flatnonzero(batch.event_type == kind).tolist():
+            yield int(batch.lsn[i]), batch.body(i)
 
 
 def _with_default_metadata(seen: TableMap, flavor: str) -> TableMap:

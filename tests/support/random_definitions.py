@@ -23,15 +23,8 @@ _SQL_MODES = {
                 "NO_FIELD_OPTIONS", "NO_TABLE_OPTIONS", "STRICT_ALL_TABLES"),
 }  # fmt: skip
 _OPTIONS = (
-    "",
-    "",
-    "",
-    " CHARACTER SET latin1",
-    " COLLATE utf8mb4_bin",
-    " ENGINE=MyISAM",
-    " COMMENT 'x'",
-    " AUTO_INCREMENT=5",
-)
+    "", "", "", " CHARACTER SET latin1", " COLLATE utf8mb4_bin", " ENGINE=MyISAM", " COMMENT 'x'", " AUTO_INCREMENT=5",
+)  # fmt: skip
 _PARTITIONS = ("", "", "", " PARTITION BY HASH (id) PARTITIONS 3", " PARTITION BY KEY () PARTITIONS 2")
 _KEYS = ("", "PRIMARY KEY (id)", "PRIMARY KEY (id)", "UNIQUE KEY uk (id)", "KEY k (c0)")
 _CLAUSES = (
