@@ -21,6 +21,7 @@ from mirrorlake.core.ddl.effect.context import refuse
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
 from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
+from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
 from mirrorlake.core.ddl.parse.create import may_be_of_server
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
@@ -153,6 +154,7 @@ class DefinitionReader:
             if (in_utf8 := _in_utf8(query, client)) is not None:
                 both = {change.name: change for change in (*found, *read(in_utf8))}
                 found = [_in_unclear_charset(change) for change in both.values()]
+            found = list(without_lost_characters(found, query.statement, self._flavor))
             found = with_kept_reasons(found, query.statement, self._hidden)
             for change in put_in_place(found, answers, self.definitions, whole):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none

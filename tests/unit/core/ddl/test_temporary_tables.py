@@ -89,36 +89,3 @@ def test_the_new_name_of_an_ordinary_table_is_not_noted():
 def test_a_name_is_noted_once():
     assert effects("create temporary table T (y int)", definitions("mysql"), "mysql") != []
     assert effects("create temporary table t (y int)", definitions("mysql"), "mysql") == []
-
-
-LIKE_OF_SERVER = "CREATE TABLE `n` (\n  `id` int(11) NOT NULL,\n  `u` varchar(5) DEFAULT NULL\n) "
-
-
-@pytest.mark.parametrize(
-    ("sql", "sql_mode", "may_use_temporary", "charset"),
-    [
-        (LIKE_OF_SERVER + "ENGINE=InnoDB", 0, True, None),
-        (LIKE_OF_SERVER + "ENGINE=InnoDB", 0, False, "utf8mb4"),
-        (LIKE_OF_SERVER + "ENGINE=InnoDB DEFAULT CHARSET=latin1", 0, True, "latin1"),
-        (LIKE_OF_SERVER, 0, True, "utf8mb4"),  # CREATE TABLE .. SELECT from a temporary table
-        (LIKE_OF_SERVER.replace("`", '"'), 262159, True, None),  # ANSI
-        (LIKE_OF_SERVER, 536936448, False, None),  # MYSQL323
-        (LIKE_OF_SERVER, 537001984, False, None),  # MYSQL40
-        ("create table n (u varchar(5)) engine=InnoDB", 537001984, True, "utf8mb4"),
-    ],
-)
-def test_the_character_set_that_a_statement_of_the_server_hides_is_not_known(sql, sql_mode, may_use_temporary, charset):
-    known = definitions("mariadb")
-    change, = interpret(
-        sql, database="d", sql_mode=sql_mode, flavor="mariadb", default_charset="utf8mb4", definitions=known,
-        may_use_temporary=may_use_temporary,
-    )  # fmt: skip
-    assert [c.type.charset for c in change.schema.columns if c.type.has_charset] == [charset]
-
-
-def test_mysql_leaves_out_the_options_of_a_table_in_ansi_mode():
-    change, = interpret(
-        LIKE_OF_SERVER.replace("`", '"'), database="d", sql_mode=262191, flavor="mysql", default_charset="utf8mb4",
-        definitions=definitions("mysql"), may_use_temporary=True,
-    )  # fmt: skip
-    assert change.schema.columns[1].type.charset is None

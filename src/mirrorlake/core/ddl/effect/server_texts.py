@@ -2,7 +2,8 @@
 
     written for                          without
     LIKE a temporary table               the table's character set
-    SELECT, or that LIKE, on MariaDB     all character sets in the sql_modes MYSQL323 and MYSQL40
+    SELECT, or that LIKE, on MariaDB     all character sets in the sql_modes MYSQL323 and MYSQL40; characters of labels
+                                         and DEFAULTs outside utf8mb3, which are question marks
 
 Only table maps say what the character set is. In some sql_modes servers leave out all options of the table, too.
 Measured on MySQL 9.7, MariaDB 10.11 and 11.8; MariaDB's modes in ``sql/sql_class.h``, MODE_POSTGRESQL and others.
@@ -10,16 +11,46 @@ Measured on MySQL 9.7, MariaDB 10.11 and 11.8; MariaDB's modes in ``sql/sql_clas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from mirrorlake.core.ddl.effect.context import Before
+from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.effect.definition import Dialect
+from mirrorlake.core.ddl.parse.create import may_be_of_server
 from mirrorlake.core.ddl.parse.statements import CreateTable
+from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.tables import Column
 
 _ANSI = 1 << 18
 _WITHOUT_CHARSETS = {"mysql": 0, "mariadb": 1 << 16 | 1 << 17}
 _WITHOUT_OPTIONS = {"mysql": _ANSI, "mariadb": 0b11111 << 8 | 1 << 14 | 1 << 16 | 1 << 17 | _ANSI}
 """Bits of sql_mode. MariaDB's: POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB; NO_TABLE_OPTIONS; MYSQL323, MYSQL40; ANSI."""
+
+
+_BEYOND_UTF8MB3 = (None, "utf8mb4", "utf16", "utf16le", "utf32")
+
+
+def without_lost_characters(
+    changes: Iterable[DefinitionChange], statement: str, flavor: str
+) -> Iterable[DefinitionChange]:
+    """The changes by a logged statement; refused is a table with a text of which MariaDB may have lost characters."""
+    if flavor != "mariadb" or "?" not in statement or not may_be_of_server(statement):
+        return changes
+    return map(_without_lost_characters, changes)
+
+
+def _without_lost_characters(change: DefinitionChange) -> DefinitionChange:
+    columns = change.schema.columns if change.action == "create" and change.schema else ()
+    lost = next((column.name for column in columns if _may_have_lost_characters(column)), None)
+    if lost is None:
+        return change
+    return refuse(change.name, "ddl-unsupported", f"MariaDB may have lost characters of a text of column {lost}")
+
+
+def _may_have_lost_characters(column: Column) -> bool:
+    default = column.default.text if column.default and column.default.kind == "string" else ""
+    holds_them = column.type.has_charset and column.type.charset in _BEYOND_UTF8MB3
+    return holds_them and any("?" in text for text in (*column.type.labels, default))
 
 
 def of_create(created: CreateTable, before: Before) -> Dialect:
