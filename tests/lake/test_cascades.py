@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
 import pytest
 
 from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
+from mirrorlake.lake.gold.cascade.matches import SET_ABOVE, UPDATED
 from mirrorlake.lake.gold.control.register import REFUSED
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.merge.net_effect import Sizes
 from mirrorlake.mysql.binlog_files import FileSource
-from tests.support.binlog_spec import Delete, Log, Transaction
+from tests.support.binlog_spec import Delete, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.foreign_keys import ForeignKeyHistory
@@ -60,6 +63,49 @@ def test_a_parent_that_does_not_log_what_is_referenced_refuses_its_child(spark, 
     refused = {entry.table: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
     assert refused == {"c": ("foreign-key-cascade", LACKS_REFERENCED)}
     assert run.gold() == {("shop", "p"): []}
+
+
+CHAINS = {"moved": "on update cascade", "nulled": "on update set null", "freed": "on delete set null"}
+"""Of each, c references p, and g references what c's foreign key sets."""
+
+
+def test_a_set_column_that_is_referenced_itself_refuses_the_lower_table(spark, tmp_path):
+    both = "on delete cascade on update cascade"
+    actions = {**CHAINS, "unchanged": "on update cascade", "removed": both}
+    changes = {name: update_of(f"p_{name}", 1, 3) for name in ("moved", "nulled")}
+    changes |= {name: Transaction([Delete(of_ints(f"p_{name}"), [{"id": 1, "v": 1}])]) for name in ("freed", "removed")}
+    items = [ddl("create database shop")]
+    for name, action in actions.items():
+        lower, columns = both if action == both else "on update cascade", "id int primary key, v int unique"
+        items += [
+            ddl(f"create table p_{name} ({columns})"),
+            ddl(f"create table c_{name} ({columns}, foreign key (v) references p_{name} (id) {action})"),
+            ddl(f"create table g_{name} ({columns}, foreign key (v) references c_{name} (v) {lower})"),
+            *(insert(of_ints(f"{level}_{name}"), (1, 1), (2, 2)) for level in "pcg"),
+        ]
+    items += [update_of("p_unchanged", 2, 2), *changes.values()]
+    run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
+    run.apply()
+    refused = {entry.table: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
+    reasons = {"moved": UPDATED, "nulled": SET_ABOVE, "freed": SET_ABOVE}
+    assert refused == {f"g_{name}": ("foreign-key-cascade", reason) for name, reason in reasons.items()}
+    held = {name.table: [(row["id"], row["v"]) for row in map(json.loads, rows)] for name, rows in run.gold().items()}
+    both_rows, second = [("1", "1"), ("2", "2")], [("2", "2")]
+    assert held == {
+        "p_moved": [("2", "2"), ("3", "1")], "c_moved": [("1", "3"), ("2", "2")],
+        "p_nulled": [("2", "2"), ("3", "1")], "c_nulled": [("1", None), ("2", "2")],
+        "p_freed": second, "c_freed": [("1", None), ("2", "2")],
+        "p_removed": second, "c_removed": second, "g_removed": second,
+        "p_unchanged": both_rows, "c_unchanged": both_rows, "g_unchanged": both_rows,
+    }  # fmt: skip
+
+
+def of_ints(name: str) -> TableSchema:
+    return table(name, "id", "v")
+
+
+def update_of(name: str, old: int, new: int) -> Transaction:
+    return Transaction([Update(of_ints(name), [({"id": old, "v": old}, {"id": new, "v": old})])])
 
 
 def test_children_are_the_same_where_changes_are_still_in_memory(spark, tmp_path, history):

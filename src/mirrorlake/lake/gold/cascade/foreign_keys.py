@@ -61,6 +61,22 @@ class Reference:
         return self.on_delete == CASCADE
 
     @property
+    def setting(self) -> list[bool]:
+        """Values of ``moved`` of the parent's rows for which it sets its columns."""
+        actions = (False, self.on_delete == SET_NULL), (True, self.on_update in ROW_CHANGING_ACTIONS)
+        return [moved for moved, sets in actions if sets]
+
+    def may_set_for(self, lower: Reference) -> bool:
+        """May it set columns that the other references, so that the server changes rows of the other's child, too?"""
+        is_about = lower.parent.name == self.child.name and not set(lower.parent_columns).isdisjoint(self.columns)
+        return is_about and bool(self.setting) and lower.on_update in ROW_CHANGING_ACTIONS
+
+    def may_continue_in(self, lower: Reference) -> bool:
+        """May what it does to rows of its child change rows of the other's child, too?"""
+        is_removal = self.removes and lower.parent.name == self.child.name and lower.on_delete in ROW_CHANGING_ACTIONS
+        return is_removal or self.may_set_for(lower)
+
+    @property
     def referenced(self) -> Referenced:
         return self.parent.name, self.parent_columns
 
@@ -166,10 +182,9 @@ def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
     along, found = list(along), list[Reference]()
     is_complete = False
     while not is_complete:
-        losing = {reference.parent.name for reference in found}
         more = [
             r for r in along
-            if r not in found and (r.child.name == child or r.child.name in losing and r.removes)
+            if r not in found and (r.child.name == child or any(r.may_continue_in(lower) for lower in found))
         ]  # fmt: skip
         found, is_complete = [*found, *more], not more
     return found
@@ -180,7 +195,6 @@ def reached(found: Iterable[Reference], leaving: Iterable[Reference]) -> list[Re
     found, along = list(found), list(leaving)
     is_complete = False
     while not is_complete:
-        losing = {reference.child.name for reference in along if reference.removes}
-        more = [r for r in found if r not in along and r.parent.name in losing and r.on_delete in ROW_CHANGING_ACTIONS]
+        more = [r for r in found if r not in along and any(upper.may_continue_in(r) for upper in along)]
         along, is_complete = [*along, *more], not more
     return along

@@ -24,6 +24,7 @@ from mirrorlake.lake.gold.merge.net_effect import NetEffect
 
 UPDATED = "an UPDATE of a key that its rows reference changed them"
 UNSPELLED = "whether a text is the one that it references, only the server knows"
+SET_ABOVE = "a foreign key of its parent set columns that its rows reference"
 TOO_DEEP = "rows go through more levels of tables than the server allows"
 MAX_LEVELS = 15
 """InnoDB's own limit (FK_MAX_CASCADE_DEL)."""
@@ -58,6 +59,7 @@ def matches_of(
             if level == 0 and reference.on_update == CASCADE and left.has_any(True):
                 matches = _followed(session, matches, reference, rows, left.rows)
             matches = new.only(matches, reference) if new else matches
+            _require_unset(matches, reference, rows.along)
             if name == child.name:
                 yield reference, matches
             for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
@@ -66,6 +68,13 @@ def matches_of(
         if not fresh or (new and not new.found_any()):
             return
     raise RefusedError(NOT_FOLLOWED, TOO_DEEP)
+
+
+def _require_unset(matches: DataFrame, reference: Reference, along: Sequence[Reference]) -> None:
+    """Raise RefusedError ``foreign-key-cascade`` if the matches have columns set that a lower table references."""
+    if any(reference.may_set_for(lower) for lower in along):
+        if not matches.where(F.col(MOVED).isin(*reference.setting)).isEmpty():
+            raise RefusedError(NOT_FOLLOWED, SET_ABOVE)
 
 
 def _is_circular(along: Sequence[Reference]) -> bool:
