@@ -71,10 +71,11 @@ class LakeRun:
         return run
 
     @classmethod
-    def of_first_file(cls, spark: SparkSession, log: Log, folder: Path) -> LakeRun:
-        """A new lake below ``folder`` with the first file of the log in bronze, and the others still to be read."""
+    def of_first_file(cls, spark: SparkSession, log: Log, folder: Path, **given) -> LakeRun:
+        """A new lake below ``folder`` with the first file of the log in bronze, and the others still to be read. given:
+        options of every hop."""
         first, *_ = write_logs(folder / "logs", log)
-        run = cls(spark, folder / "logs", folder / "lake")
+        run = cls(spark, folder / "logs", folder / "lake", **given)
         run.ingest(until=f"{first.name}:{first.stat().st_size}")
         return run
 

@@ -95,7 +95,7 @@ def _maintained(
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         mirror = names.mirror(mirror_id)
-        _of_mirror(mirror, partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
+        _of_mirror(lake.spark, mirror, partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
     delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
@@ -105,7 +105,7 @@ def _maintained(
     retentions["bronze_events"] = log_retention(retention_days, options.bronze_days)
     for name, table in tables.items():
         work = partial(compact, lake.spark, table, retentions[name], names.location(table))
-        outcomes[name] = work() if name in SYSTEM_TABLES else _of_mirror(table, work) or DAMAGED
+        outcomes[name] = work() if name in SYSTEM_TABLES else _of_mirror(lake.spark, table, work) or DAMAGED
     for mirror_id in (m for m in removable if m not in pinned):
         shown = names.location(names.mirror(mirror_id)) or mirror_id
         outcomes[shown] = remove_mirror(lake.spark, names, mirror_id)
@@ -118,12 +118,12 @@ def _maintained(
     return outcomes, tables
 
 
-def _of_mirror(mirror: Sql, work: Callable[[], _Found]) -> _Found | None:
+def _of_mirror(spark: SparkSession, mirror: Sql, work: Callable[[], _Found]) -> _Found | None:
     """Return what the work on one mirror gives; None if it fails because the mirror is damaged."""
     try:
         return work()
     except Exception as error:
-        if damage_of(mirror, error) is None:
+        if damage_of(spark, mirror, error) is None:
             raise
         return None
 
@@ -140,7 +140,7 @@ def _without_features(lake: Lake) -> dict[str, str]:
         mirror = lake.names.mirror(entry.mirror_id) if entry.mirror_id else None
         if mirror is None or entry.state == DROPPED:
             continue
-        state = _of_mirror(mirror, partial(_state_if_any, lake.spark, mirror))
+        state = _of_mirror(lake.spark, mirror, partial(_state_if_any, lake.spark, mirror))
         for feature in unneeded(state, mirror_types(entry.schema)) if state else ():
             outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(
                 lake.spark, mirror, feature.name, lake.names.location(mirror)

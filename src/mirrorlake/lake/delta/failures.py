@@ -37,6 +37,8 @@ DAMAGE = (
     "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND",
     "PATH_NOT_FOUND", "java.io.FileNotFoundException",
     "org.apache.hadoop.fs.ChecksumException", "DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION",
+    "com.fasterxml.jackson.core.JsonParseException", "com.fasterxml.jackson.core.io.JsonEOFException",
+    "com.fasterxml.jackson.databind.JsonMappingException", "java.nio.charset.MalformedInputException",
 )  # fmt: skip
 STORAGE = (
     "No space left on device", "Disk quota exceeded", "File too large", "Input/output error", "Too many open files",

@@ -27,6 +27,7 @@ _COPY = "copy_"
 _ID = re.compile(r"[A-Za-z0-9_]*")
 _COPY_ID = re.compile(r"[A-Za-z0-9_]*__[0-9a-f]+_[0-9a-f]{8}")
 """See ``new_snapshot_id``."""
+_BY_PATH = "`delta`.`"
 NO_SCHEMA = "SCHEMA_NOT_FOUND"
 MIRRORS_SCHEMA = "mirrors_schema"
 """Key of what a lake keeps, see ``LakeNames.kept``; absent if the mirrors are in the lake's own schema."""
@@ -193,8 +194,18 @@ def one_of(tables: Iterable[TableName]) -> Sql:
 
 def local_folder(table: Sql) -> Path | None:
     """The folder of a table whose name is a path without a scheme."""
-    folder = Path(table.removeprefix("`delta`.`").removesuffix("`").replace("``", "`"))
+    folder = Path(table.removeprefix(_BY_PATH).removesuffix("`").replace("``", "`"))
     return folder if folder.is_absolute() else None
+
+
+def is_path(table: Sql) -> bool:
+    """Is the table's name a path or URI, and not one of a catalog?"""
+    return table.startswith(_BY_PATH)
+
+
+def last_part(table: Sql) -> str:
+    """The last part of a mirror's name or path: its id."""
+    return re.split("[`./]", table.removesuffix("`"))[-1]
 
 
 def linked_path(folder: Path) -> Path | None:

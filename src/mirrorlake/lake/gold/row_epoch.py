@@ -12,9 +12,10 @@ other steps, and continues when every mirror's history shows its commit.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,7 @@ from mirrorlake.lake.delta.refusals import crossed
 from mirrorlake.lake.delta.session import private_session, takes_settings
 from mirrorlake.lake.gold.apply_group import WHOLE, ApplyGroup, SignsOfGroups
 from mirrorlake.lake.gold.cascade.cascades import with_cascades
+from mirrorlake.lake.gold.cascade.foreign_keys import Reference
 from mirrorlake.lake.gold.control.epochs import Epoch, EpochTable
 from mirrorlake.lake.gold.control.failures import condition_of_table, damage_of
 from mirrorlake.lake.gold.control.register import (
@@ -45,7 +47,7 @@ from mirrorlake.lake.gold.control.register import (
     TableRegister,
 )
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, mirror_types, own_columns
-from mirrorlake.lake.gold.control.versions import held_lsn
+from mirrorlake.lake.gold.control.versions import held_lsn, unless_damaged
 from mirrorlake.lake.gold.decisions import Decisions
 from mirrorlake.lake.gold.epoch_work import EpochWork, TableWork
 from mirrorlake.lake.gold.merge.changes import ChangeReader, TableChanges
@@ -136,20 +138,23 @@ class RowEpochs:
                 step = _step_of(self.session(), self._lake, epoch, entry.mirror_id)
                 if step is not None:  # by a former owner of the mirror
                     return _Step(_outcome(changes, entry, step))
-            cause = self._why_refused(error, mirror)
+            cause = self._why_refused(error, mirror, work.rows.along if work.rows else ())
             if cause is None:
                 raise
             return _Step(entry.refused(changes.first_lsn, *cause))
 
-    def _why_refused(self, error: Exception, mirror: Sql) -> tuple[str, str] | None:
+    def _why_refused(self, error: Exception, mirror: Sql, along: Sequence[Reference]) -> tuple[str, str] | None:
         """Code and reason; None: the failure is not this table's alone. Then nothing of the epoch is in the mirror."""
         found = crossed(error)
         if found and found.code in _OF_A_TABLE:
             return found.code, found.message
         if isinstance(error, AnalysisException) and not table_exists(self.session(), mirror):
             return MIRROR_CHANGED, "the mirror table is gone"
-        if damage := damage_of(mirror, error):
+        if damage := damage_of(self.session(), mirror, error):
             return MIRROR_CHANGED, damage
+        for parent in (reference.parent for reference in along):
+            if damage_of(self.session(), self._lake.names.mirror(parent.mirror_id), error):
+                return NOT_FOLLOWED, f"a foreign key changes its rows, and the mirror of {parent.name} is damaged"
         condition = condition_of_table(error)
         return (SPARK_REFUSED, f"Spark does not take its changes: {condition}") if condition else None
 
@@ -247,7 +252,9 @@ def _has_lost_race(error: Exception) -> bool:
 
 
 def _step_of(session: SparkSession, lake: Lake, epoch: Epoch, mirror_id: str) -> StepCommit | None:
-    return step_done(session, lake.names.mirror(mirror_id), app_id=lake.app_id(mirror_id), lsn=epoch.lsns.to)
+    """None if the mirror does not have it, or its history cannot be read."""
+    mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
+    return unless_damaged(partial(step_done, session, mirror, app_id=app_id, lsn=epoch.lsns.to))
 
 
 def _outcome(changes: TableChanges, entry: TableEntry, step: StepCommit) -> EpochTable | TableEntry:

@@ -7,14 +7,17 @@ a missing file, a commit that came in between and a process that ended. An error
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.causes import causes_of
 from mirrorlake.lake.delta.failures import as_ours
-from mirrorlake.lake.delta.names import local_folder
+from mirrorlake.lake.delta.names import is_path, last_part
+from mirrorlake.lake.delta.notes import read_history
 from mirrorlake.lake.delta.refusals import is_analysis, is_spark
 
 DAMAGED = "lake-damaged"
@@ -30,18 +33,34 @@ _RULES = ("DELTA_VIOLATE_CONSTRAINT", "DELTA_NOT_NULL_CONSTRAINT", "DELTA_CANNOT
 _TOO_DEEP = "java.lang.StackOverflowError"
 
 
-def damage_of(mirror: Sql, error: BaseException) -> str | None:
-    """What is broken in this mirror, if that is the error's cause and the lake is in a local folder."""
-    ours, folder = as_ours(error), local_folder(mirror)
-    if ours.code != DAMAGED or folder is None:
-        return None
-    is_named = re.search(re.escape(str(folder)) + r"(?!\w)", " ".join(_texts(error)))
-    return f"the mirror table is damaged: {ours.message}" if is_named else None
+def damage_of(spark: SparkSession, mirror: Sql, error: BaseException) -> str | None:
+    """What is broken in this mirror, if that is the error's cause."""
+    ours = as_ours(error)
+    is_its = ours.code == DAMAGED and _is_about(spark, mirror, error)
+    return f"the mirror table is damaged: {ours.message}" if is_its else None
 
 
-def _texts(error: BaseException | None) -> Iterator[str]:
+def _is_about(spark: SparkSession, mirror: Sql, error: BaseException) -> bool:
+    """Does the error name the mirror or its folder, or is the mirror's own history broken, too?"""
+    try:
+        deque(read_history(spark, mirror), maxlen=0)
+        names = [last_part(mirror), *([] if is_path(mirror) else _last_folder(spark, mirror))]
+    except Exception as own:
+        return as_ours(own).code == DAMAGED
+    named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)")
+    return any(named.search(message) for message in _messages(error))
+
+
+def _last_folder(spark: SparkSession, table: Sql) -> list[str]:
+    """The last part of the location of a table in a catalog, which gives it any name; empty: there is no table."""
+    described = spark.sql(f"DESCRIBE DETAIL {table}").collect()
+    return [row.location.rstrip("/").rpartition("/")[2] for row in described]
+
+
+def _messages(error: BaseException | None) -> Iterator[str]:
+    """The messages in the error, without plans: these name each table of a statement."""
     while error is not None:
-        yield str(error)
+        yield from (cause.message for cause in causes_of(error))
         error = error.__cause__
 
 

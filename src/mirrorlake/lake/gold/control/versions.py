@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.failures import as_ours
 from mirrorlake.lake.delta.notes import newest_version, read_commits, read_notes
 from mirrorlake.lake.delta.progress import HARMLESS
 from mirrorlake.lake.gold.control.failures import DAMAGED
 
+_Found = TypeVar("_Found")
+
 
 def readable_version(spark: SparkSession, mirror: Sql) -> int | None:
     """The Delta version of the newest commit; None if the mirror no longer exists, or its history cannot be read."""
-    return _unless_damaged(partial(newest_version, spark, mirror))
+    return unless_damaged(partial(newest_version, spark, mirror))
 
 
 def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
@@ -24,14 +27,15 @@ def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
 
     None if others have changed the mirror in it, the table no longer exists, or its history cannot be read.
     """
-    return _unless_damaged(partial(_version_at, spark, mirror, lsn))
+    return unless_damaged(partial(_version_at, spark, mirror, lsn))
 
 
-def _unless_damaged(read: Callable[[], int | None]) -> int | None:
+def unless_damaged(read: Callable[[], _Found | None]) -> _Found | None:
+    """What the history of one mirror says; None if it cannot be read."""
     try:
         return read()
-    except RefusedError as error:
-        if error.code != DAMAGED:
+    except Exception as error:
+        if as_ours(error).code != DAMAGED:
             raise
         return None
 

@@ -104,9 +104,9 @@ def read_definitions(lake: Lake) -> dict[int, TableSchema]:
     return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
 
 
-def pin(lake: Lake, row: LedgerRow) -> dict[str, int]:
+def pin(lake: Lake, row: LedgerRow) -> dict[str, int | None]:
     """Return mirror id -> Delta version that a self-inverse DDL reads, from its ``prepared`` row, which is written
-    once.
+    once. None: there was none, or its history could not be read.
 
     row: with the present versions, used if there is no such row yet.
     """

@@ -24,10 +24,10 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.notes import newest_version
 from mirrorlake.lake.gold.control.epochs import EpochTable
 from mirrorlake.lake.gold.control.register import TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.control.versions import readable_version
 from mirrorlake.lake.gold.ddl import barriers
 from mirrorlake.lake.gold.ddl.barriers import Barrier, LedgerRow
 from mirrorlake.lake.gold.ddl.classes import DdlClass, strongest
@@ -125,18 +125,18 @@ def carry_out_barriers(
 
 
 def _execute(
-    session: SparkSession, lake: Lake, barrier: Barrier, outcome: Outcome, pinned: dict[str, int]
+    session: SparkSession, lake: Lake, barrier: Barrier, outcome: Outcome, pinned: dict[str, int | None]
 ) -> tuple[TableEntry | None, int]:
     """Return (the table's next entry, number of values that became NULL)."""
     found = carry_out(session, lake, barrier.lsn, outcome.work, pinned) if outcome.work else 0
     return (outcome.stopped(barrier.lsn, found), 0) if isinstance(found, Stop) else (outcome.entry, found)
 
 
-def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int]:
+def _pin(session: SparkSession, lake: Lake, barrier: Barrier, now: TableRegister) -> dict[str, int | None]:
     tables = []
     for name in barrier.names:
         entry = now.get(name)
         if entry and entry.mirror_id:
-            version = newest_version(session, lake.names.mirror(entry.mirror_id))
+            version = readable_version(session, lake.names.mirror(entry.mirror_id))
             tables.append(EpochTable(*name, entry.mirror_id, version))
     return barriers.pin(lake, LedgerRow(barrier.lsn, DdlClass.SELF_INVERSE, tuple(tables)))

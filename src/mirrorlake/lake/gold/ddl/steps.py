@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import HARMLESS, append_once, repeatable_ddl, replace_once, run_ddl
 from mirrorlake.lake.delta.refusals import is_unsupported
 from mirrorlake.lake.delta.session import takes_settings
-from mirrorlake.lake.gold.control.failures import condition_of_table, damage_of
+from mirrorlake.lake.gold.control.failures import DAMAGED, condition_of_table, damage_of
 from mirrorlake.lake.gold.control.features import CHANGE_DATA_FEED, Feature, provide, suspend_feed, turn_on
 from mirrorlake.lake.gold.control.register import MIRROR_CHANGED, MIRROR_DIVERGED, NEEDS_RESYNC, SPARK_REFUSED
 from mirrorlake.lake.gold.control.table import LSN_COLUMN, comments, create_mirror_statement, own_columns
@@ -39,6 +40,8 @@ RENAME = "RENAME COLUMN"
 UNCLEAR = "a row may be in one partition or another"
 _CREATED = "CREATE TABLE"  # not CREATE TABLE AS SELECT, with rows
 _IMPOSSIBLE_VALUES = ("CAST_OVERFLOW", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
+Pinned: TypeAlias = Mapping[str, int | None]
+"""Mirror id -> the Delta version at which the mirror is read; None: its history cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +175,8 @@ class Stop:
     reason: str
 
 
-def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int]) -> Stop | int:
-    """Take the steps that the mirror does not have yet. Return how many values of a snapshot these made NULL.
-
-    pinned: Delta version of each other mirror that is read.
-    """
+def carry_out(session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Pinned) -> Stop | int:
+    """Take the steps that the mirror does not have yet. Return how many values of a snapshot these made NULL."""
     try:
         return _carry_out(session, lake, lsn, work, pinned)
     except Exception as error:
@@ -193,8 +193,11 @@ def _why_stopped(session: SparkSession, lake: Lake, lsn: int, work: Work, error:
         return Stop(MIRROR_CHANGED, "something else has the name that the mirror would have")
     if isinstance(error, AnalysisException) and not creates and not table_exists(session, mirror):
         return Stop(MIRROR_CHANGED, "the mirror table is gone")
-    if damage := damage_of(mirror, error):
+    if damage := damage_of(session, mirror, error):
         return Stop(MIRROR_CHANGED, damage)
+    others = [step.other_id for step in work.steps if isinstance(step, ExchangeRows | AppendRows)]
+    if any(damage_of(session, lake.names.mirror(other_id), error) for other_id in others):
+        return Stop(NEEDS_RESYNC, "it takes rows of another mirror, which is damaged or gone")
     if _is_about_values(error):  # steps that read values are one commit, and no other step goes before them
         return Stop(NEEDS_RESYNC, "a value of an existing row does not fit its new type")
     condition = condition_of_table(error)
@@ -207,7 +210,7 @@ def _why_stopped(session: SparkSession, lake: Lake, lsn: int, work: Work, error:
 
 
 def _carry_out(
-    session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Mapping[str, int], *, refuses_alter: bool = False
+    session: SparkSession, lake: Lake, lsn: int, work: Work, pinned: Pinned, *, refuses_alter: bool = False
 ) -> Stop | int:
     """refuses_alter: the catalog has refused the statement's first ALTER."""
     in_one = refuses_alter or not takes_settings(session) or (lake.names.is_unity and work.renames_among_others)
@@ -284,7 +287,7 @@ def _steps_done(session: SparkSession, mirror: Sql, lsn: int, n_steps: int) -> t
     return _Done(0, 0), changed_by
 
 
-def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Mapping[str, int]) -> Stop | None:
+def _failed_check(session: SparkSession, lake: Lake, work: Work, pinned: Pinned) -> Stop | None:
     for check in work.checks:
         if session.table(lake.names.mirror(work.mirror_id)).where(check.where).limit(1).collect():
             return Stop(check.code, check.reason)
@@ -314,7 +317,7 @@ def _failed_snapshot(session: SparkSession, lake: Lake, step: TakeSnapshot) -> S
     return None
 
 
-def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, payload: dict, pinned: Mapping[str, int]):
+def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, payload: dict, pinned: Pinned):
     mirror, app_id = lake.names.mirror(mirror_id), lake.app_id(mirror_id)
     note_id = f"{app_id}/ddl/{payload['step']}"
     match step:
@@ -360,7 +363,7 @@ def _take_snapshot(session, lake: Lake, lsn: int, mirror_id: str, step: TakeSnap
     return n_invalid
 
 
-def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[str, int]) -> Sql:
+def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Pinned) -> Sql:
     if not step.is_partitioned:
         return f"{_theirs(lake, step, pinned)} WHERE {step.in_partition}"
     kept = _selected(tuple((name, quote(name)) for name, _ in step.columns))
@@ -368,14 +371,21 @@ def _exchanged(lake: Lake, mirror_id: str, step: ExchangeRows, pinned: Mapping[s
     return f"SELECT {kept} FROM {own} WHERE NOT {step.in_partition} UNION ALL {_theirs(lake, step, pinned)}"
 
 
-def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Mapping[str, int]) -> Sql:
+def _theirs(lake: Lake, step: ExchangeRows | AppendRows, pinned: Pinned) -> Sql:
     """The other mirror's rows under this one's names."""
     taken = _selected(tuple((name, quote(theirs)) for name, theirs in step.columns))
     return f"SELECT {taken} FROM {_pinned(lake, step.other_id, pinned)}"
 
 
-def _pinned(lake: Lake, mirror_id: str, pinned: Mapping[str, int]) -> Sql:
-    return f"{lake.names.mirror(mirror_id)} VERSION AS OF {pinned[mirror_id]}"
+def _pinned(lake: Lake, mirror_id: str, pinned: Pinned) -> Sql:
+    mirror, version = lake.names.mirror(mirror_id), pinned[mirror_id]
+    if version is None:
+        raise RefusedError(DAMAGED, "its history could not be read", table=mirror)
+    return _at(mirror, version)
+
+
+def _at(mirror: Sql, version: int) -> Sql:
+    return f"{mirror} VERSION AS OF {version}"
 
 
 def _selected(columns: Sequence[tuple[str, Sql]], own: Iterable[str] = ()) -> Sql:
