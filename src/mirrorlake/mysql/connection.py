@@ -126,9 +126,12 @@ def log_end(login: ServerLogin, status: list[tuple]) -> BinlogPosition:
 
 
 def log_positions(login: ServerLogin, rows: list[tuple]) -> list[BinlogPosition]:
-    """Make positions of the rows of SHOW BINARY LOGS: file and number of bytes."""
+    """Make positions of the rows of SHOW BINARY LOGS: file and number of bytes.
+
+    The number is read from its text: to make an integer of a decimal such as 1e999999999 takes hours.
+    """
     try:
-        found = [BinlogPosition(str(row[0]), int(row[1])) for row in rows]
+        found = [BinlogPosition(str(row[0]), int(str(row[1]))) for row in rows]
         if all(0 <= position.offset < 1 << 63 and is_log_name(position.log_file) for position in found):
             return found
     except (IndexError, TypeError, ValueError, UsageError):

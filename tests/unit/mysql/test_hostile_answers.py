@@ -191,6 +191,8 @@ TABLE_OF_ONE = (b"\x01", COLUMN, COLUMN_END)
         answers(b"\x01", Wire.column(kind=3), COLUMN_END, b"\x01x", COLUMN_END),
         answers(b"\x01", Wire.column(kind=3), COLUMN_END, b"\xfc\x10\x27" + b"9" * 10_000, COLUMN_END),
         answers(b"\x01", Wire.column(kind=12), COLUMN_END, b"\x05abcde", COLUMN_END),
+        answers(b"\x02", COLUMN, Wire.column(kind=5), COLUMN_END, b"\x0dbinlog.000001\x03inf", COLUMN_END),
+        answers(b"\x02", COLUMN, Wire.column(kind=246), COLUMN_END, b"\x0dbinlog.000001\x0b1e999999999", COLUMN_END),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("ask", ["preflight", "source", "status", "tables", "statement", "texts", "read", "batches"])
