@@ -9,6 +9,7 @@ import pyarrow as pa
 from mirrorlake.core.position import BinlogPosition
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
+from mirrorlake.errors import RefusedError
 from mirrorlake.mysql.connection import log_end
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.result_set import query_batches
@@ -36,8 +37,14 @@ _START = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
 _CHANGED = {1412, 1146, 1054}  # ER_TABLE_DEF_CHANGED, ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR
 
 
-class TableChanged(Exception):
-    """DDL has changed the table since: its former rows cannot be read."""
+class TableChanged(RefusedError):
+    """DDL has changed the table since: its former rows cannot be read.
+
+    Its code is for a server that answers so to what asks for no table, or for one whose DDL is blocked.
+    """
+
+    def __init__(self):
+        super().__init__("server-protocol", "an error about a table or column at a moment when no DDL can have run")
 
 
 class CurrentRead:

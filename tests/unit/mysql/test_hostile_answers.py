@@ -272,6 +272,12 @@ def test_only_a_query_over_a_whole_table_may_take_hours(word, ask, then, monkeyp
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize(("word", "read"), [(b"SET SESSION", CurrentRead), (b"READ LOCK", ConsistentRead)])
+def test_an_error_about_a_table_where_none_was_asked_for(word, read):
+    with RogueServer(until(word, lambda wire: wire.send(b"\xff\x7a\x04#42S02there is no such table"))) as rogue:
+        assert code_of(lambda: read(login(rogue))) == "server-protocol"
+
+
 def test_a_server_may_compute_for_longer_over_a_whole_table(monkeypatch):
     short_limits(monkeypatch)
     with RogueServer(until(b"SUM", answers_late)) as rogue:
