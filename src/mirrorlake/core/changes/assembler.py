@@ -7,6 +7,7 @@ per BEGIN, row change, DDL, refusal and COMMIT, in the same order. It runs the s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +71,8 @@ have."""
 
 IMAGE_BYTES = 32 << 20
 """Room for the images of a batch, before and after each; the unused part takes no memory."""
+NAMES_BYTES = 32 << 20
+"""About how many bytes of column names a batch has: each image has those of its table, also if it logs one column."""
 MAX_IMAGE_BYTES = (1 << 30) + (1 << 20)
 """Room for one image, and the most of a batch. No server writes a row event of more than 1 GiB, and the form here needs
 little more; but columns that MariaDB compresses may claim a thousand times as much. The ends of images are int32."""
@@ -151,7 +154,7 @@ class Assembler:
                 raise RefusedError("log-event", "an event is shorter than its fields", position=position)
             n = int(state[decode.N_ROWS])
             if n:
-                yield self._record_batch(events, out, n)
+                yield from (self._record_batch(events, part, len(part.ops)) for part in self._parts(out, n))
             elif status == decode.FULL:  # one event needs more room
                 n_rows, image_bytes = 2 * n_rows, min(2 * image_bytes, self._max_image_bytes)
                 del out
@@ -179,6 +182,14 @@ class Assembler:
         return decode.decode_events(
             len(events.offset), addresses(events), *map(addresses, self._layouts.arrays), state, addresses(out)
         )
+
+    def _parts(self, out: ChangeArrays, n: int) -> Iterator[ChangeArrays]:
+        """Cut n rows into parts of about ``NAMES_BYTES``."""
+        name_bytes = np.array([0, *map(len, self._layouts.metadata)])[out.slots[:n] + 1]
+        n_images = 1 + (out.ops[:n] == decode.UPDATE)
+        cuts = np.flatnonzero(np.diff(np.cumsum(name_bytes * n_images) // NAMES_BYTES)) + 1
+        for first, stop in pairwise([0, *cuts.tolist(), n]):
+            yield out.rows(first, stop)
 
     def _record_batch(self, events: BronzeEvents, out: ChangeArrays, n: int) -> pa.RecordBatch:
         event, ops, slot = out.row_event[:n], out.ops[:n], out.slots[:n]

@@ -7,6 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from mirrorlake.core.changes import assembler
 from mirrorlake.core.changes.assembler import CHANGE_SCHEMA, Assembler
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -46,16 +47,35 @@ def test_silver_is_the_same_whatever_the_table_maps_tell(tmp_path, seed, flavor,
 
 
 @FLAVORS
-def test_how_events_are_cut_and_how_much_fits_a_buffer_does_not_matter(tmp_path, seed, flavor):
+def test_how_events_are_cut_and_how_much_fits_a_buffer_does_not_matter(tmp_path, seed, flavor, monkeypatch):
     random = Random(seed)
     events = bronze(tmp_path, random_history(seed, items=60).log(flavor))
     whole = assembled(flavor, events)
     one_by_one = [part for batch in events for i in range(len(batch)) for part in [batch.slice(i, 1)]]
     assert assembled(flavor, one_by_one) == whole
     assert assembled(flavor, events, rows_per_batch=4, image_bytes=256) == whole
+    with monkeypatch.context() as few:
+        few.setattr(assembler, "NAMES_BYTES", 64)
+        assert assembled(flavor, events) == whole
     for _ in range(3):
         limits = {"rows_per_batch": random.randint(3, 40), "image_bytes": random.randint(1, 5000)}
         assert assembled(flavor, cut_anywhere(events, random), **limits) == whole
+
+
+@FLAVORS
+def test_names_of_a_wide_table_do_not_fill_a_batch(tmp_path, monkeypatch, flavor):
+    """Each image has all of them: an UPDATE of one column logs a few bytes of each row."""
+    names = ["id", *(f"{i:064}" for i in range(500))]
+    wide = TableSchema("d", "w", tuple(Column(name, ColumnType("int"), name != "id") for name in names), ("id",))
+    row = dict.fromkeys(names[1:])
+    rows = [{"id": n} for n in range(200)]
+    parts = [Insert(wide, [row | r for r in rows]), Update(wide, [(row | r, row | r) for r in rows])]
+    events = bronze(tmp_path, Log(flavor, [Transaction(parts)]))
+    whole = pa.Table.from_batches(Assembler(flavor).assemble(events)).combine_chunks()
+    monkeypatch.setattr(assembler, "NAMES_BYTES", 1 << 20)
+    batches = list(Assembler(flavor).assemble(events))
+    assert pa.Table.from_batches(batches).combine_chunks() == whole
+    assert max(batch.nbytes for batch in batches) < 2 << 20
 
 
 @FLAVORS

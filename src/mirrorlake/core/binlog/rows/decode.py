@@ -152,6 +152,12 @@ class ChangeArrays(NamedTuple):
             after_ends=np.zeros(n_rows + 1, np.int32),
         )
 
+    def rows(self, first: int, stop: int) -> ChangeArrays:
+        """The rows from first to stop; their images stay where they are."""
+        of_rows = {name: getattr(self, name)[first:stop] for name in self._fields[2:-2]}
+        ends = {name: getattr(self, name)[first : stop + 1] for name in self._fields[-2:]}
+        return self._replace(**of_rows, **ends)
+
 
 @kernel
 def _commit_time_us(start, end, event_type, timestamp, state):
