@@ -117,6 +117,19 @@ def ordered_images(
         yield from pa.Table.from_arrays(arrays, names=schema.names).cast(schema).combine_chunks().to_batches()
 
 
+def with_shared_names(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same changes, in which images with the same names hold them once: they may be longer than all values.
+
+    Nothing of the batch stays in memory for them: its columns may be parts of one buffer.
+    """
+    for side in ("before", "after"):
+        images = batch.column(side)
+        arrays = [images.field("value"), images.field("metadata").dictionary_encode()]
+        shared = pa.StructArray.from_arrays(arrays, ["value", "metadata"], mask=images.is_null())
+        batch = batch.set_column(batch.schema.get_field_index(side), side, shared)
+    return pa.concat_batches([batch, batch.slice(0, 0)])
+
+
 def _keyed_images(changes: pa.RecordBatch, key_types: dict[str, Asked]) -> pa.Table:
     """Key, order and row of each image of a batch; puts first."""
     op = changes.column("op")

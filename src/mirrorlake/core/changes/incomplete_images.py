@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mirrorlake.core.changes.images import MARKS, mark
+from mirrorlake.core.changes.images import MARKS, mark, with_shared_names
 from mirrorlake.core.kernels.memory import kernel
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.core.values.variant_columns import Asked, arrow_types, decode_keys, locate_fields, read_fields
@@ -48,7 +48,7 @@ def partial_net_effect(batches: Iterable[pa.RecordBatch], columns: dict[str, Ask
     batches: ``CHANGE_COLUMNS`` of one table, in any order.
     Raises InternalError for an UPDATE or DELETE of a removed key.
     """
-    changes = pa.Table.from_batches(batches).combine_chunks()
+    changes = pa.Table.from_batches(map(with_shared_names, batches)).combine_chunks()
     schema = partial_schema(columns, key)
     if not len(changes):
         return schema.empty_table()

@@ -170,13 +170,13 @@ class RowEpochs:
         may = Rewriting.ALL if is_empty else prepare_files(session, mirror, self._rules.features_of(schema))
         if not key:
             lsns = lsns.since(held_lsn(session, mirror))
-            counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes)
+            counts = net_counts_of(session, reader, changes, lsns, schema, self._sizes.of_table(schema))
             if schema.has_commits:
                 counts = replace(counts, rows=_with_commits(session, reader, counts.rows, [changes.name], lsns))
             step = (session, lake, entry.mirror_id, counts, types, list(own), epoch.lsns.to, payload)
             return write_counts(*step, may is Rewriting.ALL)
         if changes.n_changes:
-            net = net_effect_of(session, reader, changes, lsns, schema, self._sizes, mirror)
+            net = net_effect_of(session, reader, changes, lsns, schema, self._sizes.of_table(schema), mirror)
         else:
             net = no_effect(session, schema)
         if work.rows:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from mirrorlake.core.changes.conditions import read_conditions
-from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED
+from mirrorlake.core.changes.images import CHANGE_COLUMNS, REMOVED, with_shared_names
 from mirrorlake.core.changes.incomplete_images import LOGGED, base_column, partial_net_effect
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
@@ -46,6 +46,19 @@ def apply(mirror: dict, net: pa.Table, key) -> None:
                 for (name, value), is_logged in zip(values.items(), row[LOGGED], strict=True)
             }
         mirror[identity(key, values)] = values
+
+
+def test_images_share_the_names_of_a_wide_table(tmp_path):
+    """Each comes with all of them, and 30,000 changes would need more room than Arrow has for one column."""
+    names = ["id", *(f"{i:064}" for i in range(500))]
+    wide = TableSchema("d", "w", tuple(Column(name, ColumnType("int"), name != "id") for name in names), ("id",))
+    rows = [({"id": n}, {names[1]: n}) for n in range(300)]
+    (batch,) = silver(tmp_path, Log("mysql", [Transaction([Update(wide, rows)])])).to_batches()
+    shared = with_shared_names(batch)
+    assert batch.nbytes > 10 << 20 and shared.nbytes < 1 << 20
+    updates = pc.indices_nonzero(pc.equal(batch["op"], "UPDATE")).to_numpy()
+    found = (decode_images(each["after"], {names[1]: pa.int32()}, updates) for each in (batch, shared))
+    assert next(found) == next(found) == [pa.array(range(300), pa.int32())]
 
 
 @FLAVORS

@@ -28,6 +28,7 @@ from mirrorlake.core.schema.types import MAY_BE_INVALID
 from mirrorlake.core.schema.versioning import end_column
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.core.values.shown_text import Shown
+from mirrorlake.core.values.variant import encode_metadata
 from mirrorlake.core.values.variant_columns import Asked
 from mirrorlake.lake.delta.spill import SpilledBatches
 from mirrorlake.lake.delta.types import spark_type
@@ -40,12 +41,21 @@ _FLOATING = (pa.float32(), pa.float64())
 _MARK_COLUMNS = f"{LSN_COLUMN} BIGINT, {REMOVED} BOOLEAN"
 
 
+NAMES_BYTES = 128 << 20
+"""At most, of the column names of changes that are read into the driver: each image has those of its table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """local: up to this many changes are reduced in the driver. per_task: about the number that one worker takes."""
 
     local: int = 50_000
     per_task: int = 500_000
+
+    def of_table(self, schema: TableSchema) -> Sizes:
+        """The sizes for changes of one table."""
+        name_bytes = 2 * len(encode_metadata([column.name for column in schema.columns]))
+        return replace(self, local=min(self.local, NAMES_BYTES // name_bytes))
 
 
 @dataclass(frozen=True, slots=True)
