@@ -60,19 +60,19 @@ def equal(options: Options, spark) -> dict[str, int]:
     return {table.table: table.rows for table in found}
 
 
-def test_labels_that_mariadb_shows_as_question_marks_are_copied_with_their_characters(mariadb, spark, lake_dir):
+def test_labels_that_servers_show_as_question_marks_are_copied_with_their_characters(server, spark, lake_dir):
     """Rows before the snapshot and after it, of each label."""
-    mariadb.reset()
-    mariadb.play((
+    server.reset()
+    server.play((
         "CREATE DATABASE odd CHARACTER SET utf8mb4",
         "CREATE TABLE odd.t (id INT PRIMARY KEY, e ENUM('x😀','y🐬','?') DEFAULT 'y🐬', s SET('😀','it''s?','b\\\\?'))",
         "INSERT INTO odd.t VALUES (1, 'x😀', '😀,it''s?'), (2, '?', 'b\\\\?')",
     ))  # fmt: skip
-    options = Options(source=mariadb.url, lake=str(lake_dir), tables="odd.*")
+    options = Options(source=server.url, lake=str(lake_dir), tables="odd.*")
     assert copied(options, spark) == {"t": 2}
     with pytest.raises(RefusedError):
         snapshot.snapshot(options, refuse, again=True, spark=spark)
-    mariadb.play(("INSERT INTO odd.t VALUES (3, 'x😀', 'b\\\\?,😀'), (4, '?', ''), (5, DEFAULT, 'it''s?')",))
+    server.play(("INSERT INTO odd.t VALUES (3, 'x😀', 'b\\\\?,😀'), (4, '?', ''), (5, DEFAULT, 'it''s?')",))
     hops.run(options, Watcher(), spark=spark)
     assert equal(options, spark) == {"t": 5}
     lake = open_lake(options, spark)

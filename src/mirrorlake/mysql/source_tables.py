@@ -121,7 +121,7 @@ def create_statement(ask: Ask, name: TableName, flavor: str) -> str:
     rows = ask(f"SHOW CREATE TABLE {quote(*name)}")
     if not rows or len(rows[0]) < 2 or not isinstance(rows[0][1], str):
         raise _unexpected()
-    return with_all_characters(ask, name, rows[0][1]) if flavor == "mariadb" else rows[0][1]
+    return with_all_characters(ask, name, rows[0][1], flavor)
 
 
 def database_charsets(ask: Ask) -> dict[str, str]:

@@ -1,6 +1,8 @@
-"""Texts that MariaDB's SHOW CREATE TABLE cannot show are asked for, each one that has a question mark."""
+"""Texts that SHOW CREATE TABLE cannot show are asked for, each one that has a question mark."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -56,30 +58,48 @@ class Answers:
 
 
 def test_labels_and_defaults_get_their_characters_and_all_else_stays():
-    assert with_all_characters(Answers(), TableName("d", "t"), SHOWN) == TRUE
+    assert with_all_characters(Answers(), TableName("d", "t"), SHOWN, "mariadb") == TRUE
 
 
-def test_a_server_that_tells_no_more_of_a_label_refuses_the_table():
+def test_of_mysql_labels_alone_get_their_characters():
+    """It shows such a DEFAULT as hexadecimal digits."""
+
+    def ask(sql: str) -> list[tuple]:
+        if sql.startswith("SELECT 0 "):
+            return [(int("/*!80000 + 1 */" in sql),)]
+        column, value = re.search(
+            r"AS \(SELECT (`.*`) FROM .* JOIN `d`.`t` ON false .* SELECT (\d+) FROM", sql
+        ).groups()
+        return [(VALUES[f"`d`.`t`.{column}", int(value)].encode().hex(),)]
+
+    enum = r"enum('a😀','it''s\\','''\\')"
+    labels = SHOWN.replace(r"enum('a?','it''s\\','?')", enum).replace("set('b','?',',?')", "set('b','😀',',?')")
+    assert with_all_characters(ask, TableName("d", "t"), SHOWN, "mysql") == labels
+
+
+@pytest.mark.parametrize(("flavor", "version"), [("mysql", "MySQL before 8.0"), ("mariadb", "MariaDB before 10.3")])
+def test_a_server_that_tells_no_more_of_a_label_refuses_the_table(flavor, version):
     def ask(sql: str) -> list[tuple]:
         return [("t", SHOWN)] if sql.startswith("SHOW CREATE TABLE") else [(0,)]
 
     name, patterns = TableName("d", "t"), NO_COLUMNS
     reason = (
         "ddl-unsupported: SHOW CREATE TABLE may have lost characters of a label of e `?,"
-        " and MariaDB before 10.3 shows them nowhere"
+        f" and {version} shows them nowhere"
     )
-    assert shown_definition(ask, name, "mariadb", AS_WRITTEN, patterns) == ("", None, reason)
-    assert definition_of(ask, name, "mariadb", AS_WRITTEN) is None
+    assert shown_definition(ask, name, flavor, AS_WRITTEN, patterns) == ("", None, reason)
+    assert definition_of(ask, name, flavor, AS_WRITTEN) is None
 
 
 def test_a_text_without_a_question_mark_asks_nothing():
-    assert with_all_characters(None, TableName("d", "t"), TRUE.replace("?", "")) == TRUE.replace("?", "")
+    assert with_all_characters(None, TableName("d", "t"), TRUE.replace("?", ""), "mariadb") == TRUE.replace("?", "")
 
 
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 @pytest.mark.parametrize("rows", [[], [()], [("x",)], [("ff",)], [("61", "61")], [("61",), ("61",)], [(1,)]])
-def test_another_answer_is_the_servers_fault(rows):
+def test_another_answer_is_the_servers_fault(rows, flavor):
     with pytest.raises(RefusedError) as refused:
-        with_all_characters(lambda sql: rows, TableName("d", "t"), SHOWN)
+        with_all_characters(lambda sql: rows, TableName("d", "t"), SHOWN, flavor)
     assert refused.value.code == "server-protocol"
 
 
@@ -97,14 +117,14 @@ def test_time_grows_with_the_texts_length_and_no_faster(first, piece, last, monk
     def text(n: int) -> str:
         return f"CREATE TABLE `t` (\n  `v` int COMMENT '?',\n{first}{piece * n}{last})"
 
-    assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text), text, 20_000)
+    assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text, "mariadb"), text, 20_000)
 
 
 @pytest.mark.parametrize("text", [SHOWN, SHOWN.replace("?", "x")])
 def test_a_text_that_would_take_gigabytes_is_searched_for_no_characters(text):
     longer = text + " " * MOST_CHARACTERS
     if "?" not in text:
-        assert with_all_characters(Answers(), TableName("d", "t"), longer) == longer
+        assert with_all_characters(Answers(), TableName("d", "t"), longer, "mariadb") == longer
         return
     with pytest.raises(RefusedError, match="ddl-unsupported: .* has 1,04[0-9],[0-9]{3} characters"):
-        with_all_characters(Answers(), TableName("d", "t"), longer)
+        with_all_characters(Answers(), TableName("d", "t"), longer, "mariadb")

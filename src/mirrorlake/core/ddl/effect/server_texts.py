@@ -2,8 +2,9 @@
 
     written for                          without
     LIKE a temporary table               the table's character set
-    SELECT, or that LIKE, on MariaDB     all character sets in the sql_modes MYSQL323 and MYSQL40; characters of labels
-                                         and DEFAULTs outside utf8mb3, which are question marks
+    SELECT, or that LIKE                 characters of labels outside utf8mb3, which are question marks
+    SELECT, or that LIKE, on MariaDB     all character sets in the sql_modes MYSQL323 and MYSQL40; such characters of
+                                         DEFAULTs, which MySQL writes as hexadecimal digits
 
 Only table maps say what the character set is. In some sql_modes servers leave out all options of the table, too.
 Measured on MySQL 9.7, MariaDB 10.11 and 11.8; MariaDB's modes in ``sql/sql_class.h``, MODE_POSTGRESQL and others.
@@ -27,28 +28,31 @@ _WITHOUT_OPTIONS = {"mysql": _ANSI, "mariadb": 0b11111 << 8 | 1 << 14 | 1 << 16 
 """Bits of sql_mode. MariaDB's: POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB; NO_TABLE_OPTIONS; MYSQL323, MYSQL40; ANSI."""
 
 
-_BEYOND_UTF8MB3 = (None, "utf8mb4", "utf16", "utf16le", "utf32")
+_BEYOND_UTF8MB3 = (None, "utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
+_SERVERS = {"mysql": "MySQL", "mariadb": "MariaDB"}
 
 
 def without_lost_characters(
     changes: Iterable[DefinitionChange], statement: str, flavor: str
 ) -> Iterable[DefinitionChange]:
-    """The changes by a logged statement; refused is a table with a text of which MariaDB may have lost characters."""
-    if flavor != "mariadb" or "?" not in statement or not may_be_of_server(statement):
+    """The changes by a logged statement; refused is a table of whose texts the server may have lost characters."""
+    if "?" not in statement or not may_be_of_server(statement):
         return changes
-    return map(_without_lost_characters, changes)
+    return (_without_lost_characters(change, flavor) for change in changes)
 
 
-def _without_lost_characters(change: DefinitionChange) -> DefinitionChange:
+def _without_lost_characters(change: DefinitionChange, flavor: str) -> DefinitionChange:
     columns = change.schema.columns if change.action == "create" and change.schema else ()
-    lost = next((column.name for column in columns if _may_have_lost_characters(column)), None)
+    lost = next((column.name for column in columns if _may_have_lost_characters(column, flavor)), None)
     if lost is None:
         return change
-    return refuse(change.name, "ddl-unsupported", f"MariaDB may have lost characters of a text of column {lost}")
+    reason = f"{_SERVERS[flavor]} may have lost characters of a text of column {lost}"
+    return refuse(change.name, "ddl-unsupported", reason)
 
 
-def _may_have_lost_characters(column: Column) -> bool:
-    default = column.default.text if column.default and column.default.kind == "string" else ""
+def _may_have_lost_characters(column: Column, flavor: str) -> bool:
+    is_shown = flavor == "mariadb" and column.default and column.default.kind == "string"
+    default = column.default.text if is_shown and column.default else ""
     holds_them = column.type.has_charset and column.type.charset in _BEYOND_UTF8MB3
     return holds_them and any("?" in text for text in (*column.type.labels, default))
 
