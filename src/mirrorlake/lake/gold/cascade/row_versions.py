@@ -100,7 +100,7 @@ class OrderedRows:
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return left_keys(rows_in_force(batches, end), key)
 
-        return Left(*self._decoded(session, parent.name, decode, left_schema(key), ddl, that_cascade=True))
+        return Left(*self._decoded(session, parent, decode, left_schema(key), ddl, that_cascade=True))
 
     def versions(self, session: SparkSession, table: TableEntry, net: NetEffect | None) -> Versions:
         """Versions of the table's rows. net: of its logged changes, if they are applied to this table.
@@ -140,21 +140,21 @@ class OrderedRows:
             return ordered_images(rows_in_force(batches, end), wanted, key, with_logged=with_logged)
 
         ddl = ", ".join([*columns, _ORDER_TYPES, f"{REMOVED} BOOLEAN"])
-        return self._decoded(session, table.name, decode, ordered_schema(wanted, with_logged=with_logged), ddl)[0]
+        return self._decoded(session, table, decode, ordered_schema(wanted, with_logged=with_logged), ddl)[0]
 
     def _decoded(
-        self, session: SparkSession, name: TableName,
+        self, session: SparkSession, table: TableEntry,
         decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema, ddl: Sql, *,
         that_cascade: bool = False,
     ) -> tuple[DataFrame, pa.Table | None]:  # fmt: skip
         """Decode a table's changes: in the driver if they are few or in memory, else in workers."""
-        changes = self.changes.get(name)
+        name, changes = table.name, self.changes.get(table.name)
         if changes is None:
             return session.createDataFrame(schema.empty_table(), ddl), schema.empty_table()
         batches = self.reader.in_memory(name, self.lsns, that_cascade=that_cascade)
         if batches is None:
             stored = self.reader.stored(session, name, self.lsns, that_cascade=that_cascade)
-            if changes.n_changes > self.sizes.local:
+            if changes.n_changes > self.sizes.of_table(table.schema).local:
                 return stored.mapInArrow(decode, ddl), None
             batches = stored.toArrow().to_batches()
         local = pa.Table.from_batches(decode(batches), schema)
