@@ -1,6 +1,8 @@
 """Values inside MySQL's JSON that JSON has no type for, as the server shows them.
 
 A DECIMAL is a number, a date or time is in quotes with six digits of fraction, any other is ``"base64:typeN:..."``.
+A text of ucs2, utf16 or utf32 has the type VAR_STRING and is malformed here: MySQL 9.7 shows its bytes as a string,
+older ones as base64 like any other.
 Kernels return the address after the written bytes, NO_ROOM or MALFORMED.
 """
 
@@ -14,7 +16,7 @@ from mirrorlake.core.values.decimal_text import DECIMAL_BOUND_BYTES, MAX_PRECISI
 from mirrorlake.core.values.digits import write_byte, write_letters, write_unsigned
 from mirrorlake.core.values.kinds import MALFORMED, NO_ROOM
 
-_DECIMAL, _TIMESTAMP, _DATE, _TIME, _DATETIME = 246, 7, 10, 11, 12
+_DECIMAL, _TIMESTAMP, _DATE, _TIME, _DATETIME, _VAR_STRING = 246, 7, 10, 11, 12, 253
 _BASE64, _TYPE = np.uint64(0x3A343665736162), np.uint64(0x65707974)  # "base64:", "type"
 _LINE_BYTES = 57  # bytes in a line of base64
 OPAQUE_BOUND_BYTES = DECIMAL_BOUND_BYTES
@@ -28,7 +30,7 @@ def write_opaque(column_type, p, n_bytes, o, limit, digit_bytes):
         return _write_decimal(p, n_bytes, o, digit_bytes)
     if column_type == _TIMESTAMP or _DATE <= column_type <= _DATETIME:
         return _write_temporal(column_type, np.int64(peek_u64(p)), o) if n_bytes == 8 else MALFORMED
-    return _write_base64(column_type, p, n_bytes, o, limit)
+    return MALFORMED if column_type == _VAR_STRING else _write_base64(column_type, p, n_bytes, o, limit)
 
 
 @kernel

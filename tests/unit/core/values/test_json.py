@@ -125,6 +125,10 @@ def test_a_string_that_is_no_utf8_is_malformed(text, is_key):
     assert shown(document.replace(whole.encode(), text)) == MALFORMED
 
 
+def test_bytes_that_only_some_versions_show_as_a_string_are_malformed():
+    assert shown(encode_json([Opaque(253, "xy".encode("utf-16-be"), "")])) == MALFORMED
+
+
 def test_members_that_share_a_value_cannot_grow_without_limit():
     inner = encode_json([1] * 30)[1:]
     document = bytearray(b"\x02" + (30).to_bytes(2, "little"))
