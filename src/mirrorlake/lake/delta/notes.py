@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from types import NoneType
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -31,6 +30,13 @@ HISTORY_WINDOWS = ("LIMIT 2", "LIMIT 20", "LIMIT 1000", "")  # 2: what a step as
 
 MOST_NOTE_BYTES = 16_000_000
 """Delta reads no commit again whose note has 20,000,000 characters: the limit of its JSON reader, Jackson."""
+
+_FIELDS = {
+    "applied_lsn": int, "epoch": int, "answers": int, "ddl_lsn": int, "step": int, "of": int, "lsn_from": int,
+    "lsn_to": int, "is_open": bool, "resume": str, "gtids": str, "last": str,
+}  # fmt: skip
+"""Types of the fields of payloads that later hops compute with, or put into a query."""
+_NUMBERS = range(-(1 << 63), 1 << 63)
 
 _WITHOUT_HISTORY = (*ABSENT, "DELTA_TABLE_ONLY_OPERATION", "DELTA_ONLY_OPERATION", "EXPECT_TABLE_NOT_VIEW")
 
@@ -147,7 +153,12 @@ def _is_whole(note: dict[str, Any]) -> bool:
         return False
     return note["mirrorlake"] > NOTE_FORMAT or (
         isinstance(note.get("payload"), dict)
-        and type(note.get("lsn", "")) in (int, NoneType)
-        and type(note.get("txn_version", "")) in (int, NoneType)
+        and all(_has_type(note["payload"][name], kind) for name, kind in _FIELDS.items() if name in note["payload"])
+        and all(name in note and (note[name] is None or _has_type(note[name], int)) for name in ("lsn", "txn_version"))
         and {"app_id", "commit"} <= note.keys()
     )
+
+
+def _has_type(value: Any, kind: type) -> bool:
+    """Has the value exactly this type, and is a number one of 64 bits?"""
+    return type(value) is kind and (kind is not int or value in _NUMBERS)

@@ -1,0 +1,37 @@
+"""The notes of commits: one of ours has the fields that we write, whatever others put into a lake's history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.notes import _parse, new_note
+
+PAYLOAD = {"epoch": 3, "applied_lsn": -1, "is_open": False, "answers": 0, "resume": "binlog.000001:4", "gtids": ""}
+
+
+def test_a_note_of_ours_is_read_as_it_was_written():
+    note = new_note(PAYLOAD | {"another": [None]}, (1 << 63) - 1, "mirror/chain", 7)
+    assert _parse(json.dumps(note), "t") == note
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"applied_lsn": "0) OR reflect('java.lang.System', 'exit', 0"},
+        {"applied_lsn": None}, {"applied_lsn": 1 << 63}, {"epoch": "1"}, {"epoch": True}, {"is_open": 1},
+        {"answers": "x"}, {"resume": 5}, {"gtids": [1]}, {"step": 1.5}, {"last": {}},
+    ],
+)  # fmt: skip
+def test_a_payload_with_a_field_of_another_type_is_damaged(fields):
+    with pytest.raises(RefusedError, match="a note that is not as mirrorlake writes it") as refused:
+        _parse(json.dumps(new_note(PAYLOAD | fields, 5)), "t")
+    assert refused.value.code == "lake-damaged"
+
+
+@pytest.mark.parametrize("lsn", [1 << 63, -(1 << 63) - 1, 10**30, "5", 1.0, True])
+def test_an_lsn_that_no_column_holds_is_damaged(lsn):
+    with pytest.raises(RefusedError, match="a note that is not as mirrorlake writes it"):
+        _parse(json.dumps(new_note(PAYLOAD, 5) | {"lsn": lsn}), "t")
