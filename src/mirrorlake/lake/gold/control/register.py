@@ -11,6 +11,7 @@ from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.errors import RefusedError
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.notes import is_as_created
@@ -76,7 +77,14 @@ class TableEntry:
 
     @classmethod
     def from_row(cls, row) -> TableEntry:
-        schema = TableSchema.from_json(row.definition) if row.definition else None
+        """Read a row. Raises RefusedError ``lake-damaged`` for one that mirrorlake did not write."""
+        if None in (row.lsn, row.database, row.table, row.state, row.epoch):
+            raise RefusedError("lake-damaged", "a row of control_tables lacks a value")
+        try:
+            schema = TableSchema.from_json(row.definition) if row.definition else None
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):  # of JSON, of its fields
+            why = "its definition in control_tables cannot be read"
+            raise RefusedError("lake-damaged", why, table=f"{row.database}.{row.table}") from None
         return cls(row.lsn, row.database, row.table, row.state, row.mirror_id, schema, row.code, row.reason, row.epoch)
 
 
