@@ -86,21 +86,21 @@ class DefinitionReader:
         self._mapped.clear()
         self.refused_maps.clear()
         opened = (of_types(batch, _DEFINING) for batch in open_events(events))
-        batches = [BronzeEvents(batch) for batch in opened if batch.num_rows]
+        batches = [batch for batch in opened if batch.num_rows]
         for batch in batches:
-            self._note_versions(batch)
+            self._note_versions(BronzeEvents(batch))
         for lsn, found in self._in_order(batches, -1 if end is None else end):
             change = with_hidden(found, self.definitions.get(*found.name), self._hidden)
             self.take(lsn, change)
             new.append((lsn, change))
         return new
 
-    def _in_order(self, batches: list[BronzeEvents], end: int) -> Iterator[tuple[int, DefinitionChange]]:
+    def _in_order(self, batches: list[pa.RecordBatch], end: int) -> Iterator[tuple[int, DefinitionChange]]:
         for batch in batches:
-            yield from self._replayed(batch)
+            yield from self._replayed(BronzeEvents(batch))
         yield from self._between_transactions(end)
         for batch in batches:
-            yield from self._seen(batch)
+            yield from self._seen(BronzeEvents(batch))
 
     def _between_transactions(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield the changes of the answers between transactions up to ``end``."""

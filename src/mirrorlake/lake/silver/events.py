@@ -59,7 +59,7 @@ def collect(events: DataFrame) -> list[pa.RecordBatch]:
 
 def definition_events(events: DataFrame) -> DataFrame:
     """The events that define: QUERY events other than BEGIN or COMMIT, each file's first event, XA_PREPARE events, the
-    first TABLE_MAP of each body in a file; also inside compressed events.
+    first TABLE_MAP of each body in a file; also inside compressed events. Those of XA transactions alone have a gtid.
 
     A body has a table id, and in one file, which one run of the server wrote, an id means one definition.
     """
@@ -76,6 +76,7 @@ def definition_events(events: DataFrame) -> DataFrame:
     )
     same = F.expr(f"IF(event_type = 19, xxhash64(substring(raw, 20, {end} - 19)), xxhash64(lsn, raw))")
     chosen = events.where(f"event_type = 19 OR {is_query}")  # in one pass: the log is read from Parquet once
+    chosen = chosen.withColumn("gtid", F.expr("IF(event_type = 38 OR contains(raw, X'5841'), gtid, NULL)"))
     log_file = F.shiftright("own_lsn", OFFSET_BITS)  # a name may be that of a file of two servers
     firsts = chosen.groupBy(log_file, "event_type", same).agg(F.min_by(F.struct(*events.columns), "lsn").alias("event"))
     return firsts.select("event.*")
