@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from mirrorlake.core.changes.parent_keys import LACKS_REFERENCED
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import Column, TableSchema
+from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.jobs.run.replicate import run_all
 from mirrorlake.lake.gold.apply import ApplyHop
 from mirrorlake.lake.gold.cascade.matches import SET_ABOVE, UPDATED
@@ -98,6 +99,75 @@ def test_a_set_column_that_is_referenced_itself_refuses_the_lower_table(spark, t
         "p_removed": second, "c_removed": second, "g_removed": second,
         "p_unchanged": both_rows, "c_unchanged": both_rows, "g_unchanged": both_rows,
     }  # fmt: skip
+
+
+GONE = "on delete cascade"
+IN_ORDER = (
+    ("p0", "id int primary key"), ("q0", "id int primary key"),
+    ("p", f"id int primary key, a int, v int unique, foreign key (a) references p0 (id) {GONE}"),
+    ("c", f"id int primary key, v int, foreign key (v) references p (v) {GONE} on update cascade"),
+    ("s", "id int primary key, v int, foreign key (v) references p (v) on delete set null on update cascade"),
+    ("d", f"id int primary key, a int, b int, u int, key (u), foreign key (a) references p0 (id) {GONE},"
+          f" foreign key (b) references q0 (id) {GONE}"),
+    ("g", f"id int primary key, u int, foreign key (u) references d (u) {GONE}"),
+    ("nulled", f"id int primary key, v int unique, q int, foreign key (v) references p0 (id) on delete set null,"
+               f" foreign key (q) references q0 (id) {GONE}"),
+    ("moved", f"id int primary key, v int unique, q int, foreign key (v) references p0 (id) on update cascade,"
+              f" foreign key (q) references q0 (id) {GONE}"),
+    ("of_nulled", f"id int primary key, v int, foreign key (v) references nulled (v) {GONE}"),
+    ("of_moved", f"id int primary key, v int, foreign key (v) references moved (v) {GONE}"),
+)  # fmt: skip
+
+
+def test_a_removed_row_gives_up_the_key_that_it_then_has_and_once(spark, tmp_path):
+    """A MariaDB 10.11 has these rows after these changes."""
+    p, d, nulled = table("p", "id", "a", "v"), table("d", "id", "a", "b", "u"), table("nulled", "id", "v", "q")
+
+    def gone(name: str, number: int) -> Transaction:
+        return Transaction([Delete(table(name, "id"), [{"id": number}])])
+
+    def new_v(number: int, a: int, old: int, new: int) -> Transaction:
+        before = {"id": number, "a": a, "v": old}
+        return Transaction([Update(p, [(before, before | {"v": new})])])
+
+    items = [
+        ddl("create database shop"), *(ddl(f"create table {name} ({columns})") for name, columns in IN_ORDER),
+        *(insert(table(name, "id"), *((n,) for n in range(1, 8))) for name in ("p0", "q0")),
+        insert(p, (1, 1, 1), (2, 2, 2)), insert(table("c", "id", "v"), (1, 1)),
+        insert(table("s", "id", "v"), (1, 1), (2, 2)), insert(d, (1, 3, 3, 5), (2, 4, 4, 5)),
+        insert(table("g", "id", "u"), (1, 5)), insert(nulled, (1, 5, 5)),
+        insert(table("moved", "id", "v", "q"), (1, 6, 6)),
+        ddl("create table the_end_of_an_epoch (id int)"),
+        new_v(1, 1, 1, 3), gone("p0", 1), gone("p0", 2), insert(p, (7, 7, 2)), new_v(7, 7, 2, 4),
+        gone("p0", 3), insert(table("g", "id", "u"), (2, 5)), gone("q0", 3),
+        gone("p0", 5), insert(table("p0", "id"), (5,)), insert(nulled, (2, 5, 7)),
+        insert(table("of_nulled", "id", "v"), (1, 5)), gone("q0", 5),
+        Transaction([Update(table("p0", "id"), [({"id": 6}, {"id": 9})])]),
+        insert(table("of_moved", "id", "v"), (1, 9)), gone("q0", 6),
+    ]  # fmt: skip
+    run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
+    run.apply()
+    refused = {entry.table: (entry.code, entry.reason) for entry in run.register if entry.state == REFUSED}
+    reasons = {"of_nulled": SET_ABOVE, "of_moved": UPDATED}
+    assert refused == {name: ("foreign-key-cascade", reason) for name, reason in reasons.items()}
+    held = {name.table: [tuple(json.loads(row).values()) for row in rows] for name, rows in run.gold().items()}
+    assert (held["c"], held["s"], held["p"]) == ([], [("1", None), ("2", None)], [("7", "7", "4")])
+    assert (held["d"], held["g"]) == ([("4", "4", "2", "5")], [("2", "5")])
+    assert (held["nulled"], held["moved"]) == ([("2", "7", "5")], [])
+
+
+def test_a_reference_between_types_that_write_values_in_other_bytes_refuses_the_child(spark, tmp_path):
+    """InnoDB takes the year 2001, stored as 101, for the number 101."""
+    years = TableSchema("shop", "y", (Column("id", ColumnType("year"), nullable=False),), ("id",))
+    numbers = TableSchema("shop", "n", (Column("id", ColumnType("tinyint", unsigned=True), nullable=False),), ("id",))
+    items = (
+        ddl("create database shop"), ddl("create table y (id year primary key)"),
+        ddl("create table n (id tinyint unsigned primary key, foreign key (id) references y (id) on delete cascade)"),
+        insert(years, (2001,)), insert(numbers, (101,)), Transaction([Delete(years, [{"id": 2001}])]),
+    )  # fmt: skip
+    run = LakeRun.up_to_silver(spark, Log("mariadb", items), tmp_path)
+    run.apply()
+    assert {entry.table: entry.code for entry in run.register if entry.state == REFUSED} == {"n": "foreign-key-cascade"}
 
 
 def of_ints(name: str) -> TableSchema:

@@ -24,6 +24,7 @@ _COMPARED_BY_VALUE = frozenset(
 )  # fmt: skip
 _TEMPORAL = frozenset(("date", "datetime", "timestamp"))
 _TEXTS = frozenset(("char", "varchar"))
+_ALIKE = {"text": _TEXTS, "bytes": frozenset(("binary", "varbinary"))}
 _OF_ALL_LANGUAGES = re.compile(
     r"[a-z0-9]+_(general|unicode|unicode_520|0900|uca1400|tolower)(_nopad)?(_[ac][is])+|latin1_swedish(_nopad)?_ci"
 )
@@ -68,8 +69,17 @@ class Reference:
 
     def may_set_for(self, lower: Reference) -> bool:
         """May it set columns that the other references, so that the server changes rows of the other's child, too?"""
+        return self._sets_key_of(lower) and lower.on_update in ROW_CHANGING_ACTIONS
+
+    def may_hide_from(self, lower: Reference, along: Iterable[Reference]) -> bool:
+        """May it set columns that the other references, of a row that is removed later? Then the row gives up another
+        key than the log knows."""
+        is_removed = any(upper.removes and upper.child.name == self.child.name for upper in along)
+        return is_removed and self._sets_key_of(lower) and lower.on_delete in ROW_CHANGING_ACTIONS
+
+    def _sets_key_of(self, lower: Reference) -> bool:
         is_about = lower.parent.name == self.child.name and not set(lower.parent_columns).isdisjoint(self.columns)
-        return is_about and bool(self.setting) and lower.on_update in ROW_CHANGING_ACTIONS
+        return is_about and bool(self.setting)
 
     def may_continue_in(self, lower: Reference) -> bool:
         """May what it does to rows of its child change rows of the other's child, too?"""
@@ -128,8 +138,8 @@ def _reference(
     if not len(theirs) == len(mine) == len(referenced) == len(key.columns):
         return None
     names, parent_names = (tuple(column.name for column in columns) for columns in (mine, theirs))
-    are_shown = not any(column.is_hashed for column in theirs)
-    compared = tuple(map(_comparison, mine)) if are_shown else (None,)
+    are_values = not any(column.is_hashed for column in theirs) and list(map(_form, mine)) == list(map(_form, theirs))
+    compared = tuple(map(_comparison, mine)) if are_values else (None,)
     doubt = _why_unclear(child, parent, key, mine, keys) or (_UNCOMPARED if None in compared else None)
     return Reference(
         child, parent, names, parent_names, key.on_delete, key.on_update, tuple(filter(None, compared)), doubt
@@ -149,6 +159,13 @@ def alone(register: TableRegister) -> list[Orphan]:
         for entry in register
         if entry.state == STREAMING and any(key.parent != entry.name for key in entry.schema.row_changing_keys)
     ]
+
+
+def _form(column: Column) -> tuple[str, int]:
+    """Equal for columns whose equal values have equal bytes. InnoDB compares bytes, whatever they mean: it takes 1.05
+    in a DECIMAL(4,2) for 1.5 in a DECIMAL(3,1), and a YEAR for a number."""
+    name = next((kind for kind, names in _ALIKE.items() if column.type.name in names), column.type.name)
+    return name, column.type.scale or 0
 
 
 def _comparison(column: Column) -> Comparison | None:
@@ -184,7 +201,8 @@ def above(child: TableName, along: Iterable[Reference]) -> list[Reference]:
     while not is_complete:
         more = [
             r for r in along
-            if r not in found and (r.child.name == child or any(r.may_continue_in(lower) for lower in found))
+            if r not in found
+            and (r.child.name == child or any(r.may_continue_in(o) or r.may_hide_from(o, along) for o in found))
         ]  # fmt: skip
         found, is_complete = [*found, *more], not more
     return found

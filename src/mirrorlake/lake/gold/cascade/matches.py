@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.parent_keys import MOVED, left_name, new_name
 from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
+from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference, Referenced
-from mirrorlake.lake.gold.cascade.row_versions import CHANGE_ORDER, Left, OrderedRows, Versions, alias, failing
+from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference
+from mirrorlake.lake.gold.cascade.row_versions import CHANGE_ORDER, OrderedRows, Versions, alias, failing
 from mirrorlake.lake.gold.control.register import TableEntry
 from mirrorlake.lake.gold.merge.net_effect import NetEffect
 
@@ -46,42 +47,86 @@ _FORM = {
 def matches_of(
     session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry
 ) -> Iterator[tuple[Reference, DataFrame]]:
-    """Find, level by level, what matches the child's rows."""
-    new = _NewMatches(session) if _is_circular(rows.along) else None
-    own = {reference.child.name: reference.child for reference in rows.along}
-    versions = {name: rows.versions(session, of, net if name == child.name else None) for name, of in own.items()}
-    fresh = {reference.referenced: rows.left(session, reference) for reference in rows.along}
-    for level in range(MAX_LEVELS + 1):
-        below: dict[Referenced, list[DataFrame]] = {}
-        for reference in (r for r in rows.along if r.referenced in fresh):
-            name, columns, left = reference.child.name, rows.columns_of(reference.child), fresh[reference.referenced]
-            matches = _matches(versions[name], reference, columns, left.rows)
-            if level == 0 and reference.on_update == CASCADE and left.has_any(True):
-                matches = _followed(session, matches, reference, rows, left.rows)
-            matches = new.only(matches, reference) if new else matches
-            _require_unset(matches, reference, rows.along)
-            if name == child.name:
-                yield reference, matches
-            for referenced in {r.referenced for r in rows.along if reference.removes and r.parent.name == name}:
-                below.setdefault(referenced, []).append(_left_by(matches, columns, referenced[1]))
-        fresh = {name: Left(reduce(DataFrame.unionByName, parts)) for name, parts in below.items()}
-        if not fresh or (new and not new.found_any()):
-            return
-    raise RefusedError(NOT_FOLLOWED, TOO_DEEP)
+    """Find what matches the child's rows, through each of its references."""
+    search, (order, is_circular) = _Search(session, rows, net, child), _parents_first(rows.along)
+    for _ in range(MAX_LEVELS + 2):
+        changed = [search.look_into(name, is_repeated=is_circular) for name in order]
+        if not any(changed):
+            break
+    else:
+        raise RefusedError(NOT_FOLLOWED, TOO_DEEP)
+    for reference, matches in search.found.items():
+        _require_unset(matches, reference, rows.along)
+        if reference.child.name == child.name:
+            yield reference, matches
+
+
+class _Search:
+    """found: the matches through each reference. They are right once it is known which rows of its parent are removed.
+
+    A row that is removed gives up its keys once, at the first match that removes it, whichever reference has it.
+    """
+
+    def __init__(self, session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry):
+        own = {reference.child.name: reference.child for reference in rows.along}
+        self.found: dict[Reference, DataFrame] = {}
+        self._session, self._rows = session, rows
+        self._versions = {
+            name: rows.versions(session, entry, net if name == child.name else None) for name, entry in own.items()
+        }
+        self._names = {name: rows.columns_of(entry) for name, entry in own.items()}
+        self._logged = {reference.referenced: rows.left(session, reference) for reference in rows.along}
+        self._removed: dict[TableName, DataFrame] = {}
+
+    def look_into(self, name: TableName, *, is_repeated: bool) -> bool:
+        """Find the matches of a table's rows. is_repeated: ask whether other rows are removed than the last time, which
+        keeps them in memory."""
+        removing = []
+        for reference in (r for r in self._rows.along if r.child.name == name):
+            matches = self.found[reference] = self._matches(reference)
+            new = (new_name(i) for i in range(len(reference.columns)))
+            removing += [matches.where(f"NOT {MOVED}").drop(*new)] if reference.removes else []
+        if not removing:
+            return False
+        columns = [alias(i) for i in range(len(self._names[name]))]
+        removed, known = _first_matches(reduce(DataFrame.unionByName, removing), columns), self._removed.get(name)
+        self._removed[name] = _kept(self._session, removed) if is_repeated else removed
+        return is_repeated and (known is None or _are_different(known, self._removed[name]))
+
+    def _matches(self, reference: Reference) -> DataFrame:
+        parent, child, logged = reference.parent.name, reference.child.name, self._logged[reference.referenced]
+        left = logged.rows
+        if parent in self._removed:
+            left = left.unionByName(_left_by(self._removed[parent], self._names[parent], reference.parent_columns))
+        matches = _matches(self._versions[child], reference, self._names[child], left)
+        if reference.on_update == CASCADE and logged.has_any(True):
+            return _followed(self._session, matches, reference, self._rows, left)
+        return matches
+
+
+def _are_different(one: DataFrame, other: DataFrame) -> bool:
+    return not (one.exceptAll(other).isEmpty() and other.exceptAll(one).isEmpty())
+
+
+def _parents_first(along: Sequence[Reference]) -> tuple[list[TableName], bool]:
+    """Order the children: each comes after those that it references and that lose rows. Or do these lead back to it?"""
+    lose_rows = {r.child.name for r in along if r.removes}
+    found, is_circular = list[TableName](), False
+    waiting = list(dict.fromkeys(r.child.name for r in along))
+    while waiting:
+        held = {r.child.name for r in along if r.parent.name in lose_rows.intersection(waiting)}
+        free = [name for name in waiting if name not in held]
+        is_circular |= not free
+        found += free or waiting[:1]
+        waiting = [name for name in waiting if name not in found]
+    return found, is_circular
 
 
 def _require_unset(matches: DataFrame, reference: Reference, along: Sequence[Reference]) -> None:
     """Raise RefusedError ``foreign-key-cascade`` if the matches have columns set that a lower table references."""
-    if any(reference.may_set_for(lower) for lower in along):
+    if any(reference.may_set_for(lower) or reference.may_hide_from(lower, along) for lower in along):
         if not matches.where(F.col(MOVED).isin(*reference.setting)).isEmpty():
             raise RefusedError(NOT_FOLLOWED, SET_ABOVE)
-
-
-def _is_circular(along: Sequence[Reference]) -> bool:
-    below = {reference.child.name for reference in along if reference.removes}
-    for _ in along:
-        below = {r.child.name for r in along if r.removes and r.parent.name in below}
-    return bool(below)
 
 
 def _matches(versions: Versions, reference: Reference, names: list[str], left: DataFrame) -> DataFrame:
@@ -183,26 +228,3 @@ def _left_by(matches: DataFrame, names: list[str], referenced: tuple[str, ...]) 
     left = [f"{key} AS {left_name(i)}" for i, key in enumerate(keys)]
     nowhere = [f"IF(true, NULL, {key}) AS {new_name(i)}" for i, key in enumerate(keys)]
     return gone.selectExpr(*left, "match.tx_lsn", "match.ordinal", "lsn", MOVED, *nowhere)
-
-
-class _NewMatches:
-    """For references that lead back to a table: matches not found on an earlier level. They are kept in memory."""
-
-    def __init__(self, session: SparkSession):
-        self._session = session
-        self._known: dict[Reference, DataFrame] = {}
-        self._found_any = False
-
-    def only(self, matches: DataFrame, reference: Reference) -> DataFrame:
-        known = self._known.get(reference)
-        if known is not None:
-            matches = matches.alias("h").join(known.alias("k"), _same_version("h", "k", reference.child), "left_anti")
-        found = _kept(self._session, matches)
-        self._found_any |= not found.isEmpty()
-        self._known[reference] = found if known is None else known.unionByName(found)
-        return found
-
-    def found_any(self) -> bool:
-        """Were new matches found since the last call?"""
-        found, self._found_any = self._found_any, False
-        return found
