@@ -161,11 +161,11 @@ def alone(register: TableRegister) -> list[Orphan]:
     ]
 
 
-def _form(column: Column) -> tuple[str, int]:
+def _form(column: Column) -> tuple[str, int, int]:
     """Equal for columns whose equal values have equal bytes. InnoDB compares bytes, whatever they mean: it takes 1.05
     in a DECIMAL(4,2) for 1.5 in a DECIMAL(3,1), and a YEAR for a number."""
     name = next((kind for kind, names in _ALIKE.items() if column.type.name in names), column.type.name)
-    return name, column.type.scale or 0
+    return name, column.type.scale or 0, column.type.fraction_digits or 0
 
 
 def _comparison(column: Column) -> Comparison | None:
