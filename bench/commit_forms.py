@@ -1,8 +1,8 @@
 """What it costs to append only if the recorded progress is still the one that was read.
 
-Every form appends 1,000 staged rows as one Delta commit that carries a transaction id, to a table of 50 rows in one
-commit and to one of a million rows in 50 commits. Printed: median seconds, what happens to two writers that are in
-flight together, and to a writer that comes later with progress that has moved.
+Every form appends 1,000 staged rows as one Delta commit, all but the first with a transaction id, to a table of 50 rows
+in one commit and to one of a million rows in 50 commits. Printed: median seconds, what happens to two writers that are
+in flight together, and to a writer that comes later with progress that has moved.
 
     python bench/commit_forms.py [--rounds 7]
 """
@@ -88,7 +88,13 @@ def shipped(writer: Writer) -> None:
     append_from(writer.spark, writer.table, writer.staged(), expected=expected, new_lsn=writer.new_lsn, payload={})
 
 
+def without_id(writer: Writer) -> None:
+    """Nobody may use it: two writers, or one that is late, both append."""
+    writer.staged().writeTo(writer.table).append()
+
+
 FORMS: dict[str, Callable[[Writer], None]] = {
+    "append without an id, writeTo": without_id,
     "blind append, SQL": lambda w: w.insert("true", "hop", w.new_lsn),
     "blind append, writeTo": lambda w: w.append("true", "hop", w.new_lsn),
     "blind append, save(path)": lambda w: w.append_v1("hop", w.new_lsn),
