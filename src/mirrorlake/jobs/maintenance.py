@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import pandas as pd
 from pyspark.sql import Row, SparkSession
@@ -35,21 +33,20 @@ from mirrorlake.lake.delta.maintenance import (
 )
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, table_exists
 from mirrorlake.lake.gold.control import retired
-from mirrorlake.lake.gold.control.failures import damage_of
 from mirrorlake.lake.gold.control.features import read_state, unneeded
 from mirrorlake.lake.gold.control.register import DROPPED, TableRegister
 from mirrorlake.lake.gold.control.table import mirror_types
+from mirrorlake.lake.gold.control.versions import unless_damaged
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.silver import assemble
 
 REPLAY_DAYS = 30
 """Shortest retention: recorded Delta versions can be read, and mirrors of dropped tables, for this long."""
 STAGED_DAYS = 7
+DAMAGED = "damaged"
 RUN_DAYS = 90
 """How long ``control_runs`` keeps its rows."""
 SHORTEST_DAYS = 7
-DAMAGED = "damaged"
-_Found = TypeVar("_Found")
 """Delta's own shortest retention: files of log that was deleted stay as long, because a reader may still have them."""
 
 
@@ -95,7 +92,7 @@ def _maintained(
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         mirror = names.mirror(mirror_id)
-        _of_mirror(lake.spark, mirror, partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
+        unless_damaged(partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
     delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}
@@ -105,7 +102,7 @@ def _maintained(
     retentions["bronze_events"] = log_retention(retention_days, options.bronze_days)
     for name, table in tables.items():
         work = partial(compact, lake.spark, table, retentions[name], names.location(table))
-        outcomes[name] = work() if name in SYSTEM_TABLES else _of_mirror(lake.spark, table, work) or DAMAGED
+        outcomes[name] = work() if name in SYSTEM_TABLES else unless_damaged(work) or DAMAGED
     for mirror_id in (m for m in removable if m not in pinned):
         shown = names.location(names.mirror(mirror_id)) or mirror_id
         outcomes[shown] = remove_mirror(lake.spark, names, mirror_id)
@@ -116,16 +113,6 @@ def _maintained(
         if remove_staged(names, hop, STAGED_DAYS):
             outcomes[f"staging/{hop}"] = REMOVED
     return outcomes, tables
-
-
-def _of_mirror(spark: SparkSession, mirror: Sql, work: Callable[[], _Found]) -> _Found | None:
-    """Return what the work on one mirror gives; None if it fails because the mirror is damaged."""
-    try:
-        return work()
-    except Exception as error:
-        if damage_of(spark, mirror, error) is None:
-            raise
-        return None
 
 
 def log_retention(retention_days: int, bronze_days: int | None) -> int:
@@ -140,7 +127,7 @@ def _without_features(lake: Lake) -> dict[str, str]:
         mirror = lake.names.mirror(entry.mirror_id) if entry.mirror_id else None
         if mirror is None or entry.state == DROPPED:
             continue
-        state = _of_mirror(lake.spark, mirror, partial(_state_if_any, lake.spark, mirror))
+        state = unless_damaged(partial(_state_if_any, lake.spark, mirror))
         for feature in unneeded(state, mirror_types(entry.schema)) if state else ():
             outcomes[f"{entry.mirror_id} {feature.name}"] = drop_feature(
                 lake.spark, mirror, feature.name, lake.names.location(mirror)

@@ -30,10 +30,10 @@ def version_at(spark: SparkSession, mirror: Sql, lsn: int) -> int | None:
     return unless_damaged(partial(_version_at, spark, mirror, lsn))
 
 
-def unless_damaged(read: Callable[[], _Found | None]) -> _Found | None:
-    """What the history of one mirror says; None if it cannot be read."""
+def unless_damaged(work: Callable[[], _Found | None]) -> _Found | None:
+    """What the work on one mirror gives; None if it fails because the mirror is damaged."""
     try:
-        return read()
+        return work()
     except Exception as error:
         if as_ours(error).code != DAMAGED:
             raise
