@@ -17,7 +17,7 @@ from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead
 from mirrorlake.mysql.login import ServerLogin
 from mirrorlake.mysql.preflight import run_preflight
-from mirrorlake.mysql.source_tables import list_tables, parents_first
+from mirrorlake.mysql.source_tables import after_parents, list_tables
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/security.md"
 PASSWORD = "only for these tests"
@@ -66,7 +66,7 @@ def test_the_documented_grants_show_which_table_is_whose_parent(server, user):
         ("a_children", {("shop", "z_parents")}),
         ("z_parents", set()),
     ]
-    assert [one.table for one in parents_first(tables)] == ["z_parents", "a_children"]
+    assert [one.table for one in after_parents(tables)] == ["z_parents", "a_children"]
 
 
 def test_each_documented_privilege_is_needed(server, user):

@@ -39,7 +39,7 @@ from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import SourceTable, parents_first
+from mirrorlake.mysql.source_tables import SourceTable, after_parents
 
 COPIED, NOT_COPIED = "copied", "not copied"
 READ_BYTES = 256 << 20
@@ -93,7 +93,7 @@ def _snapshots(
     for table in tables:
         if not table.has_versions:
             yield TableSnapshot(*table.name, reason=no_versions(table)), -1
-    for group in _groups(parents_first([table for table in tables if table.has_versions])):
+    for group in _groups(after_parents([table for table in tables if table.has_versions])):
         yield from _snapshot_group(lake, login, group)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from types import NoneType
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
 from mirrorlake.core.schema.column_patterns import ColumnName
+from mirrorlake.core.schema.keys import parents_first
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote, server_literal
 from mirrorlake.errors import RefusedError
@@ -102,18 +101,11 @@ def ask_engine(login: ServerLogin, database: str, table: str) -> str | None:
     return str(found[0][0] or "").lower() or None if found else None
 
 
-def parents_first(tables: list[SourceTable]) -> Iterator[SourceTable]:
+def after_parents(tables: list[SourceTable]) -> Iterator[SourceTable]:
     """Yield each table after the tables that its foreign keys name, unless these form a circle."""
-    waiting = {table.name: table for table in tables}
-    sorter = TopologicalSorter(dict.fromkeys(waiting, ()))
-    for name, table in waiting.items():
-        sorter.add(name, *((table.parents - {name}) & waiting.keys()))
-    with suppress(CycleError):  # the tables outside of circles come all the same
-        sorter.prepare()
-    while free := sorter.get_ready():
-        yield from map(waiting.pop, free)
-        sorter.done(*free)
-    yield from waiting.values()
+    named = {table.name: table for table in tables}
+    ordered, others = parents_first({name: table.parents - {name} for name, table in named.items()})
+    yield from map(named.__getitem__, (*ordered, *others))
 
 
 def create_statement(ask: Ask, name: TableName, flavor: str) -> str:

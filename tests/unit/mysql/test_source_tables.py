@@ -11,7 +11,7 @@ from mirrorlake.jobs.run.chosen_tables import unused_columns
 from mirrorlake.mysql import source_tables
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import ListTooLong, SourceTable, list_tables, parents_first, table_names
+from mirrorlake.mysql.source_tables import ListTooLong, SourceTable, after_parents, list_tables, table_names
 from tests.support.linear_time import assert_linear
 from tests.support.rogue_server import RogueServer
 
@@ -29,12 +29,12 @@ def test_parents_come_before_their_children_and_a_circle_ends():
         table("x", "y"),
         table("y", "x"),
     ]
-    assert [found.table for found in parents_first(tables)] == ["c", "d", "b", "a", "x", "y"]
+    assert [found.table for found in after_parents(tables)] == ["c", "d", "b", "a", "x", "y"]
 
 
 def test_a_chain_of_parents_takes_time_that_grows_with_its_length_and_no_faster():
     def put(n: int) -> None:
-        found = list(parents_first([table(f"t{k:06}", f"t{k + 1:06}") for k in range(n)]))
+        found = list(after_parents([table(f"t{k:06}", f"t{k + 1:06}") for k in range(n)]))
         assert [each.table for each in found] == [f"t{k:06}" for k in reversed(range(n))]
 
     assert_linear(put, int, 500)

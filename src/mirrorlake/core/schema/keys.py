@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
@@ -18,6 +21,7 @@ ROW_CHANGING_ACTIONS = frozenset((CASCADE, SET_NULL))
 NOT_FOLLOWED = "foreign-key-cascade"
 """Code of a refusal: the effect of a foreign key on the table's rows does not follow from the log."""
 
+_Table = TypeVar("_Table")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -148,3 +152,18 @@ def named(key: Key, known: Iterable[Key], columns: Iterable[str]) -> Key:
     taken = {folded(other.name) for other in known} | {folded(PRIMARY_NAME)}
     numbered = (f"{base}_{n}" for n in range(2, len(taken) + 3))
     return replace(key, name=base if folded(base) not in taken else next(n for n in numbered if folded(n) not in taken))
+
+
+def parents_first(parents: Mapping[_Table, Collection[_Table]]) -> tuple[list[_Table], list[_Table]]:
+    """Order tables, given with the tables that each references: those that come after all of these, then the others,
+    which are in a circle or reference one that is not in order. A table that references itself is a circle."""
+    sorter, ordered = TopologicalSorter(dict.fromkeys(parents, ())), list[_Table]()
+    for table, referenced in parents.items():
+        sorter.add(table, *(parents.keys() & referenced))
+    with suppress(CycleError):  # the tables outside of circles come all the same
+        sorter.prepare()
+    while free := sorter.get_ready():
+        ordered += free
+        sorter.done(*free)
+    in_order = {*ordered}
+    return ordered, [table for table in parents if table not in in_order]

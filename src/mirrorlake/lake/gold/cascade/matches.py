@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.changes.parent_keys import MOVED, left_name, new_name
-from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED
+from mirrorlake.core.schema.keys import CASCADE, NOT_FOLLOWED, parents_first
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
@@ -48,9 +48,9 @@ def matches_of(
     session: SparkSession, rows: OrderedRows, net: NetEffect, child: TableEntry
 ) -> Iterator[tuple[Reference, DataFrame]]:
     """Find what matches the child's rows, through each of its references."""
-    search, (order, is_circular) = _Search(session, rows, net, child), _parents_first(rows.along)
+    search, (ordered, circular) = _Search(session, rows, net, child), parents_first(_losing_parents(rows.along))
     for _ in range(MAX_LEVELS + 2):
-        changed = [search.look_into(name, is_repeated=is_circular) for name in order]
+        changed = [search.look_into(name, is_repeated=bool(circular)) for name in (*ordered, *circular)]
         if not any(changed):
             break
     else:
@@ -108,18 +108,10 @@ def _are_different(one: DataFrame, other: DataFrame) -> bool:
     return not (one.exceptAll(other).isEmpty() and other.exceptAll(one).isEmpty())
 
 
-def _parents_first(along: Sequence[Reference]) -> tuple[list[TableName], bool]:
-    """Order the children: each comes after those that it references and that lose rows. Or do these lead back to it?"""
+def _losing_parents(along: Sequence[Reference]) -> dict[TableName, set[TableName]]:
+    """child -> the tables that it references and that lose rows."""
     lose_rows = {r.child.name for r in along if r.removes}
-    found, is_circular = list[TableName](), False
-    waiting = list(dict.fromkeys(r.child.name for r in along))
-    while waiting:
-        held = {r.child.name for r in along if r.parent.name in lose_rows.intersection(waiting)}
-        free = [name for name in waiting if name not in held]
-        is_circular |= not free
-        found += free or waiting[:1]
-        waiting = [name for name in waiting if name not in found]
-    return found, is_circular
+    return {r.child.name: {o.parent.name for o in along if o.child.name == r.child.name} & lose_rows for r in along}
 
 
 def _require_unset(matches: DataFrame, reference: Reference, along: Sequence[Reference]) -> None:
