@@ -87,8 +87,6 @@ class DefinitionReader:
         self.refused_maps.clear()
         opened = (of_types(batch, _DEFINING) for batch in open_events(events))
         batches = [batch for batch in opened if batch.num_rows]
-        for batch in batches:
-            self._note_versions(BronzeEvents(batch))
         for lsn, found in self._in_order(batches, -1 if end is None else end):
             change = with_hidden(found, self.definitions.get(*found.name), self._hidden)
             self.take(lsn, change)
@@ -96,11 +94,12 @@ class DefinitionReader:
         return new
 
     def _in_order(self, batches: list[pa.RecordBatch], end: int) -> Iterator[tuple[int, DefinitionChange]]:
-        for batch in batches:
-            yield from self._replayed(BronzeEvents(batch))
+        for events in map(BronzeEvents, batches):
+            self._note_versions(events)
+            yield from self._replayed(events)
         yield from self._between_transactions(end)
-        for batch in batches:
-            yield from self._seen(BronzeEvents(batch))
+        for events in map(BronzeEvents, batches):
+            yield from self._seen(events)
 
     def _between_transactions(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield the changes of the answers between transactions up to ``end``."""
