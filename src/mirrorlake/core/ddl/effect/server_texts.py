@@ -51,10 +51,10 @@ def _without_lost_characters(change: DefinitionChange, flavor: str) -> Definitio
 
 
 def _may_have_lost_characters(column: Column, flavor: str) -> bool:
-    is_shown = flavor == "mariadb" and column.default and column.default.kind == "string"
-    default = column.default.text if is_shown and column.default else ""
+    default = column.default if flavor == "mariadb" else None
+    shown = default.text if default and default.kind == "string" else ""
     holds_them = column.type.has_charset and column.type.charset in _BEYOND_UTF8MB3
-    return holds_them and any("?" in text for text in (*column.type.labels, default))
+    return holds_them and any("?" in text for text in (*column.type.labels, shown))
 
 
 def of_create(created: CreateTable, before: Before) -> Dialect:

@@ -53,7 +53,7 @@ def with_cascades(session: SparkSession, rows: OrderedRows, net: NetEffect, chil
     derived.
     """
     found = list(matches_of(session, rows, net, child))
-    setting = list(dict.fromkeys(reference for reference, _ in found if _sets_columns(reference)))
+    setting = list(dict.fromkeys(reference for reference, _ in found if reference.setting))
     effects = [_effect(matches, reference, setting, child) for reference, matches in found]
     done = _of_each_row(reduce(DataFrame.unionByName, effects), setting, child)
     local = done.limit(rows.sizes.local + 1).toArrow()
@@ -70,10 +70,6 @@ def _keys_of_both(net: pa.Table | None, done: pa.Table, key: tuple[str, ...]) ->
         return None
     found = done.select([alias(i) for i in range(len(key))]).rename_columns(list(key))
     return pa.concat_tables([net.select(list(key)), found.cast(net.select(list(key)).schema)])
-
-
-def _sets_columns(reference: Reference) -> bool:
-    return SET_NULL in (reference.on_delete, reference.on_update) or reference.on_update == CASCADE
 
 
 def _effect(matches: DataFrame, reference: Reference, setting: list[Reference], child: TableEntry) -> DataFrame:
