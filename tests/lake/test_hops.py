@@ -106,13 +106,13 @@ def test_a_long_transaction_is_decoded_a_stretch_at_a_time(spark, tmp_path, monk
     monkeypatch.setattr("mirrorlake.lake.silver.assemble.CHUNK_BITS", 10)
     read, silvers = [], []
     monkeypatch.setattr("mirrorlake.lake.silver.assemble.collect", lambda events: read.append(1) or collect(events))
-    for long_bytes, n_reads in ((1 << 30, 1), (4096, 10)):
+    for long_bytes, n_reads in ((1 << 30, 0), (4096, 9)):
         monkeypatch.setattr("mirrorlake.lake.silver.assemble.LONG_BYTES", long_bytes)
         run = LakeRun(spark, tmp_path / "logs", tmp_path / str(long_bytes))
         run.ingest()
         read.clear()
         run.assemble()
-        assert len(read) >= n_reads and (len(read) == 1) == (n_reads == 1)
+        assert len(read) >= n_reads and (len(read) == 0) == (n_reads == 0)
         rows = spark.table(run.lake.names.silver_changes).orderBy("lsn", "ordinal")
         silvers.append(rows.selectExpr("* EXCEPT (before, after)", "to_json(before)", "to_json(after)").toArrow())
     assert silvers[0].num_rows == 2 + 120 * 50 + 2 * 3

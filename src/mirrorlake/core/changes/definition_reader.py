@@ -79,27 +79,27 @@ class DefinitionReader:
     def read(self, events: Iterable[pa.RecordBatch], end: int | None = None) -> list[tuple[int, DefinitionChange]]:
         """Return new changes from DDL and table maps of a range (bronze batches in log order), each with its lsn.
 
+        events: iterated twice, unless they are an iterator: then the defining ones are all held.
         end: its last lsn; None: answers between transactions do not matter.
         Raises RefusedError for a malformed event of a table map or statement.
         """
         new = []
         self._mapped.clear()
         self.refused_maps.clear()
-        opened = (of_types(batch, _DEFINING) for batch in open_events(events))
-        batches = [batch for batch in opened if batch.num_rows]
-        for lsn, found in self._in_order(batches, -1 if end is None else end):
+        events = list(_defining(events)) if isinstance(events, Iterator) else events
+        for lsn, found in self._in_order(events, -1 if end is None else end):
             change = with_hidden(found, self.definitions.get(*found.name), self._hidden)
             self.take(lsn, change)
             new.append((lsn, change))
         return new
 
-    def _in_order(self, batches: list[pa.RecordBatch], end: int) -> Iterator[tuple[int, DefinitionChange]]:
-        for events in map(BronzeEvents, batches):
-            self._note_versions(events)
-            yield from self._replayed(events)
+    def _in_order(self, events: Iterable[pa.RecordBatch], end: int) -> Iterator[tuple[int, DefinitionChange]]:
+        for batch in map(BronzeEvents, _defining(events)):
+            self._note_versions(batch)
+            yield from self._replayed(batch)
         yield from self._between_transactions(end)
-        for events in map(BronzeEvents, batches):
-            yield from self._seen(events)
+        for batch in map(BronzeEvents, _defining(events)):
+            yield from self._seen(batch)
 
     def _between_transactions(self, end: int) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield the changes of the answers between transactions up to ``end``."""
@@ -176,6 +176,11 @@ class DefinitionReader:
                 self.refused_maps.setdefault(name, table.refusal)
             if table.schema is not None and table.schema_id not in self.definitions.schema_ids:
                 yield int(events.lsn[i]), DefinitionChange(SEEN, *name, table.schema)
+
+
+def _defining(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events that a reader looks at, opened."""
+    return filter(len, (of_types(batch, _DEFINING) for batch in open_events(events)))
 
 
 def _in_utf8(query: Query, client: str | None) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -21,7 +22,7 @@ from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.silver.definitions import ChangeAtLsn, DefinitionLog, record, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, events_at_commits, undone
+from mirrorlake.lake.silver.events import NO_XA, definition_events, events_at_commits, undone
 
 HOP = "assemble/answers"
 
@@ -55,14 +56,13 @@ def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
     if event is None:
         return without_log(lake, answer, end)
     lsns, known = LsnRange(event.tx_lsn - 1, end), f"answer < {answer.number} AND lsn"
-    events = collect(definition_events(events_at_commits(lake, lsns, NO_XA)))
-    plan = plan_xa(events, {}, ignore_unknown=True)  # what is prepared before a DDL is not of its table
-    if not plan.is_empty:
-        events = collect(definition_events(events_at_commits(lake, lsns, plan)))
     ahead = [other for other in earlier if other.lsn >= answer.lsn]
-    as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, end)
     definitions = DefinitionLog(lake, [*ahead, answer], f"{known} < {answer.lsn}")
-    as_answered = definitions.read(events, end)
+    # what is prepared before a DDL is not of its table
+    with definition_events(lake, lsns, partial(plan_xa, prepared={}, ignore_unknown=True)) as (events, plan):
+        as_logged = DefinitionLog(lake, ahead, f"{known} < {answer.lsn}").read(events, end)
+        as_answered = definitions.read(events, end)
+        left_out = undone(events_at_commits(lake, lsns, plan), events)
     was = [change for _, change in recorded(lake, f"{known} BETWEEN {answer.lsn} AND {end}")]
     was = [change for change in was if change.name == answer.name and change.concerns_table]
     objection = (
@@ -72,8 +72,7 @@ def amend(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
     )
     return Amendment(
         answer, lsns, [(lsn, change) for lsn, change in as_answered if change.name == answer.name],
-        was[0].action == "refuse", definitions.timeline(lsns).only(answer.name), plan,
-        undone(events_at_commits(lake, lsns, plan), events), objection or None,
+        was[0].action == "refuse", definitions.timeline(lsns).only(answer.name), plan, left_out, objection or None,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 
 import pyarrow as pa
@@ -211,12 +212,9 @@ class AssembleHop:
 
     def _assemble_by_spark(self, part: EventRange) -> AssembledBatch:
         """Assemble in Spark's workers, or in slices, whatever the size of the range."""
-        events = collect(definition_events(self._events(part.lsns, NO_XA)))
-        plan = plan_xa(events, self._prepared)
-        if not plan.is_empty:
-            events = collect(definition_events(self._events(part.lsns, plan)))
-        self._definitions.extend(events, part.lsns.to)
-        left_out = undone(self._events(part.lsns, plan), events)
+        with definition_events(self._lake, part.lsns, partial(plan_xa, prepared=self._prepared)) as (events, plan):
+            self._definitions.extend(events, part.lsns.to)
+            left_out = undone(self._events(part.lsns, plan), events)
         if part.longest > LONG_BYTES and plan.is_empty:
             return self._assemble_events(part, self._in_stretches(part), plan, left_out)
         self._commit(part, self._decoded(part, plan, self._timeline(part), left_out), None, plan.prepared)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,13 @@ from mirrorlake.core.constants import EventType
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
 from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.spill import SpilledBatches
 
 NO_XA = XaPlan((), (), {})
 ORDER = ["lsn", "own_lsn"]
 """Columns that order the events: moved ones share the lsn of their XA COMMIT. own_lsn: the one they had."""
+SLICE_EVENTS = 200_000
+"""How many events that define are collected at once, of whatever a statement is: a transaction may have millions."""
 
 _DEFINING = pa.array(
     [EventType.QUERY, EventType.FORMAT_DESCRIPTION, EventType.TABLE_MAP, EventType.XA_PREPARE], pa.int16()
@@ -57,7 +61,53 @@ def collect(events: DataFrame) -> list[pa.RecordBatch]:
     return ordered.select(list(BRONZE_COLUMNS)).to_batches()
 
 
-def definition_events(events: DataFrame) -> DataFrame:
+@contextmanager
+def definition_events(
+    lake: Lake, lsns: LsnRange, plan_of: Callable[[Iterable[pa.RecordBatch]], XaPlan]
+) -> Iterator[tuple[Iterable[pa.RecordBatch], XaPlan]]:
+    """``BRONZE_COLUMNS`` of the events of a range that define, in log order and opened, and the range's plan.
+
+    plan_of: makes the plan from them; events of XA transactions that it moves are then at their commits. Most of many
+    events are on disk.
+    """
+    with SpilledBatches(collect_definitions(lake, lsns, NO_XA)) as events:
+        plan = plan_of(events)
+        if plan.is_empty:
+            yield events, plan
+            return
+    with SpilledBatches(collect_definitions(lake, lsns, plan)) as events:
+        yield events, plan
+
+
+def collect_definitions(lake: Lake, lsns: LsnRange, plan: XaPlan, most: int = SLICE_EVENTS) -> Iterator[pa.RecordBatch]:
+    """The same as an iterator, by a given plan. A range with more than ``most`` of them is collected in parts, each
+    with its own first table maps."""
+    found = _chosen(events_at_commits(lake, lsns, plan))
+    some = collect(found.limit(most + 1).sortWithinPartitions(*ORDER))
+    if sum(map(len, some)) <= most:
+        yield from some
+        return
+    del some
+    pa.default_memory_pool().release_unused()
+    ends = _ends(lake, lsns, most)
+    if not ends:  # one event, which is compressed
+        yield from collect(found)
+        return
+    for part in lsns.split(ends):
+        yield from collect_definitions(lake, part, plan, most)
+
+
+def _ends(lake: Lake, lsns: LsnRange, most: int) -> list[int]:
+    """Lsns that cut a range into parts with about half of ``most`` events each; none if all are at its end."""
+    events = lake.spark.table(lake.names.bronze_events).where(lsns.condition)
+    events = events.where(F.col("event_type").isin(*_DEFINING.to_pylist(), *map(int, PACKED_TYPES)))
+    n = max(2, 2 * events.count() // most)
+    shares = ", ".join(f"{k / n}D" for k in range(1, n))
+    found = events.selectExpr(f"percentile_approx(lsn, array({shares})) AS ends").first().ends
+    return sorted({end for end in found or () if end < lsns.to})
+
+
+def _chosen(events: DataFrame) -> DataFrame:
     """The events that define: QUERY events other than BEGIN or COMMIT, each file's first event, XA_PREPARE events, the
     first TABLE_MAP of each body in a file; also inside compressed events. Those of XA transactions alone have a gtid.
 
@@ -88,9 +138,9 @@ def _opened_definitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
         yield of_types(batch, _DEFINING)
 
 
-def undone(events: DataFrame, definitions: list[pa.RecordBatch]) -> Undone:
+def undone(events: DataFrame, definitions: Iterable[pa.RecordBatch]) -> Undone:
     """Find the changes that a range's own statements roll back. events: from ``events_at_commits``; definitions: those
-    that ``definition_events`` selects, opened."""
+    that define, opened."""
     groups = rolled_back_groups(definitions)
     if not groups:
         return Undone()

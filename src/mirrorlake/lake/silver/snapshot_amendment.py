@@ -7,8 +7,10 @@ of silver, so every process computes the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.binlog.rows.mapped_table import UNDEFINED
@@ -24,7 +26,7 @@ from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.silver.amendment import Amendment, brought, without_log
 from mirrorlake.lake.silver.definitions import ChangeAtLsn, DefinitionLog, recorded
-from mirrorlake.lake.silver.events import NO_XA, collect, definition_events, events_at_commits, undone
+from mirrorlake.lake.silver.events import NO_XA, collect_definitions, definition_events, events_at_commits, undone
 
 
 def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendment:
@@ -37,16 +39,13 @@ def amend_from_copy(lake: Lake, answers: Sequence[Answer], end: int) -> Amendmen
     if _is_left_behind(lake, answer.lsn):
         reason = "another server took over before the lake had reached the snapshot's position"
         return without_log(lake, answer, end, reason)
-    events = collect(definition_events(events_at_commits(lake, lsns, NO_XA)))
-    plan = _plan(lake, events, answer.lsn)
-    if not plan.is_empty:
-        events = collect(definition_events(events_at_commits(lake, lsns, plan)))
     definitions = DefinitionLog(lake, [a for a in answers if a.lsn >= answer.lsn], f"{known} AND lsn <= {answer.lsn}")
-    found = [(lsn, change) for lsn, change in definitions.read(events, end) if _is_of(answer, change)]
+    with definition_events(lake, lsns, partial(_plan, lake, answer.lsn)) as (events, plan):
+        found = [(lsn, change) for lsn, change in definitions.read(events, end) if _is_of(answer, change)]
+        left_out = undone(events_at_commits(lake, lsns, plan), events)
     former = recorded(lake, f"{known} AND {lsns.condition}")
     timeline = definitions.timeline(lsns).only(answer.name)
     changes = [*_without_former(found, {lsn for lsn, change in former if _is_of(answer, change)})]
-    left_out = undone(events_at_commits(lake, lsns, plan), events)
     return Amendment(answer, lsns, changes, True, timeline, plan, left_out, None)
 
 
@@ -79,16 +78,14 @@ def _is_left_behind(lake: Lake, lsn: int) -> bool:
     return last is None or last.lsn < lsn and not ends_there
 
 
-def _plan(lake: Lake, events: list, lsn: int) -> XaPlan:
+def _plan(lake: Lake, lsn: int, events: Iterable[pa.RecordBatch]) -> XaPlan:
     """Plan XA transactions after a snapshot. One prepared before the snapshot and committed after it is not in it."""
     try:
         return plan_xa(events, {})
     except RefusedError as error:
         if error.code != "xa-not-prepared":
             raise
-    before = plan_xa(
-        collect(definition_events(events_at_commits(lake, LsnRange(-1, lsn), NO_XA))), {}, ignore_unknown=True
-    )
+    before = plan_xa(collect_definitions(lake, LsnRange(-1, lsn), NO_XA), {}, ignore_unknown=True)
     return plan_xa(events, before.prepared)
 
 
