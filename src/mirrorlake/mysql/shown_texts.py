@@ -26,6 +26,7 @@ _COLUMN = re.compile(
 _LABEL = re.compile(_TEXT, re.DOTALL)
 _DEFAULT = re.compile(rf"(?:{_TEXT}|{_NAME}|[^'`])*? DEFAULT (?P<text>{_TEXT})", re.DOTALL)
 _ANSWER = "@mirrorlake_text"
+_MOST_LABELS = {"enum": 65_535, "set": 64}  # MAX_ENUM_VALUES, MAX_SET_ELEMENTS
 MOST_CHARACTERS = 1 << 20
 """Of a text that is searched, which takes 200 bytes of memory for each. MariaDB has 64 KiB of names and labels."""
 _TELLS_LABELS: dict[str, Sql] = {
@@ -61,6 +62,8 @@ def _replaced(ask: Ask, name: TableName, text: str, flavor: str) -> Iterator[tup
         column = found["name"][1:-1].replace("``", "`")
         for number, label in enumerate(_LABEL.finditer(text, *found.span("labels")) if found["labels"] else ()):
             if "?" in label[0]:
+                if number >= _MOST_LABELS[found["kind"]]:
+                    raise RefusedError("server-protocol", f"{column} has more labels than a server allows")
                 value = 1 << number if found["kind"] == "set" else number + 1
                 yield *label.span(), _label(ask, name, column, value, flavor)
         default = _DEFAULT.match(text, *found.span("rest")) if flavor == "mariadb" else None

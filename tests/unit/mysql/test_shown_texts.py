@@ -128,3 +128,13 @@ def test_a_text_that_would_take_gigabytes_is_searched_for_no_characters(text):
         return
     with pytest.raises(RefusedError, match="ddl-unsupported: .* has 1,04[0-9],[0-9]{3} characters"):
         with_all_characters(Answers(), TableName("d", "t"), longer, "mariadb")
+
+
+@pytest.mark.parametrize(("kind", "n"), [("set", 65), ("set", 20_000), ("enum", 65_536)])
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_more_labels_than_a_column_can_have(kind, n, flavor):
+    """Their numbers would be integers that Python does not write."""
+    labels = ",".join(["'a'"] * (n - 1))
+    text = f"CREATE TABLE `t` (\n  `a` {kind}({labels},'?') DEFAULT NULL\n)"
+    with pytest.raises(RefusedError, match="server-protocol"):
+        with_all_characters(lambda sql: [(1,)], TableName("d", "t"), text, flavor)
