@@ -45,7 +45,7 @@ from mirrorlake.lake.silver.overrides import read_answers
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import ConsistentRead, CurrentRead, TableChanged
 from mirrorlake.mysql.login import ServerLogin
-from mirrorlake.mysql.source_tables import Ask, SourceTable, list_tables, table_names
+from mirrorlake.mysql.source_tables import Ask, SourceTable, table_names
 
 EQUAL, DIFFERENT, NOT_COMPARED = "equal", "different", "not compared"
 CHANGED_MEANWHILE = "DDL has changed it meanwhile"
@@ -159,7 +159,7 @@ def _verified(
                 yield _verified_table(lake, entry, versions.get(entry.mirror_id or ""), read, look, n_keys)
             except TableChanged:
                 yield VerifiedTable(*entry.name, NOT_COMPARED, reason=CHANGED_MEANWHILE)
-    still_there = {table.name for table in list_tables(read.rows, lake.name_case.fold)}
+    still_there = table_names(read.rows, lake.name_case.fold)
     for name in look.tables.keys() & still_there - entries.keys():
         yield (
             _absent(lake, look.tables[name], read)

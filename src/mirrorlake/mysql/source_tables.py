@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import NoneType
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
@@ -34,6 +36,8 @@ _CHARSETS = f"""
 _TABLE: tuple[Sql, ...] = ("TABLE_SCHEMA", "TABLE_NAME")
 PAGE_ROWS, MOST_PAGES = 30_000, 16
 """Five names of a row have at most 960 bytes, so that a page is below the limit of ``Session``."""
+MOST_NAME_BYTES = 96 << 20
+"""Of a list, in memory; a name that equals the one above it is held once and counts once."""
 _NAME_LENGTH = 100
 """Of names that servers show: 64 characters, or more with a prefix."""
 _VERSIONED_ENGINES = ("innodb", "rocksdb")
@@ -65,6 +69,7 @@ class ListTooLong(RefusedError):
 
 def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable]:
     """List the tables with rows of users, by name. named: gives the name that a database or table has here."""
+    named, lower = lru_cache(64)(named), lru_cache(64)(str.lower)
     parents: dict[TableName, set[TableName]] = {}
     for row in _pages(ask, _PARENTS, (*_TABLE, "CONSTRAINT_NAME"), (str, str, str, str, str)):
         database, table, _, *parent = map(named, row)
@@ -72,7 +77,7 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
     tables = _pages(ask, _LIST, _TABLE, (str, str, (str, NoneType), (int, NoneType)))
     return [
         SourceTable(
-            database, table, (engine or "").lower(), size or 0, frozenset(parents.get(TableName(database, table), ()))
+            database, table, lower(engine or ""), size or 0, frozenset(parents.pop(TableName(database, table), ()))
         )
         for (database, table), (engine, size) in ((map(named, row[:2]), row[2:]) for row in tables)
     ]
@@ -80,6 +85,7 @@ def list_tables(ask: Ask, named: Callable[[str], str] = str) -> list[SourceTable
 
 def table_names(ask: Ask, named: Callable[[str], str] = str) -> set[TableName]:
     """The names of the same tables, by queries that open none of them."""
+    named = lru_cache(64)(named)
     return {TableName(*map(named, row)) for row in _pages(ask, _NAMES, _TABLE, (str, str))}
 
 
@@ -131,9 +137,15 @@ def _pages(ask: Ask, select: Sql, key: tuple[Sql, ...], kinds: tuple) -> Iterato
     Names are compared as bytes: MariaDB's order has ``T`` and ``t`` as equal. Raises ListTooLong.
     """
     order, after = ", ".join(f"CAST({name} AS BINARY)" for name in key), ""
+    above, left = kinds, MOST_NAME_BYTES
     for _ in range(MOST_PAGES):
         page = typed_rows(ask, f"{select} {after} ORDER BY {order} LIMIT {PAGE_ROWS}", kinds)
-        yield from page
+        for row in page:
+            left -= sum(sys.getsizeof(cell) for cell, last in zip(row, above, strict=True) if cell != last)
+            if left < 0:
+                raise ListTooLong("server-protocol", "the names of the server's tables take too much memory")
+            yield row
+            above = row
         if len(page) < PAGE_ROWS:
             return
         last = ", ".join(f"CAST({server_literal(name)} AS BINARY)" for name in page[-1][: len(key)])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from mirrorlake.config import Options
@@ -88,6 +91,33 @@ def test_a_list_without_an_end_is_ended(monkeypatch):
     with pytest.raises(ListTooLong):
         table_names(ask)
     assert len(asked) == source_tables.MOST_PAGES and len(set(asked)) == len(asked)
+
+
+ONE_PAGE = """
+from itertools import count
+from mirrorlake.mysql.source_tables import ListTooLong, list_tables
+from tests.support.peak_memory import peak_bytes
+
+numbers = count()
+try:
+    list_tables(lambda sql: [tuple(f"\U0001f600{next(numbers):099}" for _ in range(5)) for _ in range(30_000)])
+except ListTooLong:
+    print(peak_bytes() >> 20)
+"""
+
+
+def test_long_names_end_a_list_before_they_fill_the_memory():
+    """Each character takes four bytes in memory, if one of a name is an emoji."""
+    found = subprocess.run([sys.executable, "-c", ONE_PAGE], capture_output=True, text=True, timeout=120, check=True)
+    assert int(found.stdout) < 400
+
+
+def test_a_name_that_many_rows_have_counts_once(monkeypatch):
+    monkeypatch.setattr(source_tables, "MOST_NAME_BYTES", 100_000)
+    names = [("a database with a name", f"t{i:04}") for i in range(1000)]
+    assert table_names(lambda sql: list(names)) == set(names)
+    with pytest.raises(ListTooLong):
+        table_names(lambda sql: [(f"{table} of a database", table) for _, table in names])
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 64, 10**400])
