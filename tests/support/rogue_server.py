@@ -128,7 +128,7 @@ class Wire:
             self.send(self.column())
         self.send(COLUMN_END)
         for row in rows:
-            self.send(b"".join(NULL if cell is None else bytes((len(cell),)) + cell.encode() for cell in row))
+            self.send(b"".join(map(_cell, row)))
         self.send(COLUMN_END)
 
     def answer_as_mysql(
@@ -266,6 +266,13 @@ def spare_keys() -> Keys:
     import tempfile
 
     return Keys(Path(tempfile.mkdtemp(prefix="mirrorlake-rogue-")))
+
+
+def _cell(text: str | None) -> bytes:
+    if text is None:
+        return NULL
+    data = text.encode()
+    return (bytes((len(data),)) if len(data) < 0xFB else b"\xfc" + struct.pack("<H", len(data))) + data
 
 
 def _general_name(name: str) -> x509.GeneralName:

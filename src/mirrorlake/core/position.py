@@ -33,7 +33,7 @@ INCARNATION_BITS, FILE_NUMBER_BITS, OFFSET_BITS = 7, 21, 35
 FIRST_EVENT_OFFSET = 4
 """A file's first event comes after its magic bytes."""
 
-_BASE = f"[^/{STEERING}]+"
+_BASE = f"[^/{STEERING}]{{1,255}}"  # file systems have no longer names, and each event in bronze has its file's
 _LOG_NAME = re.compile(rf"{_BASE}\.[0-9]{{6,19}}")
 FILE_POSITION = rf"{_BASE}\.[0-9]{{1,19}}:[0-9]{{1,19}}"
 """Pattern of ``str`` of a position. Names of files may have spaces."""
