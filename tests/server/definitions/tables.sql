@@ -124,6 +124,13 @@ create table @t (id int primary key, date date, time datetime, timestamp timesta
 
 create table @t (id int primary key, comment int, period int, status int, type int, value int, action int, names int)
 
+create table @t (type int not null, c int not null, primary key type (type), unique key type (type), key k type hash (c));
+alter table @t drop key type, add unique type type btree (c), drop primary key
+
+create table @t (type int not null, c int, foreign key type (type) references p (id), index type2 (type) type btree);
+create index type3 type btree on @t (c);
+alter table @t add c2 int first
+
 create table @t (id int primary key, begin int, end int, no int, open int, temporary int, view int, sequence int, serial int)
 
 create table @t (id int primary key, c int, charset int, storage int, engine int, visible int, first int, after int, data text)

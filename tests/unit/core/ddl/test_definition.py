@@ -123,6 +123,8 @@ def keys(schema: TableSchema) -> list[tuple]:
         ("a text, fulltext (a), spatial index g (a)", [("g", "spatial", "a"), ("a", "fulltext", "a")], ""),
         ("a int, b int, constraint f foreign key (a) references p (x)", [("f", "plain", "a")], ""),
         ("a int, b int, foreign key (a) references p (x), key k (a, b)", [("k", "plain", "a", "b")], ""),
+        ("type int not null, c int, unique type (type), key k type btree (c), primary key type (type)",
+            [("PRIMARY", "primary", "type"), ("type", "unique", "type"), ("k", "plain", "c")], "type"),
     ],
 )  # fmt: skip
 def test_keys(items, expected, identity):

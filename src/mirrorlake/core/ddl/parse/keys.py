@@ -79,9 +79,9 @@ def _read_key(tokens: Tokens, kind: str, constraint_name: str, if_not_exists: bo
 
 
 def _read_key_name(tokens: Tokens) -> tuple[str, bool, bool]:
-    """Read (name or "", IF NOT EXISTS, USING HASH)."""
+    """Read (name or "", IF NOT EXISTS, USING HASH). TYPE is the name if it comes first (measured: 9.7, 10.11, 11.8)."""
     if_not_exists, name = tokens.accept("IF", "NOT", "EXISTS"), ""
-    if not (tokens.sees("(") or tokens.sees("USING") or tokens.sees("TYPE")):
+    if not (tokens.sees("(") or tokens.sees("USING")):
         name = tokens.name()
     return name, if_not_exists, read_index_type(tokens)
 
