@@ -16,7 +16,7 @@ from mirrorlake.jobs.run.log_bytes import LogExtent
 from mirrorlake.jobs.run.source import open_source
 from mirrorlake.lake.bronze.ingest import server_of
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import Progress, read_progress
+from mirrorlake.lake.delta.progress import Progress, parsing, read_progress
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.control.health import N_RUNS, RefusedTable, RunRow, age, count_states, since_complete
 from mirrorlake.lake.gold.control.register import REFUSED, TableRegister
@@ -123,13 +123,17 @@ def read_status(lake: Lake, options: Options) -> Status:
         hops[hop] = replace(hops[hop], position=bronze.payload["resume"])  # after a ROTATE: in the next file
     hops["silver"] = replace(hops["silver"], waiting=seen["silver_events"])
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
-    hops["bronze"] = _bronze(hops["bronze"], bronze, options, now)
+    with parsing(lake.names.bronze_events):
+        resume = BinlogPosition.parse(bronze.payload["resume"])
+    hops["bronze"] = _bronze(hops["bronze"], bronze, resume, options, now)
+    with parsing(lake.names.bronze_events):
+        gtids = str(parse_gtid_state(lake.flavor, bronze.payload["gtids"]))
     gold, runs = read_progress(lake.spark, lake.names.control_epochs), tuple(last_runs(lake, N_RUNS))
     lag_s = _latest(hops.values()) if options.source else since_complete(runs, now)
     return Status(
         lake.source, server_of(bronze), lake.flavor,
         hops["bronze"], hops["silver"], hops["gold"],
-        str(parse_gtid_state(lake.flavor, bronze.payload["gtids"])), lake.spark.table(lake.names.bronze_events).count(),
+        gtids, lake.spark.table(lake.names.bronze_events).count(),
         gold.payload["epoch"] if gold else None, epochs.open, _to_do(lake, epochs.open), states,
         tuple(RefusedTable(*e.name, e.code, e.reason) for e in register if e.state == REFUSED), runs, lag_s,
     )  # fmt: skip
@@ -171,8 +175,7 @@ def _hop(seen: dict[str, Any], hop: str, lsn: int, now: datetime) -> HopStatus:
     )
 
 
-def _bronze(hop: HopStatus, progress: Progress, options: Options, now: datetime) -> HopStatus:
-    resume = BinlogPosition.parse(progress.payload["resume"])
+def _bronze(hop: HopStatus, progress: Progress, resume: BinlogPosition, options: Options, now: datetime) -> HopStatus:
     if options.source is None:
         return replace(hop, lag_s=None, lag_bytes=None)
     source = open_source(options)

@@ -25,7 +25,7 @@ from mirrorlake.core.schema.lower_case_names import NAME_CASE, NameCase
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
+from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, parsing, read_progress, renew
 from mirrorlake.lake.delta.recent import Recent, RecentCommit
 from mirrorlake.lake.delta.stage import Stage
 
@@ -66,10 +66,11 @@ class IngestProgress:
             nothing = parse_gtid_set(lake.flavor, "")
             return cls(None, lake.source, None, nothing, nothing)
         payload = recorded.payload
-        gtids, skip = (parse_gtid_state(lake.flavor, payload.get(name, "")) for name in ("gtids", SKIP))
-        last = EventMark.parse(payload["last"]) if "last" in payload else None
-        position, incarnation = BinlogPosition.parse(payload["resume"]), unpack_lsn(recorded.lsn)[0]
-        knows_before = payload.get(KNOWS_BEFORE, False)
+        with parsing(lake.names.bronze_events):
+            gtids, skip = (parse_gtid_state(lake.flavor, payload.get(name, "")) for name in ("gtids", SKIP))
+            last = EventMark.parse(payload["last"]) if "last" in payload else None
+            position = BinlogPosition.parse(payload["resume"])
+        incarnation, knows_before = unpack_lsn(recorded.lsn)[0], payload.get(KNOWS_BEFORE, False)
         return cls(recorded, server_of(recorded), position, gtids, skip, incarnation, last, knows_before)
 
     @property
@@ -89,7 +90,8 @@ class IngestProgress:
 
 def server_of(recorded: Progress) -> str:
     """Identity of the server whose log bronze's resume position is in."""
-    return recorded.payload.get(SERVER, recorded.payload["source"])
+    payload = recorded.payload
+    return payload[SERVER] if SERVER in payload else payload["source"]
 
 
 def check_server(lake: Lake, identity: str) -> None:

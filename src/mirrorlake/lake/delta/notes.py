@@ -33,7 +33,8 @@ MOST_NOTE_BYTES = 16_000_000
 
 _FIELDS = {
     "applied_lsn": int, "epoch": int, "answers": int, "ddl_lsn": int, "step": int, "of": int, "lsn_from": int,
-    "lsn_to": int, "is_open": bool, "resume": str, "gtids": str, "last": str,
+    "lsn_to": int, "is_open": bool, "resume": str, "gtids": str, "last": str, "skip": str, "source": str, "flavor": str,
+    "server": str, "knows_before": bool, "prepared": dict,
 }  # fmt: skip
 """Types of the fields of payloads that later hops compute with, or put into a query."""
 _NUMBERS = range(-(1 << 63), 1 << 63)
@@ -41,6 +42,13 @@ _NUMBERS = range(-(1 << 63), 1 << 63)
 _WITHOUT_HISTORY = (*ABSENT, "DELTA_TABLE_ONLY_OPERATION", "DELTA_ONLY_OPERATION", "EXPECT_TABLE_NOT_VIEW")
 
 Note = dict[str, Any]
+
+
+class Payload(dict[str, Any]):
+    """What a note says of its hop. To ask for a field that it lacks raises RefusedError ``lake-damaged``."""
+
+    def __missing__(self, name: str) -> Any:
+        raise RefusedError("lake-damaged", f"the note of its newest commit lacks {name}", table=self.get("hop"))
 
 
 def new_note(
@@ -154,6 +162,7 @@ def _is_whole(note: dict[str, Any]) -> bool:
     return note["mirrorlake"] > NOTE_FORMAT or (
         isinstance(note.get("payload"), dict)
         and all(_has_type(note["payload"][name], kind) for name, kind in _FIELDS.items() if name in note["payload"])
+        and all(_has_type(lsn, int) for lsn in note["payload"].get("prepared", {}).values())
         and all(name in note and (note[name] is None or _has_type(note[name], int)) for name in ("lsn", "txn_version"))
         and {"app_id", "commit"} <= note.keys()
     )

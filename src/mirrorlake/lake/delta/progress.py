@@ -34,8 +34,8 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
 from mirrorlake.core.sql_text import Sql, quote
-from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.notes import Note, new_note, note_text, read_commits
+from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.lake.delta.notes import Note, Payload, new_note, note_text, read_commits
 from mirrorlake.lake.delta.refusals import RAISED
 from mirrorlake.lake.delta.session import session_settings, takes_settings
 
@@ -102,10 +102,20 @@ def read_progress(spark: SparkSession, table: Sql) -> Progress | None:
             sequence = max(sequence, note["txn_version"])
         if note["lsn"] is not None and not commit.is_undone:
             buried_since = commit.at if commit.version < newest else None
-            return Progress(note["lsn"], note["payload"], sequence, buried_since)
+            return Progress(note["lsn"], Payload(note["payload"]), sequence, buried_since)
     if commit is not None and commit.version > 0:
         raise RefusedError("lake-history", f"its history begins at version {commit.version}", table=table)
     return None
+
+
+@contextmanager
+def parsing(table: Sql) -> Iterator[None]:
+    """Raise RefusedError ``lake-damaged`` where a text of the table's progress cannot be parsed."""
+    try:
+        yield
+    except (UsageError, ValueError):
+        why = "the note of its newest commit has a text that mirrorlake does not write"
+        raise RefusedError("lake-damaged", why, table=table) from None
 
 
 def renew(spark: SparkSession, table: Sql, recorded: Progress | None) -> Progress | None:
