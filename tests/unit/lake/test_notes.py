@@ -43,7 +43,7 @@ def test_an_lsn_that_no_column_holds_is_damaged(lsn):
 
 
 def test_a_payload_without_a_field_that_is_needed_is_damaged():
-    payload = Payload(PAYLOAD)
+    payload = Payload(PAYLOAD, "`bronze`.`events`")
     assert payload["epoch"] == 3 and payload.get("last") is None
     with pytest.raises(RefusedError, match="lake-damaged: the note of its newest commit lacks last"):
         payload["last"]

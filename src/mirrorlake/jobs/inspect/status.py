@@ -125,9 +125,8 @@ def read_status(lake: Lake, options: Options) -> Status:
     hops["gold"] = replace(hops["gold"], waiting=_held_changes(lake, reached["gold"]))
     with parsing(lake.names.bronze_events):
         resume = BinlogPosition.parse(bronze.payload["resume"])
-    hops["bronze"] = _bronze(hops["bronze"], bronze, resume, options, now)
-    with parsing(lake.names.bronze_events):
         gtids = str(parse_gtid_state(lake.flavor, bronze.payload["gtids"]))
+    hops["bronze"] = _bronze(hops["bronze"], bronze, resume, options, now)
     gold, runs = read_progress(lake.spark, lake.names.control_epochs), tuple(last_runs(lake, N_RUNS))
     lag_s = _latest(hops.values()) if options.source else since_complete(runs, now)
     return Status(

@@ -45,10 +45,14 @@ Note = dict[str, Any]
 
 
 class Payload(dict[str, Any]):
-    """What a note says of its hop. To ask for a field that it lacks raises RefusedError ``lake-damaged``."""
+    """What the note of a table's commit says. To ask for a field that it lacks raises RefusedError ``lake-damaged``."""
+
+    def __init__(self, fields: Mapping[str, Any], table: Sql):
+        super().__init__(fields)
+        self._table = table
 
     def __missing__(self, name: str) -> Any:
-        raise RefusedError("lake-damaged", f"the note of its newest commit lacks {name}", table=self.get("hop"))
+        raise RefusedError("lake-damaged", f"the note of its newest commit lacks {name}", table=self._table)
 
 
 def new_note(

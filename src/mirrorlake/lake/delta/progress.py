@@ -102,7 +102,7 @@ def read_progress(spark: SparkSession, table: Sql) -> Progress | None:
             sequence = max(sequence, note["txn_version"])
         if note["lsn"] is not None and not commit.is_undone:
             buried_since = commit.at if commit.version < newest else None
-            return Progress(note["lsn"], Payload(note["payload"]), sequence, buried_since)
+            return Progress(note["lsn"], Payload(note["payload"], table), sequence, buried_since)
     if commit is not None and commit.version > 0:
         raise RefusedError("lake-history", f"its history begins at version {commit.version}", table=table)
     return None
