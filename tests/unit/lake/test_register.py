@@ -29,3 +29,11 @@ def test_a_definition_of_others_is_damage_of_the_lake(text):
 def test_a_row_without_a_name_or_a_number_is_damage_of_the_lake(name):
     with pytest.raises(RefusedError, match="a row of control_tables lacks a value"):
         TableEntry.from_row(Row(**ENTRY.to_row() | {name: None}))
+
+
+@pytest.mark.parametrize("field", ["precision", "scale", "length"])
+def test_a_text_is_no_number_of_a_definition(field):
+    """A number of a column's type is a part of SQL."""
+    plain = ENTRY.to_row()["definition"].replace('"int"', f'"decimal", "{field}": "0)) OR true"')
+    with pytest.raises(RefusedError, match="its definition in control_tables cannot be read"):
+        TableEntry.from_row(Row(**ENTRY.to_row() | {"definition": plain}))

@@ -7,6 +7,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+_PLAIN = (int, str, bool)
+
 
 def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
     """The plain value. only: the fields to keep of the outermost dataclass."""
@@ -18,7 +20,10 @@ def to_plain(value: Any, only: frozenset[str] | None = None) -> Any:
 
 
 def from_plain(kind: Any, plain: dict) -> Any:
-    """Make the dataclass ``kind`` again. Its fields are plain values, dataclasses, tuples, or one of these or None."""
+    """Make the dataclass ``kind`` again. Its fields are plain values, dataclasses, tuples, or one of these or None.
+
+    Raises: TypeError or another error for a text of another form: what is no number must not become one in SQL.
+    """
     hints = _hints(kind)
     return kind(**{name: _read(hints[name], item) for name, item in plain.items()})
 
@@ -35,4 +40,8 @@ def _read(hint: Any, plain: Any) -> Any:
         hint = next(part for part in get_args(hint) if part is not NoneType)
     if get_origin(hint) is tuple:
         return tuple(_read(get_args(hint)[0], item) for item in plain)
-    return from_plain(hint, plain) if is_dataclass(hint) and isinstance(hint, type) else plain
+    if is_dataclass(hint) and isinstance(hint, type):
+        return from_plain(hint, plain)
+    if hint in _PLAIN and type(plain) is not hint:
+        raise TypeError(f"{hint.__name__} was expected")
+    return plain
