@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
+from pyspark.sql import Row
 
 from mirrorlake.core.binlog.events import parse_format_description
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS, BronzeEvents
@@ -21,6 +22,7 @@ from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.sql_text import Sql
+from mirrorlake.lake.delta.damaged_rows import reading, typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
@@ -42,7 +44,13 @@ def recorded(lake: Lake, where: Sql = "true") -> list[ChangeAtLsn]:
     """The recorded changes, in log order; of a statement's rows about one table those of the newest answer."""
     if is_as_created(lake.spark, lake.names.silver_table_schemas):
         return []
-    rows = lake.spark.table(lake.names.silver_table_schemas).where(where).collect()
+    table = typed(lake.spark.table(lake.names.silver_table_schemas), DEFINITION_COLUMNS, "silver_table_schemas")
+    rows = table.where(where).collect()
+    with reading("silver_table_schemas"):
+        return _in_force(rows)
+
+
+def _in_force(rows: Iterable[Row]) -> list[ChangeAtLsn]:
     found, seen, newest = [], set(), dict[tuple, int]()
     for row in sorted(rows, key=lambda row: (row.lsn, -row.answer)):
         key = (row.lsn, row.database, row.table)

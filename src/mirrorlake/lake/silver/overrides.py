@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.delta.damaged_rows import typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, read_progress, renew
 from mirrorlake.lake.silver.table import ANSWER_COLUMNS
@@ -32,7 +33,8 @@ class GivenAnswer:
 
 def read_given(lake: Lake) -> list[GivenAnswer]:
     """Read all answers, in order."""
-    rows = lake.spark.table(lake.names.control_answers).toArrow().sort_by("number").to_pylist()
+    rows = typed(lake.spark.table(lake.names.control_answers), ANSWER_COLUMNS, "control_answers")
+    rows = rows.toArrow().sort_by("number").to_pylist()
     return [GivenAnswer(Answer(*map(row.get, _OF_ANSWER)), row["given_by"], row["at"]) for row in rows]
 
 

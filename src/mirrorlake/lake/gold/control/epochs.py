@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.lake.delta.damaged_rows import reading, typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS
@@ -135,9 +136,10 @@ class EpochLog:
             return None
         number = int(self._recorded.payload["epoch"])
         row = (
-            self._lake.spark.table(self._lake.names.control_epochs)
+            typed(self._lake.spark.table(self._lake.names.control_epochs), EPOCHS_COLUMNS, "control_epochs")
             .where(f"epoch = {number} AND phase = '{PLAN}'")
             .first()
         )
-        tables = tuple(EpochTable(t.database, t.table, t.mirror_id, t.version) for t in row.tables)
-        return Epoch(row.epoch, row.kind, LsnRange(row.lsn_from, row.lsn_to), tables)
+        with reading("control_epochs"):
+            tables = tuple(EpochTable(t.database, t.table, t.mirror_id, t.version) for t in row.tables)
+            return Epoch(row.epoch, row.kind, LsnRange(int(row.lsn_from), int(row.lsn_to)), tables)

@@ -7,14 +7,16 @@ from itertools import groupby
 from operator import attrgetter
 
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.lake.delta.damaged_rows import typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import DONE
 from mirrorlake.lake.gold.control.register import TableEntry
+from mirrorlake.lake.gold.control.table import TABLES_COLUMNS
 
 
 def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
     """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
-    register = lake.spark.table(lake.names.control_tables).collect()
+    register = typed(lake.spark.table(lake.names.control_tables), TABLES_COLUMNS, "control_tables").collect()
     ended = _ends(TableEntry.from_row(row) for row in sorted(register, key=attrgetter("lsn", "epoch")))
     done = lake.spark.table(lake.names.control_epochs).where(f"phase = '{DONE}'")
     old = done.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")

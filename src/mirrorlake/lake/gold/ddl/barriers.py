@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from mirrorlake.core.lsn_range import LsnRange
@@ -16,6 +16,7 @@ from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.lake.delta.damaged_rows import reading, typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import append_once
@@ -23,6 +24,7 @@ from mirrorlake.lake.gold.control.epochs import TABLE_STRUCT, EpochTable
 from mirrorlake.lake.gold.control.table import BARRIERS_COLUMNS
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.outcomes import ACTIONS
+from mirrorlake.lake.silver.table import DEFINITION_COLUMNS
 
 HOP = "apply/barriers"
 PREPARED, EXECUTED = "prepared", "executed"
@@ -68,22 +70,32 @@ def read(lake: Lake, lsns: LsnRange, answers: int, *, only: TableName | None = N
     answers: number of the operator's answers that count; of a statement's rows about one table, the newest answer's are
     used.
     """
-    rows = lake.spark.table(lake.names.silver_table_schemas)
+    rows = _schemas(lake)
     rows = rows.where(f"{lsns.condition} AND answer <= {answers}")
     rows = rows.where(named(only)) if only else rows
     return _barriers(rows)
 
 
+def _schemas(lake: Lake) -> DataFrame:
+    rows = lake.spark.table(lake.names.silver_table_schemas)
+    return typed(rows, DEFINITION_COLUMNS, "silver_table_schemas")
+
+
 def answered(lake: Lake, number: int) -> Barrier | None:
     """The barrier that an answer has made; None: silver could not accept the answer."""
-    rows = lake.spark.table(lake.names.silver_table_schemas).where(f"answer = {number}")
+    rows = _schemas(lake).where(f"answer = {number}")
     return next(iter(_barriers(rows)), None)
 
 
 def _barriers(rows: DataFrame) -> list[Barrier]:
     """Make barriers of rows; for one table and statement the row of the newest answer is used."""
-    found: dict[int, dict[TableName, DefinitionChange]] = {}
     acting = rows.where(F.col("action").isin(*ACTIONS)).collect()
+    with reading("silver_table_schemas"):
+        return _by_lsn(acting)
+
+
+def _by_lsn(acting: Iterable[Row]) -> list[Barrier]:
+    found: dict[int, dict[TableName, DefinitionChange]] = {}
     for row in sorted(acting, key=attrgetter("answer"), reverse=True):
         changes = found.setdefault(row.lsn, {})
         changes.setdefault(TableName(row.database, row.table), DefinitionChange.from_row(row.asDict()))
@@ -98,10 +110,9 @@ def _at_lsn(lsn: int, changes: dict[TableName, DefinitionChange]) -> list[Barrie
 
 def read_definitions(lake: Lake) -> dict[int, TableSchema]:
     """Return schema_id -> definition."""
-    rows = (
-        lake.spark.table(lake.names.silver_table_schemas).where("schema_id IS NOT NULL").select("schema_id", "columns")
-    )
-    return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
+    rows = _schemas(lake).where("schema_id IS NOT NULL").select("schema_id", "columns")
+    with reading("silver_table_schemas"):
+        return {row.schema_id: TableSchema.from_json(row.columns) for row in rows.collect()}
 
 
 def pin(lake: Lake, row: LedgerRow) -> dict[str, int | None]:
@@ -112,8 +123,10 @@ def pin(lake: Lake, row: LedgerRow) -> dict[str, int | None]:
     """
     app_id = lake.app_id(f"{HOP}/{PREPARED}/{row.tables[0].mirror_id}")  # others may be prepared at the same time
     _append(lake, PREPARED, [row], app_id=app_id, txn_version=row.lsn)
-    ledger = lake.spark.table(lake.names.control_barriers).where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
-    return {table.mirror_id: table.version for table in ledger.first().tables}
+    ledger = typed(lake.spark.table(lake.names.control_barriers), BARRIERS_COLUMNS, "control_barriers")
+    ledger = ledger.where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
+    with reading("control_barriers"):
+        return {table.mirror_id: table.version for table in ledger.first().tables}
 
 
 def record(lake: Lake, rows: Sequence[LedgerRow], epoch: int) -> None:

@@ -14,6 +14,7 @@ import datetime as dt
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -23,6 +24,7 @@ from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, parse_moment
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
+from mirrorlake.lake.delta.damaged_rows import reading, typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, read_progress, renew
 from mirrorlake.lake.gold.control.epochs import TABLE_STRUCT, EpochTable
@@ -209,5 +211,11 @@ def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: Sql = "tru
 
 
 def _points(rows: DataFrame) -> list[Syncpoint]:
-    cells = rows.select(_ROW_SCHEMA.names).toArrow().to_pylist()
-    return [Syncpoint(**row | {"tables": tuple(EpochTable(**table) for table in row["tables"] or ())}) for row in cells]
+    rows = typed(rows.select(_ROW_SCHEMA.names), SYNCPOINTS_COLUMNS, "control_syncpoints")
+    cells = rows.toArrow().to_pylist()
+    with reading("control_syncpoints"):
+        return [_point(row) for row in cells]
+
+
+def _point(row: dict[str, Any]) -> Syncpoint:
+    return Syncpoint(**row | {"tables": tuple(EpochTable(**table) for table in row["tables"] or ())})
