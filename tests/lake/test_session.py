@@ -33,6 +33,7 @@ from mirrorlake.lake.delta.session import (
 )
 
 WORK = """
+import sys
 from mirrorlake.errors import MirrorlakeError
 from mirrorlake.lake.delta.session import open_session
 try:
@@ -41,19 +42,24 @@ except MirrorlakeError as error:
     raise SystemExit(f"{error.code} {error.exit_code}")
 spark.sql("CREATE TABLE t (id INT) USING DELTA")
 spark.sql("INSERT INTO t VALUES (1)")
+spark.table("t").write.format("delta").save(sys.argv[1])
 """
 
 
-def run_python(code, folder, *arguments, **environment):
+def run_python(code, folder, *arguments, umask=-1, **environment):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, umask=umask)
 
 
-def test_a_session_prints_nothing_and_leaves_nothing_in_the_current_folder(tmp_path):
-    done = run_python(WORK, tmp_path)
+def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps_the_umask(tmp_path):
+    here, table = tmp_path / "here", tmp_path / "table"
+    here.mkdir()
+    done = run_python(WORK, here, str(table), umask=0o027)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
+    modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in (table, *table.rglob("*"))}
+    assert modes == {(True, 0o750), (False, 0o640)}
 
 
 def test_a_machine_without_java_gets_one_line_and_exit_code_2(tmp_path):

@@ -251,11 +251,19 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
         java_options.append(f'-XX:SharedArchiveFile="{archive}"')
     conf.set("spark.driver.extraJavaOptions", " ".join([*java_options, BRIEF_RUN] if brief else java_options))
     conf.set("spark.local.dir", str(scratch))
+    conf.set("spark.hadoop.fs.permissions.umask-mode", f"{_umask():03o}")  # Hadoop takes 022, whatever the process has
     conf.set("spark.sql.warehouse.dir", (scratch / "warehouse").as_uri())
     conf.setAll(list(settings.items()))
     context = _start(conf, log_file)
     context.setLogLevel("ERROR")
     return SparkSession.builder.getOrCreate()
+
+
+def _umask() -> int:
+    """The process's umask, which can only be read by setting it (umask(2))."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 def _scratch(base: str | None) -> Path:
