@@ -70,3 +70,13 @@ alter table @t drop column d.@t.z
 
 create table @t (id int primary key, k int, constraint fk_@t foreign key (k) references p (id) on delete cascade);
 alter table @t drop foreign key @t.fk_@t
+
+-- mode: NO_ENGINE_SUBSTITUTION
+create table @t (id int primary key, c varchar(65533) charset latin1, d varbinary(65535), e varchar(21845) charset utf8mb3)
+
+-- mode: NO_ENGINE_SUBSTITUTION
+create table @t (c varchar(65532) charset latin1)
+
+-- mode: NO_ENGINE_SUBSTITUTION
+create table @t (c varchar(32767) charset latin1);
+alter table @t convert to charset ucs2

@@ -25,7 +25,7 @@ MIRRORED = frozenset(
     + ("json", "geometry", "vector", "uuid", "inet6", "inet4", *BINARY_TWIN, *BINARY_TWIN.values())
 )
 MAX_DECIMAL_DIGITS = 38  # Spark's and Arrow's decimal128; a wider one is mirrored as text
-MAX_VARCHAR_BYTES = 65535
+MAX_VARCHAR_BYTES = {"mysql": 65535, "mariadb": 65532}  # a longer VARCHAR becomes a TEXT outside strict mode
 _LARGEST = (255, 65535, 2**24 - 1, 2**32 - 1)  # bytes, in the order of TEXTS and BLOBS
 LARGEST_BYTES = dict(zip(TEXTS, _LARGEST, strict=True)) | dict(zip(BLOBS, _LARGEST, strict=True))
 

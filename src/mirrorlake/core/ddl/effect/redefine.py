@@ -66,7 +66,7 @@ def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> T
     new = repartition(new, clauses)
     if new.is_versioned != old.is_versioned or any(isinstance(clause, PartitionBy) for clause in clauses):
         new = with_row_end(new, dialect.row_end)
-    return settle(_convert(new, clauses), dialect)
+    return settle(_convert(new, clauses, dialect.flavor), dialect)
 
 
 def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
@@ -208,19 +208,19 @@ def _has_period(schema: TableSchema, name: str) -> bool:
     return any(folded(period.name) == folded(name) for period in schema.periods)
 
 
-def _convert(schema: TableSchema, clauses: Sequence[Clause]) -> TableSchema:
+def _convert(schema: TableSchema, clauses: Sequence[Clause], flavor: str) -> TableSchema:
     """CONVERT TO CHARACTER SET: every text column gets the table's, and an old one keeps room for its values."""
     if not any(isinstance(clause, ConvertCharset) for clause in clauses):
         return schema
     written = {folded(c.column.name) for c in clauses if isinstance(c, AddColumn | ChangeColumn)}
-    columns = (_converted(column, schema, folded(column.name) not in written) for column in schema.columns)
+    columns = (_converted(column, schema, folded(column.name) not in written, flavor) for column in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 
-def _converted(column: Column, schema: TableSchema, is_old: bool) -> Column:
+def _converted(column: Column, schema: TableSchema, is_old: bool, flavor: str) -> Column:
     if not column.type.has_charset or column.type.charset == BINARY:
         return column
-    kind = convert_type(column.type, schema.default_charset, is_old)
+    kind = convert_type(column.type, schema.default_charset, is_old, flavor)
     keeps = kind.has_charset and kind.charset != BINARY
     return replace(
         column, type=kind, collation=schema.default_collation if keeps else None, has_charset_of_its_own=False

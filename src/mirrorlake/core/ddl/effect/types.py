@@ -57,7 +57,7 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
             raise ParseError(f"{name} with more than {_MOST_FRACTION_DIGITS} digits")
         return ColumnType(name, fraction_digits=(numbers or (0,))[0])
     if name in ("binary", "varbinary"):
-        return _sized(name, numbers, None)
+        return _sized(name, numbers, None, flavor)
     if flavor == "mariadb" and numbers == (0,) and name in ("blob", "text"):
         return resolve_type(replace(spec, numbers=()), flavor, table_charset)
     if name == "blob":
@@ -65,17 +65,18 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
     if name == "json" and flavor == "mariadb":
         return ColumnType("longtext", charset="utf8mb4")
     if name in STRINGS or name in LABELLED:
-        return _text(spec, spec.charset or table_charset)
+        return _text(spec, spec.charset or table_charset, flavor)
     return ColumnType(name)
 
 
-def _text(spec: TypeSpec, charset: str | None) -> ColumnType:
+def _text(spec: TypeSpec, charset: str | None, flavor: str) -> ColumnType:
     if spec.name in LABELLED:
         strip = "" if charset == BINARY else " "
         labels = (_label(label, charset).rstrip(strip) for label in spec.labels)
         return ColumnType(spec.name, charset=charset, labels=tuple(labels))
     if spec.name in ("char", "varchar"):
-        return _sized(BINARY_TWIN[spec.name] if charset == BINARY else spec.name, spec.numbers, charset)
+        name = BINARY_TWIN[spec.name] if charset == BINARY else spec.name
+        return _sized(name, spec.numbers, charset, flavor)
     if charset == BINARY:
         return ColumnType(blob_type(spec.numbers[0]) if spec.numbers else BINARY_TWIN[spec.name])
     name = text_type(spec.numbers[0] * max_bytes(charset)) if spec.numbers else spec.name
@@ -96,18 +97,18 @@ def _label(label: str | bytes, charset: str | None) -> str:
     return text
 
 
-def _sized(name: str, numbers: tuple[int, ...], charset: str | None) -> ColumnType:
+def _sized(name: str, numbers: tuple[int, ...], charset: str | None, flavor: str) -> ColumnType:
     if not numbers and name.startswith("var"):
         raise ParseError(f"{name} without a length")
-    length = numbers[0] if numbers else 1
+    length, most = numbers[0] if numbers else 1, MAX_VARCHAR_BYTES[flavor]
     if name.endswith("binary"):
-        return ColumnType(name, length=length) if length <= MAX_VARCHAR_BYTES else ColumnType(blob_type(length))
-    if length * max_bytes(charset) > MAX_VARCHAR_BYTES:
+        return ColumnType(name, length=length) if length <= most else ColumnType(blob_type(length))
+    if length * max_bytes(charset) > most:
         return ColumnType(text_type(length * max_bytes(charset)), charset=charset)
     return ColumnType(name, length=length, charset=charset)
 
 
-def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> ColumnType:
+def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool, flavor: str) -> ColumnType:
     """The type of a text column after CONVERT TO CHARACTER SET. keeps_room: a TEXT grows so that its values fit.
 
     Raises ParseError for labels that become others: both servers keep their bytes.
@@ -118,7 +119,8 @@ def convert_type(kind: ColumnType, charset: str | None, keeps_room: bool) -> Col
         return replace(kind, charset=charset)
     if kind.name in TEXTS:
         return _convert_text(kind, charset) if keeps_room or charset == BINARY else replace(kind, charset=charset)
-    return _sized(BINARY_TWIN[kind.name] if charset == BINARY else kind.name, (kind.length or 0,), charset)
+    name = BINARY_TWIN[kind.name] if charset == BINARY else kind.name
+    return _sized(name, (kind.length or 0,), charset, flavor)
 
 
 def _has_same_bytes(label: str, old: str, new: str) -> bool:
