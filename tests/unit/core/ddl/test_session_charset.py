@@ -102,7 +102,7 @@ def test_a_text_with_a_character_set_of_its_own(text, connection, kind):
     assert column(f"c varchar(9) default {text})", connection).default.kind == kind
 
 
-UTF8MB4, LATIN1 = 45, 8
+UTF8MB4, LATIN1, SWE7 = 45, 8, 10
 """Numbers of collations."""
 
 
@@ -123,6 +123,16 @@ def test_a_no_break_space_is_a_blank_where_the_client_says_so(tmp_path, flavor):
     assert [column.name for column in altered.schema.columns] == ["a", "b"]
     assert altered.schema.comment == "x\u00a0y"
     assert other.table == "t\u00a0u"
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_bytes_of_swe7_are_signs_of_ascii_for_quotes_and_escapes(tmp_path, flavor):
+    """As on MySQL 9.7 and MariaDB 11.8. In quotes they are letters of Swedish."""
+    texts = ("CREATE TABLE `t` (a INT, `b[` INT)", "ALTER TABLE t ADD `c` ENUM('x\\'|', 'y\\\\') CHARSET utf8mb4")
+    log = Log(flavor, [Ddl(text, "d", charsets=(SWE7, UTF8MB4, UTF8MB4)) for text in texts])
+    _, altered = (change for _, change in DefinitionReader(flavor).read(bronze(tmp_path, log)))
+    assert (altered.table, [column.name for column in altered.schema.columns]) == ("t", ["a", "bÄ", "c"])
+    assert altered.schema.columns[2].type.labels == ("x'ö", "yÖ")
 
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TypeVar
 
-from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_blanks
+from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_signs
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.charsets import as_converted
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
@@ -27,7 +27,7 @@ class ParseError(ValueError):
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
     name_case: what names of databases and tables are read as. time_zone, connection_charset, client_charset: of the
-    session; None: not known. statement: with the blanks of client_charset, also in quotes, as blanks of ASCII.
+    session; None: not known. statement: with the blanks and signs of client_charset, also in quotes, as those of ASCII.
 
     Raises LexError and ParseError from every method that reads.
     """
@@ -45,10 +45,11 @@ class Tokens:
         connection_charset: str | None = None,
         client_charset: str | None = None,
     ):
-        self.statement = with_blanks(statement, client_charset)
+        self.statement = with_signs(statement, client_charset)
         self._stream = tokenize(
-            self.statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version, quoted_in=statement
-        )
+            self.statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version,
+            quoted_in=statement, client_charset=client_charset,
+        )  # fmt: skip
         self._read: list[Token] = []
         self._at = 0
         self.time_zone = time_zone
