@@ -102,7 +102,7 @@ def test_a_text_with_a_character_set_of_its_own(text, connection, kind):
     assert column(f"c varchar(9) default {text})", connection).default.kind == kind
 
 
-UTF8MB4, LATIN1, SWE7 = 45, 8, 10
+UTF8MB4, LATIN1, SWE7, ASCII, UTF8MB3, CP932, BINARY = 45, 8, 10, 11, 33, 95, 63
 """Numbers of collations."""
 
 
@@ -133,6 +133,23 @@ def test_bytes_of_swe7_are_signs_of_ascii_for_quotes_and_escapes(tmp_path, flavo
     _, altered = (change for _, change in DefinitionReader(flavor).read(bronze(tmp_path, log)))
     assert (altered.table, [column.name for column in altered.schema.columns]) == ("t", ["a", "bÄ", "c"])
     assert altered.schema.columns[2].type.labels == ("x'ö", "yÖ")
+
+
+@pytest.mark.parametrize(
+    ("text", "client", "is_kept"),
+    [
+        (b"'\xe9'", ASCII, False), (b"'\xf0\x9f\x98\x80'", UTF8MB3, False), (b"'\xb1\x81'", CP932, False),
+        (b"'\xff'", UTF8MB3, False),
+        (b"'\xe9'", BINARY, False), (b"'\xe9'", LATIN1, True), (b"'\xf0\x9f\x98\x80'", UTF8MB4, True),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_invalid_in_the_clients_character_set_refuses_the_table(tmp_path, text, client, is_kept):
+    """The servers make question marks of it, each in its own way (9.7, 11.8)."""
+    for definition in (b"a ENUM(%s)", b"a VARCHAR(9) DEFAULT %s"):
+        created = b"CREATE TABLE t (" + definition % text + b") CHARSET utf8mb4"
+        log = Log("mysql", [Ddl(created, "d", charsets=(client, UTF8MB4, UTF8MB4))])
+        [(_, change)] = DefinitionReader("mysql").read(bronze(tmp_path, log))
+        assert (change.action == "create") is is_kept
 
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])

@@ -38,7 +38,7 @@ def _depends_on_charset(text: str, tokens: Tokens) -> bool:
     charset = tokens.connection_charset
     if charset is None or charset in UTF8 and text.isascii():
         return False
-    if not keeps_ascii(charset) or as_converted(text, charset) != text:
+    if not keeps_ascii(charset) or any(as_converted(text, c or "") != text for c in (charset, tokens.client_charset)):
         return True
     if charset in UTF8 or text.isascii():
         return False

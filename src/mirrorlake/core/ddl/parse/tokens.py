@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_signs
 from mirrorlake.core.digits import is_number
-from mirrorlake.core.schema.charsets import as_converted
+from mirrorlake.core.schema.charsets import BINARY, as_converted
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
 
@@ -54,7 +54,7 @@ class Tokens:
         self._at = 0
         self.time_zone = time_zone
         self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
-        self.connection_charset = connection_charset
+        self.connection_charset, self.client_charset = connection_charset, client_charset
         self.name_case, self.database = name_case, name_case.fold(database)
         self.tables: list[TableName] = []
 
@@ -182,7 +182,11 @@ class Tokens:
         return self.held("".join(texts))
 
     def held(self, text: str) -> str:
-        """The text. Raises ParseError if character_set_connection lacks one of its characters."""
+        """The text. Raises ParseError if a character set of its session lacks one of its characters, which may also be
+        an invalid code of the client's (the servers make question marks of it)."""
+        client = self.client_charset
+        if as_converted(text, client or "") != text or client in (BINARY, "utf8mb3") and "\ufffd" in text:
+            raise ParseError("character_set_client of its session lacks a character of a text")
         if as_converted(text, self.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
         return text
