@@ -66,6 +66,8 @@ VALUES = [
     (UTF16_SESSION, f"{V} DEFAULT 'xé'"),
     (UTF16_SESSION, "ENUM('é') NOT NULL"),
     ("SET NAMES binary", f"{V} DEFAULT 'é'"),
+    ("SET NAMES binary", f"{V} CHARSET latin1 NOT NULL DEFAULT 'é'"),
+    ("SET NAMES binary", "ENUM('é','x') CHARSET latin1 NOT NULL"),
     ("SET NAMES utf8mb3", f"{V} DEFAULT 'é'"),
     ("SET NAMES utf8mb3", f"{V} AS (CONCAT('é', s)) STORED"),
     ("SET NAMES utf8mb3", "INT AS (LENGTH('é')) STORED"),
@@ -164,9 +166,10 @@ def made_by_server(cursor, session: str, definition: str) -> tuple[str, str]:
     for sql in ("DROP TABLE IF EXISTS t", TABLE, "INSERT INTO t VALUES (1, 'é', 7)", session):
         cursor.execute(sql)
     cursor.execute(f"ALTER TABLE t ADD g {definition}")
-    cursor.execute("SELECT @@character_set_connection")
-    [(charset,)] = cursor.fetchall()
+    cursor.execute("SET @charset = @@character_set_connection")
     cursor.execute("SET NAMES utf8mb4, sql_mode = ''")
+    cursor.execute("SELECT CAST(@charset AS CHAR)")
+    [(charset,)] = cursor.fetchall()
     shown = "g" if "BINARY(" in definition else "CONVERT(CAST(g AS CHAR) USING utf8mb4)"
     cursor.execute(f"SELECT HEX({shown}) FROM t")
     [(found,)] = cursor.fetchall()

@@ -9,7 +9,7 @@ from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.ddl.parse.expressions import SESSION
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
-from mirrorlake.core.schema.tables import Column
+from mirrorlake.core.schema.tables import Column, Default
 from tests.support.binlog_spec import Ddl, Log
 from tests.support.pure_hops import bronze
 
@@ -100,6 +100,15 @@ def test_a_backslash_without_escapes_is_marked_for_mysql():
 )
 def test_a_text_with_a_character_set_of_its_own(text, connection, kind):
     assert column(f"c varchar(9) default {text})", connection).default.kind == kind
+
+
+def test_a_column_takes_the_bytes_of_a_binary_session_for_its_own():
+    labels, default = "c enum('é','x') charset {})", "c varchar(9) charset latin1 default 'é')"
+    assert column(labels.format("latin1"), "binary").type.labels == ("Ã©", "x")
+    assert column(labels.format("utf8mb4"), "binary").type.labels == ("é", "x")
+    assert column(default, "binary").default == Default("bits", "x'c3a9'")
+    assert column(default, "utf8mb4").default == Default("string", "é")
+    assert run(labels.format("ascii"), "binary").action == "refuse"
 
 
 UTF8MB4, LATIN1, SWE7, ASCII, UTF8MB3, CP932, BINARY = 45, 8, 10, 11, 33, 95, 63

@@ -72,7 +72,13 @@ def _read_literal(tokens: Tokens) -> Default | None:
         return Default("bits", tokens.next().text)
     if _sees_plain_introducer(tokens):
         tokens.next()
-    return Default("string", tokens.literal()) if tokens.peek().kind is Kind.STRING else None
+    return _read_text(tokens) if tokens.peek().kind is Kind.STRING else None
+
+
+def _read_text(tokens: Tokens) -> Default:
+    text = tokens.literal()
+    data = tokens.kept_bytes(text)
+    return Default("string", text) if data is None else Default("bits", f"x'{data.hex()}'")
 
 
 def _sees_number(tokens: Tokens) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_signs
 from mirrorlake.core.digits import is_number
-from mirrorlake.core.schema.charsets import BINARY, as_converted
+from mirrorlake.core.schema.charsets import BINARY, UTF8, as_converted
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
 
@@ -190,6 +190,15 @@ class Tokens:
         if as_converted(text, self.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
         return text
+
+    def kept_bytes(self, text: str) -> bytes | None:
+        """The bytes of a text if a column takes them for its own, as it does where character_set_connection is binary
+        (measured: 9.7, 11.8); None: the column has the text's characters."""
+        if self.connection_charset != BINARY or text.isascii():
+            return None
+        if self.client_charset not in (None, *UTF8, BINARY):
+            raise ParseError("a text in the bytes of character_set_client of its session")
+        return text.encode()
 
     def number(self) -> int:
         digits = self.peek().text.lstrip("0") or "0"

@@ -133,6 +133,7 @@ def _read_size(tokens: Tokens) -> int:
 
 def _read_label(tokens: Tokens) -> str | bytes:
     """Read a string, or its bytes as a literal."""
-    if tokens.peek().kind is not Kind.BITS:
-        return tokens.literal()
-    return bytes_of_bits(tokens.next().text)
+    if tokens.peek().kind is Kind.BITS:
+        return bytes_of_bits(tokens.next().text)
+    text = tokens.literal()
+    return tokens.kept_bytes(text) or text
