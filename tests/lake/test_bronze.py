@@ -48,6 +48,14 @@ def test_the_binlog_files_of_a_real_server_are_rebuilt_byte_for_byte(spark, tmp_
     assert rebuilt(run) == originals(DEMO / flavor)
 
 
+@pytest.mark.parametrize("name", ["{a,b}", "${env:HOME}", "g?*[x]", "back\\slash"])
+def test_a_lake_may_be_in_a_folder_whose_name_looks_like_a_pattern(spark, tmp_path, name):
+    write_logs(tmp_path / "logs", Log("mysql", [Ddl("CREATE TABLE t (id INT PRIMARY KEY)", "d")]))
+    run = LakeRun(spark, tmp_path / "logs", tmp_path / name)
+    run.ingest()
+    assert rebuilt(run) == originals(tmp_path / "logs")
+
+
 @FLAVORS
 def test_files_read_in_small_batches_are_rebuilt_and_every_batch_ends_at_a_boundary(spark, tmp_path, seed, flavor):
     write_logs(tmp_path / "logs", random_history(seed, items=12, tables=2).log(flavor), 6_000)

@@ -16,6 +16,8 @@ from mirrorlake.core.sql_text import Sql
 
 _BATCH = re.compile(r"[0-9a-f]{32}")
 _FILE = re.compile(r"[0-9]{5,}\.parquet")
+_AS_PATTERN = "__globPaths__"
+"""Spark takes a path for a pattern otherwise, and a folder's name may have any of ``{}[]*?`` and the backslash."""
 FILE_BYTES = 128 << 20
 """A new file begins after this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
 
@@ -67,7 +69,7 @@ class Stage:
         if not self.rows:
             return spark.createDataFrame([], columns)
         self._close_file()
-        return spark.read.schema(columns).parquet(str(self._folder))
+        return spark.read.option(_AS_PATTERN, "false").schema(columns).parquet(str(self._folder))
 
     def discard(self) -> None:
         with suppress(OSError):  # a full disk, again
