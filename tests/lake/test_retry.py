@@ -114,6 +114,7 @@ class UnreadableError(Py4JError):
             PySparkException("a.B: of\nCaused by: java.nio.file.AccessDeniedException: /x"),
             (RefusedError, "lake-access"),
         ),
+        (PySparkException("[DELTA_CANNOT_CREATE_LOG_PATH] Cannot create file:/x/y"), (RefusedError, "lake-access")),
         (PySparkException("a.B: of\nCaused by: java.io.FileNotFoundException: /x"), (RefusedError, "lake-damaged")),
         (PySparkException(": org.apache.hadoop.fs.ChecksumException: Checksum error"), (RefusedError, "lake-damaged")),
         (PySparkException(": java.lang.RuntimeException: /x is not a Parquet file. "), (RefusedError, "lake-damaged")),

@@ -50,6 +50,8 @@ ACCESS = (
     "Permission denied", "AccessDeniedException", "AccessControlException", "Read-only file system", "Mkdirs failed",
     "Not a directory", "File name too long",
 )  # fmt: skip
+NO_FOLDER = "DELTA_CANNOT_CREATE_LOG_PATH"
+"""Delta says no more than this where it cannot make a table's folder; most often it may not write there."""
 _OF_INPUT_AND_OUTPUT = re.compile(r"(java\.(io|nio|net)|org\.apache\.hadoop)\..*|[A-Za-z]*Error")
 _STORAGE_ERRNO = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ETIMEDOUT}
 _ACCESS_ERRNO = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
@@ -83,6 +85,8 @@ def _translated(error: BaseException) -> MirrorlakeError:
         sign = error.strerror if isinstance(error, OSError) and error.errno in numbers else _has_sign(causes, signs)
         if sign:
             return kind(code, f"the lake's storage: {sign}")
+    if any(cause.condition == NO_FOLDER for cause in causes):
+        return RefusedError("lake-access", f"a table's folder cannot be made{_file_in(str(error))}")
     # After those: Java says FileNotFoundException of whatever cannot be opened, with the reason in its message.
     if sign := next((sign for sign in DAMAGE if any(_named(cause, sign) for cause in causes)), _no_parquet(causes)):
         return RefusedError("lake-damaged", f"Spark failed with {sign}{_file_in(str(error))}")
