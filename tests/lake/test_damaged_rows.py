@@ -20,6 +20,7 @@ pytestmark = pytest.mark.xdist_group("damaged_rows")
 
 LOG = Log("mysql", [Ddl("CREATE DATABASE d"), Ddl("CREATE TABLE t (id INT NOT NULL PRIMARY KEY)", "d")])
 TABLES = "array(named_struct('database', 'd', 'table', 't', 'mirror_id', 't', 'version', '0 WHERE true'))"
+PINNED = "array(named_struct('database', 'd', 'table', 't', 'mirror_id', {}, 'version', {}))"
 NO_TABLES = "cast(NULL AS ARRAY<STRUCT<database: STRING, table: STRING, mirror_id: STRING, version: BIGINT>>)"
 READERS = {
     "control_syncpoints": syncpoints.published,
@@ -69,6 +70,10 @@ def test_a_column_of_another_type_is_damage_of_the_lake(lake, table, column, val
     ("table", "column", "value"),
     [
         ("control_syncpoints", "tables", "transform(tables, t -> if(true, NULL, t))"),
+        ("control_syncpoints", "tables", PINNED.format("'t'", "-5L")),
+        ("control_syncpoints", "tables", PINNED.format("if(true, NULL, 't')", "0L")),
+        ("control_syncpoints", "at", "if(true, NULL, at)"), ("control_syncpoints", "lsn", "if(true, NULL, lsn)"),
+        ("control_syncpoints", "commit_ts", "timestamp_micros(9223372036854775807)"),
         ("control_epochs", "tables", NO_TABLES), ("control_epochs", "epoch", "epoch + 9"),
         ("control_epochs", "lsn_to", "if(true, NULL, lsn_to)"), ("silver_table_schemas", "steps", "'x'"),
         ("silver_table_schemas", "columns", "'{}'"), ("silver_table_schemas", "answer", "if(true, NULL, answer)"),

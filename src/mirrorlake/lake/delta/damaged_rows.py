@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 
-_OF_READING = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError)
+_OF_READING = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError, OverflowError)
 _COLUMN = re.compile(r"(\w+) (\w+(?:<[^>]*>+)?)")
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -212,10 +212,17 @@ def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: Sql = "tru
 
 def _points(rows: DataFrame) -> list[Syncpoint]:
     rows = typed(rows.select(_ROW_SCHEMA.names), SYNCPOINTS_COLUMNS, "control_syncpoints")
-    cells = rows.toArrow().to_pylist()
+    cells = rows.toArrow()
     with reading("control_syncpoints"):
-        return [_point(row) for row in cells]
+        return [_point(row) for row in cells.to_pylist()]
 
 
 def _point(row: dict[str, Any]) -> Syncpoint:
-    return Syncpoint(**row | {"tables": tuple(EpochTable(**table) for table in row["tables"] or ())})
+    """Raises ValueError for a row that lacks a value, or has a version that no table can have."""
+    point = Syncpoint(**row | {"tables": tuple(EpochTable(**table) for table in row["tables"] or ())})
+    needed = [point.name, point.gtids, point.at, *(value for table in point.tables for value in astuple(table))]
+    if None in needed or (point.phase == PUBLISHED and point.lsn is None):
+        raise ValueError("a value is missing")
+    if any(table.version < 0 for table in point.tables):
+        raise ValueError("no version is below zero")
+    return point
