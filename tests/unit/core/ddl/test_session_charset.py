@@ -111,7 +111,7 @@ def test_a_column_takes_the_bytes_of_a_binary_session_for_its_own():
     assert run(labels.format("ascii"), "binary").action == "refuse"
 
 
-UTF8MB4, LATIN1, SWE7, ASCII, UTF8MB3, CP932, BINARY = 45, 8, 10, 11, 33, 95, 63
+UTF8MB4, LATIN1, SWE7, ASCII, UTF8MB3, CP932, GB18030, BINARY = 45, 8, 10, 11, 33, 95, 248, 63
 """Numbers of collations."""
 
 
@@ -148,7 +148,7 @@ def test_bytes_of_swe7_are_signs_of_ascii_for_quotes_and_escapes(tmp_path, flavo
     ("text", "client", "is_kept"),
     [
         (b"'\xe9'", ASCII, False), (b"'\xf0\x9f\x98\x80'", UTF8MB3, False), (b"'\xb1\x81'", CP932, False),
-        (b"'\xff'", UTF8MB3, False),
+        (b"'\xff'", UTF8MB3, False), (b"'\x810'", GB18030, False),
         (b"'\xe9'", BINARY, False), (b"'\xe9'", LATIN1, True), (b"'\xf0\x9f\x98\x80'", UTF8MB4, True),
     ],
 )  # fmt: skip
@@ -159,6 +159,15 @@ def test_a_text_that_is_invalid_in_the_clients_character_set_refuses_the_table(t
         log = Log("mysql", [Ddl(created, "d", charsets=(client, UTF8MB4, UTF8MB4))])
         [(_, change)] = DefinitionReader("mysql").read(bronze(tmp_path, log))
         assert (change.action == "create") is is_kept
+
+
+@pytest.mark.parametrize(("name", "client"), [(b"d\xe9", ASCII), (b"d\xff", UTF8MB4), (b"d\xb1\x81", CP932)])
+def test_a_name_that_is_invalid_in_the_clients_character_set_refuses_the_table(tmp_path, name, client):
+    """MySQL 9.7 makes question marks of it, or cuts the name there."""
+    statements = ("CREATE TABLE t (a INT)", b"ALTER TABLE t ADD `" + name + b"` INT")
+    log = Log("mysql", [Ddl(text, "d", charsets=(client, UTF8MB4, UTF8MB4)) for text in statements])
+    _, (_, change) = DefinitionReader("mysql").read(bronze(tmp_path, log))
+    assert (change.action, change.table, change.code) == ("refuse", "t", "ddl-unsupported")
 
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])

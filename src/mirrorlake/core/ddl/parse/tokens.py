@@ -18,6 +18,9 @@ MAX_TOKENS = 1_000_000
 """Maximum number of tokens read of a statement. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
 _NAMES = "utf8mb3"
 """The character set of the servers' names and comments. They replace what it lacks by a question mark."""
+_NO_CHARACTER = "\ufffd"
+_WITHOUT_CHECK = (BINARY, "utf8mb3", "gb18030")
+"""Character sets of a client whose invalid codes the servers take, and which could hold U+FFFD itself."""
 
 
 class ParseError(ValueError):
@@ -122,7 +125,10 @@ class Tokens:
         """Read an identifier."""
         if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
             raise self.unexpected()
-        return as_converted(self.next().text, _NAMES)
+        text = self.next().text
+        if _NO_CHARACTER in text:  # a question mark for the servers, or the name ends there
+            raise ParseError("character_set_client of its session lacks a character of a name")
+        return as_converted(text, _NAMES)
 
     def comment(self) -> str:
         return as_converted(self.string(), _NAMES)
@@ -185,7 +191,7 @@ class Tokens:
         """The text. Raises ParseError if a character set of its session lacks one of its characters, which may also be
         an invalid code of the client's (the servers make question marks of it)."""
         client = self.client_charset
-        if as_converted(text, client or "") != text or client in (BINARY, "utf8mb3") and "\ufffd" in text:
+        if as_converted(text, client or "") != text or client in _WITHOUT_CHECK and _NO_CHARACTER in text:
             raise ParseError("character_set_client of its session lacks a character of a text")
         if as_converted(text, self.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
