@@ -112,7 +112,7 @@ def test_the_folders_above_one():
     assert folders_above("file:///a/c") == ["file:///a"]
 
 
-@pytest.mark.parametrize("table_id", ["../../x", "a/b", "..", "a b", "a`b", "a\n"])
+@pytest.mark.parametrize("table_id", ["../../x", "a/b", "..", "a b", "a`b", "a\n", "", None])
 def test_an_id_that_would_lead_out_of_the_lake_is_refused(table_id):
     names = LakeNames("/data/lake")
     for name in (names.mirror, names.mirror_path, names.snapshot, names.snapshot_path):

@@ -24,7 +24,7 @@ SYSTEM_TABLES = (
 )  # fmt: skip
 """Every lake has these, besides its mirrors: the attributes of ``LakeNames`` of the same names."""
 _COPY = "copy_"
-_ID = re.compile(r"[A-Za-z0-9_]*")
+_ID = re.compile(r"[A-Za-z0-9_]+")
 _COPY_ID = re.compile(r"[A-Za-z0-9_]*__[0-9a-f]+_[0-9a-f]{8}")
 """See ``new_snapshot_id``."""
 _BY_PATH = "`delta`.`"
@@ -170,9 +170,9 @@ class LakeNames:
         return quote("delta", self.folder(layer, noun))
 
 
-def _check_id(table_id: str) -> None:
+def _check_id(table_id: str | None) -> None:
     """Raise RefusedError ``lake-damaged`` for an id that mirrorlake did not make: it might lead out of the lake."""
-    if not _ID.fullmatch(table_id):
+    if table_id is None or not _ID.fullmatch(table_id):
         raise RefusedError("lake-damaged", f"{table_id!r} is no id of a table of the lake")
 
 
