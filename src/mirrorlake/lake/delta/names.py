@@ -127,7 +127,12 @@ class LakeNames:
     def mirror_path(self, mirror_id: str) -> str:
         """The mirror's folder, or its name in the catalog, for a person."""
         _check_id(mirror_id)
-        return f"{self.mirrors}{'.' if self.is_unity else '/'}{mirror_id}"
+        return f"{self.mirrors_prefix}{mirror_id}"
+
+    @property
+    def mirrors_prefix(self) -> str:
+        """What ``mirror_path`` of each mirror begins with."""
+        return f"{self.mirrors}{'.' if self.is_unity else '/'}"
 
     def find_next_to_mirrors(self, spark: SparkSession) -> list[str]:
         """Names of all tables and views in the mirrors' schema of a lake in a catalog."""

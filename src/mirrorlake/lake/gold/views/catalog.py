@@ -51,7 +51,7 @@ class ViewCatalog:
         self.shown, self.closed, self._schemas = {}, {}, set()
         schemas = sorted({name.schema for name in names})
         found = [name for schema in schemas for name in self._views_in(schema) if name in names]
-        ours = self._names.mirror_path("")
+        ours = self._names.mirrors_prefix
         with ThreadPoolExecutor(THREADS) as pool:
             for name, shown in zip(found, pool.map(self._properties, found), strict=True):
                 if shown[0].startswith(ours):
