@@ -27,7 +27,7 @@ from mirrorlake.lake.bronze import table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, parsing, read_progress, renew
 from mirrorlake.lake.delta.recent import Recent, RecentCommit
-from mirrorlake.lake.delta.stage import Stage
+from mirrorlake.lake.delta.stage import MOST_SMALL, Stage
 
 HOP = "ingest"
 SERVER, SKIP, KNOWS_BEFORE = "server", "skip", "knows_before"
@@ -161,6 +161,7 @@ class _BatchWriter:
     def __init__(self, lake: Lake, progress: IngestProgress, recent: Recent):
         self._lake, self._progress, self._recent = lake, progress, recent
         self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
         self._stage = self._new_stage()
         self._resume: ResumePoint | None = None
         self._last = progress.last
@@ -172,16 +173,22 @@ class _BatchWriter:
     def hold(self, batch: pa.RecordBatch) -> int:
         """Keep rows of an open transaction, and return the bytes kept."""
         self._held.append(batch)
-        return sum(held.nbytes for held in self._held)
+        self._held_bytes += batch.nbytes
+        if len(self._held) == MOST_SMALL:
+            self._held = [pa.concat_batches(self._held)]
+        return self._held_bytes
 
     def stage_held(self) -> None:
         for batch in self._held:
             self._stage.add(batch)
-        self._held = []
+        self._forget_held()
+
+    def _forget_held(self) -> None:
+        self._held, self._held_bytes = [], 0
 
     def drop_open(self) -> None:
         """Forget the rows of the open transaction. Those that are staged have a stage of their own."""
-        self._held = []
+        self._forget_held()
         if self._resume is None:
             self._stage.discard()
             self._stage = self._new_stage()

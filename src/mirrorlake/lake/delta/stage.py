@@ -20,6 +20,8 @@ _AS_PATTERN = "__globPaths__"
 """Spark takes a path for a pattern otherwise, and a folder's name may have any of ``{}[]*?`` and the backslash."""
 FILE_BYTES = 128 << 20
 """A new file begins after this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
+SMALL_BYTES, MOST_SMALL = 1 << 20, 1000
+"""Batches below this size are joined, up to so many: each takes 17 kB of memory until its file ends."""
 
 
 def is_batch(folder: Path) -> bool:
@@ -41,10 +43,29 @@ class Stage:
         self._schema, self._keep_bytes = schema, keep_bytes
         self._writer: pq.ParquetWriter | None = None
         self._file_bytes = self._files = 0
+        self._small: list[pa.RecordBatch] = []
+        self._small_bytes = 0
         self.rows = self.bytes = self.bytes_on_disk = 0
         self.batches: list[pa.RecordBatch] | None = []
 
     def add(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        self.bytes += batch.nbytes
+        if batch.nbytes >= SMALL_BYTES:
+            self._write_small()
+            self._write(batch)
+            return
+        self._small.append(batch)
+        self._small_bytes += batch.nbytes
+        if self._small_bytes >= SMALL_BYTES or len(self._small) == MOST_SMALL:
+            self._write_small()
+
+    def _write_small(self) -> None:
+        small, self._small, self._small_bytes = self._small, [], 0
+        if small:
+            self._write(small[0] if len(small) == 1 else pa.concat_batches(small))
+
+    def _write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self._path(self._files)
@@ -54,8 +75,6 @@ class Stage:
             )
             self._files += 1
         self._writer.write_batch(batch)
-        self.rows += batch.num_rows
-        self.bytes += batch.nbytes
         self._file_bytes += batch.nbytes
         if self.batches is not None:
             self.batches.append(batch)
@@ -68,8 +87,13 @@ class Stage:
         """The staged rows, with the columns of a DDL string."""
         if not self.rows:
             return spark.createDataFrame([], columns)
-        self._close_file()
+        self.finish()
         return spark.read.option(_AS_PATTERN, "false").schema(columns).parquet(str(self._folder))
+
+    def finish(self) -> None:
+        """Write what is left. From then on ``batches`` has all of them, or is None."""
+        self._write_small()
+        self._close_file()
 
     def discard(self) -> None:
         with suppress(OSError):  # a full disk, again
