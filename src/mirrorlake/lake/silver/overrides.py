@@ -10,16 +10,18 @@ from __future__ import annotations
 import datetime as dt
 import getpass
 from dataclasses import dataclass
+from typing import Any
 
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.damaged_rows import typed
+from mirrorlake.lake.delta.damaged_rows import reading, typed
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, read_progress, renew
 from mirrorlake.lake.silver.table import ANSWER_COLUMNS
 
 HOP = "answers"
 _OF_ANSWER = ("number", "lsn", "database", "table", "text", "copy_id")
+_NEEDED = ("number", "lsn", "database", "table", "given_by", "at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,16 @@ class GivenAnswer:
 def read_given(lake: Lake) -> list[GivenAnswer]:
     """Read all answers, in order."""
     rows = typed(lake.spark.table(lake.names.control_answers), ANSWER_COLUMNS, "control_answers")
-    rows = rows.toArrow().sort_by("number").to_pylist()
-    return [GivenAnswer(Answer(*map(row.get, _OF_ANSWER)), row["given_by"], row["at"]) for row in rows]
+    rows = rows.toArrow()
+    with reading("control_answers"):
+        return [_given(row) for row in rows.sort_by("number").to_pylist()]
+
+
+def _given(row: dict[str, Any]) -> GivenAnswer:
+    """Raises ValueError for a row that lacks a value."""
+    if None in [row[name] for name in _NEEDED]:
+        raise ValueError("a value is missing")
+    return GivenAnswer(Answer(*map(row.get, _OF_ANSWER)), row["given_by"], row["at"])
 
 
 def read_answers(lake: Lake) -> list[Answer]:
