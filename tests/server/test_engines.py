@@ -24,6 +24,8 @@ STATEMENTS = (
     f"CREATE TABLE children {CHILD}",
     "SET default_storage_engine = MyISAM",
     f"CREATE TABLE others {CHILD}",
+    "SET sql_mode = ''",
+    f"CREATE TABLE replaced {CHILD} ENGINE=ROCKSDB",
     "CREATE TABLE one (id INT, v INT, KEY (id))",
     "CREATE TABLE two LIKE one",
     "CREATE TABLE merged (id INT, v INT, KEY (id)) ENGINE=MERGE UNION=(one, two) INSERT_METHOD=LAST",
@@ -31,6 +33,7 @@ STATEMENTS = (
     "INSERT INTO parents VALUES (1), (2)",
     "INSERT INTO children VALUES (1, 1), (2, 2)",
     "INSERT INTO others VALUES (1, 1), (2, 2)",
+    "INSERT INTO replaced VALUES (1, 1), (2, 2)",
     "INSERT INTO two VALUES (1, 1)",
     "INSERT INTO merged VALUES (2, 2)",
     "DELETE FROM merged WHERE id = 1",
@@ -55,9 +58,9 @@ def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, sp
     merged = "its rows are changed through a table of engine MERGE, too"
     assert found == {
         "alone": "streaming", "children": "streaming", "others": "streaming", "parents": "streaming",
-        "merged": "UNION", "one": merged, "two": merged, **hole,
+        "replaced": "streaming", "merged": "UNION", "one": merged, "two": merged, **hole,
     }  # fmt: skip
-    for table in ("alone", "children", "others", "parents"):
+    for table in ("alone", "children", "others", "parents", "replaced"):
         columns = "id" if table in ("alone", "parents") else "id, p"
         rows = [tuple(row.values()) for row in run_sql(lake, f"SELECT {columns} FROM {table} ORDER BY id").to_pylist()]
         assert rows == server.query(f"SELECT {columns} FROM engines.{table} ORDER BY id"), table

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mirrorlake.core.schema.tables import TableSchema
 
+NO_ENGINE_SUBSTITUTION = 1 << 30
+"""Bit of sql_mode, the same on both servers. Without it a server takes another engine for one that it lacks, forbids
+(``disabled_storage_engines``) or replaces (``enforce_storage_engine``)."""
 EngineOf = Callable[[str, str], str | None]
 """Function: (database, table) -> engine that the server reports, in lower case; None: not known."""
 _LOSSLESS = frozenset(

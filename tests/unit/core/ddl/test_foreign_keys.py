@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.schema.engines import NO_ENGINE_SUBSTITUTION
 from mirrorlake.core.schema.history import Definitions, Refused
 
 SHOP = (
@@ -51,7 +52,6 @@ FOLLOWED = {
     },
     "alter table g drop foreign key g_ibfk_1": {"g": []},
     "alter table g drop constraint G_IBFK_1": {"g": []},
-    "alter table c engine=myisam": {"c": []},
     "create table n (id int references p (id) on delete cascade)": {"n": ["n_ibfk_1: id -> p.id"]},
     "create table n like c": {"n": []},
     "drop table c": {"g": ["g_ibfk_1: c -> c.ID"]},
@@ -96,6 +96,29 @@ def test_children_of_what_is_refused_are_refused():
         "c": "a foreign key changes its rows, and its parent d.p is not followed any more",
         "g": "a foreign key changes its rows, and its parent d.c is not followed any more",
     }
+
+
+@pytest.mark.parametrize(
+    ("sql", "sql_mode", "found"),
+    [
+        ("alter table c engine=myisam", NO_ENGINE_SUBSTITUTION, []),
+        ("alter table c engine=myisam", 0,
+         "ENGINE=myisam without NO_ENGINE_SUBSTITUTION, of a table with foreign keys"),
+        ("alter table c engine=innodb", 0, ["f: p -> p.id"]),
+        ("create table {} (id int, foreign key (id) references p (id) on delete cascade) engine=rocksdb",
+         NO_ENGINE_SUBSTITUTION, []),
+        ("create table {} (id int, foreign key (id) references p (id) on delete cascade) engine=rocksdb",
+         0, ["n_ibfk_1: id -> p.id"]),
+        ("create table {} (id int, foreign key (id) references p (id) on delete cascade) engine=blackhole",
+         0, "ENGINE=blackhole"),
+    ],
+)  # fmt: skip
+def test_an_engine_counts_for_foreign_keys_if_the_server_may_not_replace_it(sql, sql_mode, found):
+    table, definitions = "n" if "{}" in sql else "c", after(*SHOP)
+    context = {"database": "d", "flavor": "mariadb", "default_charset": None, "definitions": definitions}
+    definitions.apply(interpret(sql.format("n"), sql_mode=sql_mode, **context))
+    known = definitions.get("d", table)
+    assert (known.reason if isinstance(known, Refused) else foreign_keys(definitions, table)) == found
 
 
 @pytest.mark.parametrize("sql", ["alter table c drop foreign key nope", "alter table g drop foreign key h"])

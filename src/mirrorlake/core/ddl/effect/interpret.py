@@ -11,7 +11,7 @@ from mirrorlake.core.ddl.effect.alter import CannotEvolve, Moment, evolve
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.effect.convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.ddl.effect.definition import define_like, define_table
-from mirrorlake.core.ddl.effect.engines import by_engines, why_engine
+from mirrorlake.core.ddl.effect.engines import by_engines, engine_of_new, why_engine
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.server_texts import of_create
@@ -253,7 +253,7 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
     dialect = of_create(parsed, before)  # asks whether the text names an engine
-    parsed.options.engine = parsed.options.engine or before.engine_of(name.database, name.table)
+    parsed.options.engine = engine_of_new(parsed, before)
     refused = _why_create_refused(parsed, before)
     if refused:
         return [refuse(name, *refused)]
