@@ -21,7 +21,7 @@ _AS_PATTERN = "__globPaths__"
 FILE_BYTES = 128 << 20
 """A new file begins after this many bytes of Arrow data, so that Spark reads a large batch in parallel."""
 SMALL_BYTES, MOST_SMALL = 1 << 20, 1000
-"""Batches below this size are joined, up to so many: each takes 17 kB of memory until its file ends."""
+"""Bytes below which batches are joined, and how many at most: each takes 17 kB of memory until its file ends."""
 
 
 def is_batch(folder: Path) -> bool:
