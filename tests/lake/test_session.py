@@ -33,7 +33,6 @@ from mirrorlake.lake.delta.session import (
 )
 
 WORK = """
-import sys
 from mirrorlake.errors import MirrorlakeError
 from mirrorlake.lake.delta.session import open_session
 try:
@@ -42,6 +41,9 @@ except MirrorlakeError as error:
     raise SystemExit(f"{error.code} {error.exit_code}")
 spark.sql("CREATE TABLE t (id INT) USING DELTA")
 spark.sql("INSERT INTO t VALUES (1)")
+"""
+SAVE = """
+import sys
 spark.table("t").write.format("delta").save(sys.argv[1])
 """
 
@@ -55,7 +57,7 @@ def run_python(code, folder, *arguments, umask=-1, **environment):
 def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps_the_umask(tmp_path):
     here, table = tmp_path / "here", tmp_path / "table"
     here.mkdir()
-    done = run_python(WORK, here, str(table), umask=0o027)
+    done = run_python(WORK + SAVE, here, str(table), umask=0o027)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(here.iterdir()) == []
     modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in (table, *table.rglob("*"))}
