@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.errors import RefusedError
+from mirrorlake.lake.gold.control import retired
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch, EpochLog, EpochTable
 from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.lake.gold.ddl import barriers
@@ -83,6 +84,12 @@ def test_a_row_that_cannot_be_read_is_damage_of_the_lake(lake, table, column, va
     change(lake, table, column, value)
     with pytest.raises(RefusedError, match=f"lake-damaged: {table} has a row that mirrorlake does not write"):
         READERS[table](lake)
+
+
+def test_an_epoch_of_another_type_is_damage_where_old_mirrors_are_looked_for(lake):
+    change(lake, "control_epochs", "epoch", "cast(epoch AS STRING)")
+    with pytest.raises(RefusedError, match="lake-damaged: column epoch of control_epochs has another type"):
+        retired.mirrors(lake, retention_days=7)
 
 
 def test_so_are_barriers_of_such_rows(lake):

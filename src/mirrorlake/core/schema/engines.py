@@ -38,6 +38,14 @@ def why_keys_are_unsure(schema: TableSchema, default_engine: str | None) -> str 
     return f"its engine is not named, and the server's default, {default_engine}, ignores foreign keys"
 
 
+def may_be_replaced(engine: str | None, sql_mode: int) -> bool:
+    """May a table that names an engine without foreign keys have them, as InnoDB that the server took for it?
+
+    Measured: MariaDB 11.8 and MySQL 9.7 make InnoDB of an engine that they lack.
+    """
+    return not keeps_foreign_keys(engine) and not sql_mode & NO_ENGINE_SUBSTITUTION
+
+
 def keeps_foreign_keys(engine: str | None) -> bool:
     """Does the engine have foreign keys? None: not named or not known; it counts as InnoDB, the usual default."""
     return engine is None or engine.lower() in ("innodb", "ndb", "ndbcluster")

@@ -5,22 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
 
+if TYPE_CHECKING:
+    from mirrorlake.lake.delta.lake import Lake
+
 _OF_READING = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError, OverflowError)
 _COLUMN = re.compile(r"(\w+) (\w+(?:<[^>]*>+)?)")
 
 
-def typed(rows: DataFrame, columns: Sql, table: str) -> DataFrame:
-    """The rows of a table of ours whose columns have the types with which it was created.
+def own_rows(lake: Lake, table: str, columns: Sql) -> DataFrame:
+    """The rows of a table of ours, whose columns have the types with which it was created.
 
-    columns: as CREATE TABLE has them. Raises RefusedError ``lake-damaged``: a text where a number belongs would be put
-    into a query.
+    table: one of ``SYSTEM_TABLES``. columns: as CREATE TABLE has them. Raises RefusedError ``lake-damaged`` for another
+    type: a text where a number belongs would be put into a query.
     """
+    rows = lake.spark.table(lake.names.system_table(table))
     types = {name: kind.replace(" ", "").lower() for name, kind in _COLUMN.findall(columns)}
     for found in rows.schema.fields:
         if types.get(found.name, found.dataType.simpleString()) != found.dataType.simpleString():

@@ -11,10 +11,12 @@ from dataclasses import replace
 
 from pyspark.sql import functions as F
 
+from mirrorlake.lake.delta.damaged_rows import own_rows
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import ROWS, Epoch
 from mirrorlake.lake.gold.control.register import DDL_IGNORED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
+from mirrorlake.lake.gold.control.table import TABLES_COLUMNS
 from mirrorlake.lake.gold.ddl import barriers
 from mirrorlake.lake.gold.ddl.epoch import DdlWork, carry_out_barriers
 from mirrorlake.lake.gold.merge.changes import ChangeReader
@@ -62,6 +64,6 @@ def catch_up(
 def _as_it_was(lake: Lake, refused: TableEntry) -> TableEntry:
     """The entry before the refusal; rows that it had kept then are still there."""
     of_mirror = (F.col("mirror_id") == refused.mirror_id) & (F.col("code") == DDL_IGNORED)
-    kept = lake.spark.table(lake.names.control_tables).where(of_mirror).select("code", "reason").first()
+    kept = own_rows(lake, "control_tables", TABLES_COLUMNS).where(of_mirror).select("code", "reason").first()
     code, reason = kept or (None, None)
     return replace(refused, state=STREAMING, code=code, reason=reason, epoch=0)

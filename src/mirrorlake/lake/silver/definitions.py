@@ -22,7 +22,7 @@ from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.lake.delta.damaged_rows import reading, typed
+from mirrorlake.lake.delta.damaged_rows import own_rows, reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.notes import is_as_created
 from mirrorlake.lake.delta.progress import append_once
@@ -44,7 +44,7 @@ def recorded(lake: Lake, where: Sql = "true") -> list[ChangeAtLsn]:
     """The recorded changes, in log order; of a statement's rows about one table those of the newest answer."""
     if is_as_created(lake.spark, lake.names.silver_table_schemas):
         return []
-    table = typed(lake.spark.table(lake.names.silver_table_schemas), DEFINITION_COLUMNS, "silver_table_schemas")
+    table = own_rows(lake, "silver_table_schemas", DEFINITION_COLUMNS)
     rows = table.where(where).collect()
     with reading("silver_table_schemas"):
         return _in_force(rows)

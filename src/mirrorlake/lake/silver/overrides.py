@@ -14,7 +14,7 @@ from typing import Any
 
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.damaged_rows import reading, typed
+from mirrorlake.lake.delta.damaged_rows import own_rows, reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import append_from, read_progress, renew
 from mirrorlake.lake.silver.table import ANSWER_COLUMNS
@@ -35,8 +35,7 @@ class GivenAnswer:
 
 def read_given(lake: Lake) -> list[GivenAnswer]:
     """Read all answers, in order."""
-    rows = typed(lake.spark.table(lake.names.control_answers), ANSWER_COLUMNS, "control_answers")
-    rows = rows.toArrow()
+    rows = own_rows(lake, "control_answers", ANSWER_COLUMNS).toArrow()
     with reading("control_answers"):
         return [_given(row) for row in rows.sort_by("number").to_pylist()]
 

@@ -15,7 +15,7 @@ from mirrorlake.core.ddl.effect.generated import with_renamed
 from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
 from mirrorlake.core.ddl.parse import statements as ddl
 from mirrorlake.core.ddl.parse.constants import constant
-from mirrorlake.core.schema.engines import NO_ENGINE_SUBSTITUTION, keeps_foreign_keys, why_engine_loses_rows
+from mirrorlake.core.schema.engines import may_be_replaced, why_engine_loses_rows
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, Add, Keep, Remove, ServerMode, Step
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
@@ -98,10 +98,10 @@ def _why_refused(clause: ddl.Clause) -> str | None:
 
 def _why_keys_are_unsure(old: TableSchema, clauses: Sequence[ddl.Clause], sql_mode: int) -> str | None:
     """Why it is not known whether the table keeps its foreign keys: it may keep its engine."""
-    if sql_mode & NO_ENGINE_SUBSTITUTION or not old.row_changing_keys:
+    if not old.row_changing_keys:
         return None
     named = (clause.engine for clause in clauses if isinstance(clause, ddl.SetEngine))
-    unsure = next((engine for engine in named if not keeps_foreign_keys(engine)), None)
+    unsure = next((engine for engine in named if may_be_replaced(engine, sql_mode)), None)
     return unsure and f"ENGINE={unsure} without NO_ENGINE_SUBSTITUTION, of a table with foreign keys"
 
 

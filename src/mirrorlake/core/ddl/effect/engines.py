@@ -6,12 +6,7 @@ from collections.abc import Iterable
 
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.parse.statements import AlterTable, CreateTable, RefusedClause, Statement
-from mirrorlake.core.schema.engines import (
-    NO_ENGINE_SUBSTITUTION,
-    keeps_foreign_keys,
-    why_engine_loses_rows,
-    why_keys_are_unsure,
-)
+from mirrorlake.core.schema.engines import may_be_replaced, why_engine_loses_rows, why_keys_are_unsure
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
@@ -34,10 +29,10 @@ def why_engine(parsed: CreateTable, before: Before) -> str | None:
 
 def engine_of_new(parsed: CreateTable, before: Before) -> str | None:
     """The engine that the text names, else the server's report. A name that may have been replaced does not count where
-    it decides about foreign keys (measured: MariaDB 11.8, MySQL 9.7 make InnoDB of an engine that they lack)."""
+    it decides about foreign keys."""
     named = parsed.options.engine
-    may_be_another = named and not before.moment.sql_mode & NO_ENGINE_SUBSTITUTION
-    if may_be_another and parsed.foreign_keys and not keeps_foreign_keys(named) and not why_engine_loses_rows(named):
+    decides = parsed.foreign_keys and not why_engine_loses_rows(named)
+    if decides and may_be_replaced(named, before.moment.sql_mode):
         named = None
     return named or before.engine_of(*parsed.name)
 

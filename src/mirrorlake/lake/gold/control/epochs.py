@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.lake.delta.damaged_rows import reading, typed
+from mirrorlake.lake.delta.damaged_rows import own_rows, reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, claim_source, read_progress, renew
 from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS
@@ -136,7 +136,7 @@ class EpochLog:
             return None
         number = int(self._recorded.payload["epoch"])
         row = (
-            typed(self._lake.spark.table(self._lake.names.control_epochs), EPOCHS_COLUMNS, "control_epochs")
+            own_rows(self._lake, "control_epochs", EPOCHS_COLUMNS)
             .where(f"epoch = {number} AND phase = '{PLAN}'")
             .first()
         )

@@ -12,7 +12,7 @@ from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.damaged_rows import typed
+from mirrorlake.lake.delta.damaged_rows import own_rows
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.notes import is_as_created
@@ -103,7 +103,7 @@ class TableRegister:
         epoch."""
         if is_as_created(lake.spark, lake.names.control_tables):
             return cls()
-        rows = typed(lake.spark.table(lake.names.control_tables), TABLES_COLUMNS, "control_tables")
+        rows = own_rows(lake, "control_tables", TABLES_COLUMNS)
         rows = rows.where(f"lsn <= {up_to}") if up_to is not None else rows
         rows = rows.where(f"epoch < {before}") if before is not None else rows
         return cls(TableEntry.from_row(row) for row in rows.collect())

@@ -7,18 +7,18 @@ from itertools import groupby
 from operator import attrgetter
 
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.lake.delta.damaged_rows import typed
+from mirrorlake.lake.delta.damaged_rows import own_rows
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.gold.control.epochs import DONE
 from mirrorlake.lake.gold.control.register import TableEntry
-from mirrorlake.lake.gold.control.table import TABLES_COLUMNS
+from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS, TABLES_COLUMNS
 
 
 def mirrors(lake: Lake, *, retention_days: int) -> tuple[list[str], list[str]]:
     """Ids of the mirrors to keep, and of those that ended more than ``retention_days`` ago."""
-    register = typed(lake.spark.table(lake.names.control_tables), TABLES_COLUMNS, "control_tables").collect()
+    register = own_rows(lake, "control_tables", TABLES_COLUMNS).collect()
     ended = _ends(TableEntry.from_row(row) for row in sorted(register, key=attrgetter("lsn", "epoch")))
-    done = lake.spark.table(lake.names.control_epochs).where(f"phase = '{DONE}'")
+    done = own_rows(lake, "control_epochs", EPOCHS_COLUMNS).where(f"phase = '{DONE}'")
     old = done.where(f"at < current_timestamp() - INTERVAL {int(retention_days)} DAYS")
     long_ago = {row.epoch for row in old.select("epoch").collect()}
     removable = [mirror_id for mirror_id, epoch in ended.items() if epoch in long_ago]

@@ -16,7 +16,7 @@ from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import FromSnapshot
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
-from mirrorlake.lake.delta.damaged_rows import reading, typed
+from mirrorlake.lake.delta.damaged_rows import own_rows, reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import named
 from mirrorlake.lake.delta.progress import append_once
@@ -77,8 +77,7 @@ def read(lake: Lake, lsns: LsnRange, answers: int, *, only: TableName | None = N
 
 
 def _schemas(lake: Lake) -> DataFrame:
-    rows = lake.spark.table(lake.names.silver_table_schemas)
-    return typed(rows, DEFINITION_COLUMNS, "silver_table_schemas")
+    return own_rows(lake, "silver_table_schemas", DEFINITION_COLUMNS)
 
 
 def answered(lake: Lake, number: int) -> Barrier | None:
@@ -123,7 +122,7 @@ def pin(lake: Lake, row: LedgerRow) -> dict[str, int | None]:
     """
     app_id = lake.app_id(f"{HOP}/{PREPARED}/{row.tables[0].mirror_id}")  # others may be prepared at the same time
     _append(lake, PREPARED, [row], app_id=app_id, txn_version=row.lsn)
-    ledger = typed(lake.spark.table(lake.names.control_barriers), BARRIERS_COLUMNS, "control_barriers")
+    ledger = own_rows(lake, "control_barriers", BARRIERS_COLUMNS)
     ledger = ledger.where(f"lsn = {row.lsn} AND phase = '{PREPARED}'")
     with reading("control_barriers"):
         return {table.mirror_id: table.version for table in ledger.first().tables}

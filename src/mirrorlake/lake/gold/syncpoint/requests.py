@@ -7,9 +7,11 @@ ended there, any process can take the syncpoint at any time.
 from __future__ import annotations
 
 from mirrorlake.errors import UsageError
+from mirrorlake.lake.delta.damaged_rows import own_rows
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.gold.control.epochs import DONE
+from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.syncpoint.positions import end_at, is_same_position
 from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
@@ -59,6 +61,6 @@ class SyncpointRequests:
 
     def _end_of_epoch(self, lsn: int) -> int | None:
         """The end of the epoch that ended there."""
-        epochs = self._lake.spark.table(self._lake.names.control_epochs)
+        epochs = own_rows(self._lake, "control_epochs", EPOCHS_COLUMNS)
         first = epochs.where(f"lsn_to >= {lsn} AND phase = '{DONE}'").agg({"lsn_to": "min"}).first()[0]
         return first if first is not None and is_same_position(self._lake, lsn, first) else None

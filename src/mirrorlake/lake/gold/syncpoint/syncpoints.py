@@ -24,7 +24,7 @@ from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import BinlogPosition, parse_moment
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.errors import RefusedError, UsageError
-from mirrorlake.lake.delta.damaged_rows import reading, typed
+from mirrorlake.lake.delta.damaged_rows import own_rows, reading
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.progress import Progress, append_from, read_progress, renew
 from mirrorlake.lake.gold.control.epochs import TABLE_STRUCT, EpochTable
@@ -174,7 +174,7 @@ def _record(lake: Lake, point: Syncpoint, is_new: bool = False) -> Syncpoint:
         raise UsageError("syncpoint", f"{point.name} is what a syncpoint without a name is called; choose another name")
     while True:
         expected = _progress(lake)
-        known = _points(lake.spark.table(lake.names.control_syncpoints).where(f"name = {literal(point.name)}"))
+        known = _points(_rows(lake).where(f"name = {literal(point.name)}"))
         if known and is_new:
             raise UsageError("syncpoint", f"there is a syncpoint {point.name} already")
         there = [found for found in known if found.phase == point.phase]
@@ -205,14 +205,17 @@ def _append(lake: Lake, points: list[Syncpoint], expected: Progress | None) -> b
 
 def _in_phase(lake: Lake, phase: str, unless: tuple[str, ...], where: Sql = "true") -> list[Syncpoint]:
     """Syncpoints whose name has had this phase and none of ``unless``."""
-    rows = lake.spark.table(lake.names.control_syncpoints)
+    rows = _rows(lake)
     found = rows.where(rows.phase == phase).where(where)
     return _points(found.join(rows.where(rows.phase.isin(*unless)).select("name"), "name", "left_anti"))
 
 
+def _rows(lake: Lake) -> DataFrame:
+    return own_rows(lake, "control_syncpoints", SYNCPOINTS_COLUMNS)
+
+
 def _points(rows: DataFrame) -> list[Syncpoint]:
-    rows = typed(rows.select(_ROW_SCHEMA.names), SYNCPOINTS_COLUMNS, "control_syncpoints")
-    cells = rows.toArrow()
+    cells = rows.select(_ROW_SCHEMA.names).toArrow()
     with reading("control_syncpoints"):
         return [_point(row) for row in cells.to_pylist()]
 
