@@ -139,6 +139,7 @@ class Assembler:
         for batch in open_events(events):
             if batch.num_rows:
                 yield from self._assemble_batch(BronzeEvents(batch))
+            del batch  # it may be long, as the next one
 
     def _assemble_batch(self, events: BronzeEvents) -> Iterator[pa.RecordBatch]:
         arrays = self._event_arrays(events)

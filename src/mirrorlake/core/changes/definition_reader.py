@@ -97,6 +97,7 @@ class DefinitionReader:
         for batch in map(BronzeEvents, _defining(events)):
             self._note_versions(batch)
             yield from self._replayed(batch)
+            del batch  # it may be long, as the next one
         yield from self._between_transactions(end)
         for batch in map(BronzeEvents, _defining(events)):
             yield from self._seen(batch)
@@ -180,7 +181,7 @@ class DefinitionReader:
 
 def _defining(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The events that a reader looks at, opened."""
-    return filter(len, (of_types(batch, _DEFINING) for batch in open_events(events)))
+    return filter(len, map(partial(of_types, event_types=_DEFINING), open_events(events)))
 
 
 def _in_utf8(query: Query, client: str | None) -> str | None:

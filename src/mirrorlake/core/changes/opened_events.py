@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
@@ -71,12 +72,12 @@ def open_events(batches: Iterable[pa.RecordBatch], piece_bytes: int = PIECE_BYTE
 
 
 def _put_together(batch: pa.RecordBatch, piece_bytes: int) -> Iterator[pa.RecordBatch]:
-    for parts in _grouped(_parts(batch, piece_bytes), attrgetter("n_bytes"), piece_bytes):
-        yield _batch_of(batch, parts)
+    yield from map(partial(_batch_of, batch), _grouped(_parts(batch, piece_bytes), attrgetter("n_bytes"), piece_bytes))
 
 
 def _grouped(items: Iterable[_Item], n_bytes: Callable[[_Item], int], limit: int) -> Iterator[list[_Item]]:
-    """Yield lists of items, longer than ``limit`` only if one item is. Items before an error are yielded before it."""
+    """Yield lists of items, longer than ``limit`` only if one item is. Items before an error are yielded before it, and
+    a long item before the next one is made: each may have 1 GiB."""
     held: list[_Item] = []
     size = 0
     try:
@@ -86,6 +87,10 @@ def _grouped(items: Iterable[_Item], n_bytes: Callable[[_Item], int], limit: int
                 held, size = [], 0
             held.append(item)
             size += n_bytes(item)
+            del item
+            if size >= limit:
+                yield held
+                held, size = [], 0
     except RefusedError:
         if held:
             yield held
@@ -137,12 +142,14 @@ def _outside(rows: _Rows, start: int, stop: int, piece_bytes: int) -> Iterator[_
                 event = located(rows.batch, i, plain_event, bytes(rows.event(i)), rows.trailer(i))
                 lengths[i - start], kinds[i - start], done = len(event), event[TYPE_AT], i + 1
                 yield event, done
+                del event
 
     first = 0
     for found in _grouped(pieces(), lambda piece: len(piece[0]), piece_bytes):
         here = slice(first, found[-1][1] - start)
         first = here.stop
         yield _Plain(numbers[here], [data for data, _ in found], lengths[here], kinds[here], is_opened[here])
+        del found
 
 
 def _in_payload(rows: _Rows, i: int, piece_bytes: int) -> Iterator[_Plain]:

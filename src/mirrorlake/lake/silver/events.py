@@ -136,6 +136,7 @@ def _opened_definitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
     """Open compressed events, and leave out what is much larger than definitions: the rows."""
     for batch in open_events(batches):
         yield of_types(batch, _DEFINING)
+        del batch  # it may be long, as the next one
 
 
 def undone(events: DataFrame, definitions: Iterable[pa.RecordBatch]) -> Undone:

@@ -111,6 +111,29 @@ def test_a_long_event_in_a_payload_is_copied_at_most_once_more():
     assert peak < 2 * (40 << 20)
 
 
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
+def test_long_events_are_opened_one_after_another(flavor):
+    text = query(Query("x" * (40 << 20), database="d"), flavor)
+    kind, body, _ = as_mariadb_compressed((2, text, 0))
+    if flavor == "mysql":
+        kind, body, _ = as_payload([(2, text, 0)] * 4, 0, 1)
+    raw = frame(kind, body, timestamp=0, server_id=1, start=4, flags=0, checksum=True)
+    rows = [(i, i, kind, AT, "a:1", True, "binlog.000001", 4, raw) for i in range(1 if flavor == "mysql" else 4)]
+    batch = pa.RecordBatch.from_arrays(list(map(pa.array, zip(*rows, strict=True))), list(BRONZE_COLUMNS))
+    del text, body, raw, rows
+    allocator = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(allocator)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        assert sum(map(len, open_events([batch]))) == 4
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(allocator)
+    assert peak + pool.max_memory() < 3 * (40 << 20)
+
+
 def test_many_short_transactions_take_the_memory_of_their_bytes():
     """Not that of a piece for each of them."""
     pool, n = pa.proxy_memory_pool(pa.default_memory_pool()), 200
