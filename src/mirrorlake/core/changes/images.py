@@ -174,8 +174,9 @@ def _last_of_each_key(images: pa.Table, key: Sequence[str]) -> np.ndarray:
     order = np.lexsort((~removed, ordinal, tx_lsn))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    keyed = images.select(list(key)).append_column(_RANK, pa.array(rank))
-    newest = keyed.group_by(list(key)).aggregate([(_RANK, "max")])
+    by = [alias(i) for i in range(len(key))]  # Arrow takes a name that begins with a dot for a path
+    keyed = images.select(list(key)).rename_columns(by).append_column(_RANK, pa.array(rank))
+    newest = keyed.group_by(by).aggregate([(_RANK, "max")])
     return np.sort(order[newest[f"{_RANK}_max"].to_numpy()])
 
 

@@ -117,3 +117,14 @@ def test_a_long_update_that_moves_every_key_has_the_net_effect_of_the_table(tmp_
     assert len(moved) == len(ids)
     wanted = {canonical_row({"id": n}): canonical_row({"id": n}) for n in range(1, len(ids) + 1)}
     assert net == wanted | {canonical_row({"id": 0}): DELETED}
+
+
+@pytest.mark.parametrize("name", [".a", ".x", "..", "[0]", "a.b"])
+def test_columns_of_a_key_may_have_any_name(tmp_path, name):
+    """Arrow takes some names for paths: ``.a`` was the column ``a``."""
+    columns = tuple(Column(each, ColumnType("int"), nullable=False) for each in ("a", name))
+    table = TableSchema("shop", "t", columns, ("a", name))
+    rows = [{"a": 1, name: n} for n in range(3)]
+    changes = assembled("mysql", bronze(tmp_path, Log("mysql", [Transaction([Insert(table, rows)])])))
+    logged = changes.filter(pc.equal(changes["op"], "INSERT")).select(list(CHANGE_COLUMNS)).combine_chunks()
+    assert net_rows(logged, table, 1) == {canonical_row(row): canonical_row(row) for row in rows}
