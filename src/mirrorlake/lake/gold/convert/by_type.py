@@ -104,7 +104,8 @@ def replaces_nulls(old: Column, new: Column, mode: ServerMode) -> bool:
 
 def _value_type(column: Column) -> tuple:
     """The properties of a column that determine its values."""
-    return column.type, column.display if family(column.type) == "float" else ()
+    collation = column.collation if column.type.labels else None  # by which MariaDB finds the label again
+    return column.type, column.display if family(column.type) == "float" else (), collation
 
 
 def _without_nulls(value: Sql, found: Conversion, old: Column, new: Column, mode: ServerMode) -> Conversion:
