@@ -74,6 +74,13 @@ def test_a_scratch_folder_that_is_not_there_gets_the_same(tmp_path):
     assert done.stderr.strip() == "spark-start 2"
 
 
+def test_so_does_a_temporary_folder_with_a_comma_of_which_spark_makes_two_that_all_may_read(tmp_path):
+    (tmp_path / "a,b").mkdir()
+    done = run_python(WORK, tmp_path, TMPDIR=str(tmp_path / "a,b"))
+    assert done.stderr.strip() == "spark-start 2"
+    assert [path.name for path in tmp_path.iterdir()] == ["a,b"]
+
+
 KILLED = """
 import os, signal, sys, threading
 from mirrorlake.lake.delta.failures import as_ours

@@ -11,6 +11,7 @@ import importlib.metadata
 import logging
 import os
 import sys
+import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -267,10 +268,12 @@ def _umask() -> int:
 
 
 def _scratch(base: str | None) -> Path:
+    where = f"SPARK_LOCAL_DIRS {base}" if base else "the temporary folder"
+    if "," in (base or tempfile.gettempdir()):
+        raise UsageError("spark-start", f"{where} has a comma in its path, which Spark takes for two folders")
     try:
         return make_scratch(base)
     except OSError as error:
-        where = f"SPARK_LOCAL_DIRS {base}" if base else "the temporary folder"
         raise UsageError("spark-start", f"no scratch folder can be made in {where}: {error.strerror}") from error
 
 
