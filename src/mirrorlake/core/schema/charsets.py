@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 from mirrorlake.core.schema.charset_codes import LINEAR, code_table, decode_by_table, decode_single_bytes
 
@@ -88,6 +89,9 @@ def max_bytes(charset: str | None) -> int:
 
 _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
+WITH_BACK_TICKS = frozenset(("big5", "cp932", "gbk", "sjis"))
+"""MariaDB's character sets in which a code of two bytes may end with 0x60, a back-tick."""
+_INVALID = b"\xff\xff"
 UTF8 = frozenset(("utf8mb4", "utf8mb3"))
 _LAST_OF_BMP = "\uffff"
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
@@ -161,6 +165,24 @@ def as_converted(text: str, charset: str) -> str:
         return text
     characters = _characters(charset)
     return "".join(character if ord(character) in characters else "?" for character in text)
+
+
+def after_back_ticks(name: str, charset: str) -> str:
+    """A name between back-ticks as MariaDB reads it: it skips the byte after each 0x60, also after one that ends a
+    character's code (measured: 10.11, 11.8). U+FFFD replaces what is no character, or has several codes."""
+    data = b"".join(_codes(charset).get(each, _INVALID) for each in name)
+    if b"`" not in data:
+        return name
+    return decode_loosely(re.sub(rb"`.", b"`", data, flags=re.DOTALL), charset)
+
+
+@cache
+def _codes(charset: str) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for code in (*product(range(256)), *product(range(0x80, 256), range(256))):
+        if (text := decode_text(bytes(code), charset)) is not None:
+            found[text] = _INVALID if text in found else bytes(code)
+    return found
 
 
 @cache

@@ -68,3 +68,27 @@ def test_what_is_not_closed(text):
 def test_a_long_statement_is_cut_only_as_far_as_it_is_read():
     tokens = tokenize("create procedure p() begin 'never closed", sql_mode=0, flavor="mysql", server_version=90704)
     assert [next(tokens).text for _ in range(3)] == ["create", "procedure", "p"]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "charset", "text", "name"),
+    [
+        ("mariadb", "cp932", "`チーム`", "チ[ム"),
+        ("mariadb", "sjis", "`チa`", "チ"),
+        ("mariadb", "sjis", "`チ`", "チ"),
+        ("mariadb", "sjis", "`チ``x`", "チ`"),
+        ("mariadb", "gbk", "`乣x`", "乣"),
+        ("mariadb", "sjis", "チーム", "チーム"),
+        ("mariadb", "sjis", "`表``x`", "表`x"),
+        ("mariadb", "utf8mb4", "`チーム`", "チーム"),
+        ("mysql", "cp932", "`チーム`", "チーム"),
+        ("mariadb", "sjis", "`ｱチｱb`", "ｱチb"),
+        ("mariadb", "gbk", "`\ufffd`", "\ufffd"),
+        ("mariadb", "cp932", "`㈱`", "㈱"),
+        ("mariadb", "cp932", "`チ≒`", "チ\ufffd"),
+    ],
+)
+def test_a_character_that_ends_with_the_byte_of_a_back_tick(flavor, charset, text, name):
+    """Measured: MariaDB 10.11 and 11.8, MySQL 9.7."""
+    found = tokenize(text, sql_mode=0, flavor=flavor, server_version=99999, client_charset=charset)
+    assert next(found).text == name

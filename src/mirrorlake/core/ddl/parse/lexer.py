@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from mirrorlake.core.schema.charsets import WITH_BACK_TICKS, after_back_ticks
+
 PIPES_AS_CONCAT = 1 << 1  # bits of sql_mode
 ANSI_QUOTES = 1 << 2
 NO_BACKSLASH_ESCAPES = 1 << 20
@@ -126,6 +128,8 @@ def tokenize(
         elif kind != "blank":
             if kind == "quote":
                 previous, at = _quoted(statement if is_swe7 else quoted_in or statement, start, sql_mode)
+                if statement[start] == "`" and flavor == "mariadb" and client_charset in WITH_BACK_TICKS:
+                    previous = previous._replace(text=after_back_ticks(statement[start + 1 : at - 1], client_charset))
                 if is_swe7:
                     previous = previous._replace(text=previous.text.translate(_LETTERS_OF_SWE7))
             else:
