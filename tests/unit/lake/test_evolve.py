@@ -85,6 +85,14 @@ OUTCOMES = {
         ("compared", f"t streaming {T}", "RENAME COLUMN `a` TO `_renamed_0`", "RENAME COLUMN `_renamed_0` TO `A`",
          "ALTER COLUMN `b` TYPE bigint", "ALTER COLUMN `b` FIRST"),
     ],
+    "alter table t rename column a to _renamed_1, rename column b to a": [
+        ("compared", f"t streaming {T}", "RENAME COLUMN `a` TO `_renamed_1`", "RENAME COLUMN `b` TO `_renamed_0`",
+         "RENAME COLUMN `_renamed_0` TO `a`"),
+    ],
+    "alter table t rename column a to _renamed_0, rename column b to a": [
+        ("compared", f"t streaming {T}", "RENAME COLUMN `a` TO `_renamed_0`", "RENAME COLUMN `b` TO `_renamed_1`",
+         "RENAME COLUMN `_renamed_1` TO `a`"),
+    ],
     # overwritten
     "alter table t drop a, add c datetime default now()": [
         ("rebuilt", f"t streaming {T}", "id = CAST(`id` AS int), b = CAST(`b` AS int), c = CAST(CAST("

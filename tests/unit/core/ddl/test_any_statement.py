@@ -126,6 +126,8 @@ SUSPECTS = [
     ("call p()", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
     ("select f(1)", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
     ("with c as (select 1) select f(x) from c", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
+    ("frobnicate [odd `name]", "e", ("e.odd `name",)),
+    ('frobnicate "odd `name"', "e", ("e.odd `name",)),
     ("do nothing_known()", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
 ]
 

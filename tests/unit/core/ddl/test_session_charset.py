@@ -111,6 +111,16 @@ def test_a_column_takes_the_bytes_of_a_binary_session_for_its_own():
     assert run(labels.format("ascii"), "binary").action == "refuse"
 
 
+@pytest.mark.parametrize("connection", ["latin1", "utf16"])
+def test_a_label_of_a_column_of_bytes_is_refused_if_its_bytes_are_not_those_of_utf8(connection):
+    changed = run("c enum('é','x') charset binary)", connection, "mariadb")
+    assert (changed.action, changed.reason) == ("refuse", f"a label of a column of bytes, in {connection}")
+    assert run("c set('é')) charset binary", connection, "mariadb").action == "refuse"
+    assert column("c enum('e','x') charset binary)", connection, "mariadb").type.labels == ("e", "x")
+    for known in (None, "utf8mb3", "utf8mb4"):
+        assert column("c enum('é','x') charset binary)", known, "mariadb").type.labels == ("é", "x")
+
+
 UTF8MB4, LATIN1, SWE7, ASCII, UTF8MB3, CP932, GB18030, BINARY = 45, 8, 10, 11, 33, 95, 248, 63
 """Numbers of collations."""
 

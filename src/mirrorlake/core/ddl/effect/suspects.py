@@ -10,6 +10,8 @@ from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
 
 _WORD = re.compile(r"[0-9A-Za-z$_\u0080-\U0010ffff]+")
+_END_OF_QUOTED = ("`", '"', "]")
+"""Ends a name in back-ticks, ANSI quotes, or the brackets of MariaDB's sql_mode MSSQL; twice within the name."""
 _DATABASE_WORD = re.compile(r"\b(?:DATABASE|SCHEMA)\b", re.IGNORECASE)
 _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE)
 
@@ -45,10 +47,10 @@ def _meant(occur: set[str], databases: set[str], database: str, definitions: Def
 
 
 def _occurring(names: set[str], text: str) -> set[str]:
-    """Those of the names that the text has, as a word or in back-ticks. It keeps no words: there may be millions."""
+    """Those of the names that the text has, as a word or in quotes. It keeps no words: there may be millions."""
     words = {name for name in names if _WORD.fullmatch(name)}
     found = {word for match in _WORD.finditer(text) if (word := match[0]) in words}
-    return found | {name for name in names - words if name.replace("`", "``") in text}
+    return found | {name for name in names - words if any(name.replace(end, end * 2) in text for end in _END_OF_QUOTED)}
 
 
 def followed(definitions: Definitions) -> Iterable[TableName]:

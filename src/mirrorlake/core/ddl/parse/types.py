@@ -42,7 +42,7 @@ def read_type(tokens: Tokens) -> TypeSpec:
     while (found := read_charset_word(tokens) or read_charset(tokens)) or tokens.accept("BINARY"):
         charset, is_binary = found or charset, is_binary or not found
     return TypeSpec(
-        _SYNONYMS.get(name, name), numbers, labels, unsigned, charset,
+        _SYNONYMS.get(name, name), numbers, labels, tokens.connection_charset, unsigned, charset,
         is_binary=is_binary, is_serial=is_serial, is_zerofill=is_zerofill,
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def label_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> C
 
 
 def _is_longer(new: Column, old: Column) -> bool:
-    """Does each value keep its number, because labels were added behind the others, or none?"""
+    """Does each value keep its number, because labels were added after the others, or none?"""
     is_same = (old.type.name, old.type.charset, old.collation) == (new.type.name, new.type.charset, new.collation)
     return is_same and new.type.labels[: len(old.type.labels)] == old.type.labels
 

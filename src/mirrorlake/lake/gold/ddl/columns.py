@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from mirrorlake.core.ddl.effect.generated import names_any
-from mirrorlake.core.schema.name_case import folded
+from mirrorlake.core.schema.name_case import folded, folded_by_spark
 from mirrorlake.core.schema.row_steps import Add, Keep, ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, literal, quote
@@ -188,8 +189,10 @@ def _comments(pairs: Sequence[tuple[Column, Keep | Add]]) -> Iterator[Alter]:
 
 def _renames(names: dict[str, str], present: list[str]) -> list[Sql]:
     """Rename columns: old name -> new name, through a temporary name if the new one is still in use, as in a swap."""
-    taken = {folded(name) for name in present}
-    detours = {old: f"_renamed_{i}" for i, (old, new) in enumerate(names.items()) if folded(new) in taken}
+    taken = {folded_by_spark(name) for name in present}
+    used = taken.union(map(folded_by_spark, names.values()))
+    free = (name for i in count() if (name := f"_renamed_{i}") not in used)
+    detours = {old: next(free) for old, new in names.items() if folded_by_spark(new) in taken}
     first = [_rename(old, detours.get(old, new)) for old, new in names.items()]
     return first + [_rename(detour, names[old]) for old, detour in detours.items()]
 
