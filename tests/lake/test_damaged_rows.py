@@ -32,16 +32,21 @@ READERS = {
 }
 
 
-@pytest.fixture
-def lake(spark, tmp_path):
+@pytest.fixture(scope="module")
+def whole(spark, tmp_path_factory):
     """A lake with a syncpoint, and an epoch that is planned and not done."""
-    run = LakeRun.up_to_silver(spark, LOG, tmp_path)
+    run = LakeRun.up_to_silver(spark, LOG, tmp_path_factory.mktemp("whole"))
     run.apply()
     log = EpochLog(run.lake)
     syncpoints.take(run.lake, log.applied_lsn, "s")
     after = LsnRange(log.applied_lsn, log.applied_lsn + 1)
     log.plan(Epoch(log.next_number, ROWS, after, (EpochTable("d", "t", "t", 0),)))
-    return run.lake
+    return run
+
+
+@pytest.fixture
+def lake(whole, tmp_path):
+    return whole.copied(tmp_path / "damaged").lake
 
 
 def change(lake, table: str, column: str, value: str) -> None:
