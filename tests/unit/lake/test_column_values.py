@@ -49,9 +49,13 @@ VALUES = {
     "double default -0e0": "CAST('-0e0' AS double)", "double default '-0'": "CAST('-0' AS double)",
     "double default -0.0": "CAST('0.0' AS double)", "double default -0": "CAST('0' AS double)",
     "double default -.5": "CAST('-.5' AS double)",
+    "decimal(65,4) not null": "'0.0000'", "decimal(39,0) not null": "'0'", "decimal(65,4) default 1.5": "'1.5000'",
+    "decimal(65,0) default 1.5": "'2'", "decimal(65,2) default '+3.005'": "'3.01'", "decimal(65,0) default '-0'": "'0'",
+    "decimal(65,2) default -0.001": "'0.00'", "decimal(38,2) default 1.5": "CAST('1.5' AS decimal(38,2))",
     "text default ('é')": "'é'", "text not null default ('')": "''", "blob default ('ab')": "X'6162'",
 }  # fmt: skip
 NOT_DERIVABLE = (
+    "decimal(65,4) default 1e2",
     "date default '2020-02-31'", "datetime default '2021-02-29 10:00:00'", "timestamp default '2021-04-31'",
     "int default '1e1'", "int default 2.5e0", "varchar(9) default 1e3", "bit(8) default 'é'", "time default '12 1'",
     "time default '1:2:3.5'", "date default '00-00-00'", "date default '2024-2-30'",

@@ -48,6 +48,11 @@ class ColumnType:
     def has_charset(self) -> bool:
         return self.name in STRINGS or self.name in LABELLED
 
+    @property
+    def is_wide(self) -> bool:
+        """Is it a DECIMAL that a mirror holds as text?"""
+        return self.name == "decimal" and (self.precision or 0) > MAX_DECIMAL_DIGITS
+
     def sql(self) -> str:
         """The type in MySQL's SQL, without character set: ``decimal(10,2) unsigned``, ``enum('a','b')``."""
         return self.name + self._arguments() + (" unsigned" if self.unsigned else "")

@@ -9,6 +9,9 @@ from                    to                       value
 integer, year, bit      integer, decimal, bit    the number
 integer, decimal        float, double            the nearest
 decimal                 integer, decimal         rounded, halves away from zero
+integer, year, bit,
+decimal                 decimal of 39 digits     the digits as text with those of its scale; one that is rounded: resync
+                        and more
 float, double           integer                  rounded, halves to even; outside strict mode clipped
 enum, set               integer, decimal         the number of the label, the sum of the members' bits
 integer, decimal, year  text                     its digits
@@ -130,6 +133,8 @@ def _zero_for_null(kind: ColumnType) -> Sql | None:
     """The zero of a type; None: a date, or not known."""
     if kind.name == "time":
         return literal(time_zero(kind.fraction_digits or 0))
+    if kind.is_wide:
+        return literal("0" + (f".{'0' * kind.scale}" if kind.scale else ""))
     if family(kind) == "binary":
         return bytes_literal(bytes(kind.length or 0) if kind.name == "binary" else b"")
     return _ZEROS.get(family(kind))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from mirrorlake.core.ddl.parse.lexer import bytes_of_bits
 from mirrorlake.core.ddl.parse.session_moments import utc_of
@@ -23,6 +24,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _MINUS_ZERO = re.compile(r"-([0.]+([eE].*)?)")
 """MySQL keeps the sign if a text or an exponent makes it a DOUBLE at once; MariaDB never does."""
+_LONGEST_NUMBER = 200
+_EXACT = Context(prec=300)
 _YEAR = re.compile(r"[0-9]{4}")
 _DATE = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]([.][0-9]{1,6})?")
@@ -40,6 +43,8 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
 
 def _zero(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind = column.type
+    if kind.is_wide:
+        return _wide_decimal("0", kind.scale or 0)
     if kind.name == "enum":
         return literal(kind.labels[0])
     if kind.name == "binary":
@@ -90,6 +95,8 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
         if number is None or group == "year" and number and not _YEAR.fullmatch(text):
             return None
         return literal(str(number)) if group == "text" else str(number)
+    if group == "decimal" and column.type.is_wide:
+        return _wide_decimal(text, column.type.scale or 0)
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
@@ -97,6 +104,14 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
         keeps_sign = mode.flavor == "mysql" and (is_text or zero and zero[2])
         return f"CAST({literal(zero[1] if zero and not keeps_sign else text)} AS double)"
     return None
+
+
+def _wide_decimal(text: str, scale: int) -> Sql | None:
+    """The text that the server shows: a mirror holds this one."""
+    if not _NUMBER.fullmatch(text) or "e" in text.lower() or len(text) > _LONGEST_NUMBER:
+        return None
+    number = Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    return literal(format(number or abs(number), "f"))
 
 
 def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:

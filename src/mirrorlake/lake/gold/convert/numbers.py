@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import INTEGER_BYTES, MAX_DECIMAL_DIGITS, ColumnType
+from mirrorlake.core.schema.types import INTEGER_BYTES, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
@@ -19,7 +19,8 @@ _EXACT = 2**53
 
 
 def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    rounded = {"decimal": f"round({value}, 0)", "float": f"rint({value})"}.get(family(old.type), value)
+    in_digits = f"CAST({value} AS decimal(38,0))" if old.type.is_wide else f"round({value}, 0)"
+    rounded = {"decimal": in_digits, "float": f"rint({value})"}.get(family(old.type), value)
     if family(old.type) == "float":
         low, high = _integer_range(new.type) or (0, 0)
         if mode.is_strict:
@@ -34,7 +35,9 @@ def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
 
 
 def to_decimal(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    if mode.is_strict or MAX_DECIMAL_DIGITS < max(old.type.precision or 0, new.type.precision or 0):
+    if new.type.is_wide:
+        return _to_wide(value, old, new, mode)
+    if mode.is_strict or old.type.is_wide:
         return _checked(value, value, new, mode)
     if _has_room(old.type, new.type):
         return Conversion(value)
@@ -47,6 +50,18 @@ def to_decimal(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
             f"least(greatest(round({number}, {scale}), {'0' if new.type.unsigned else '-' + largest}), {largest})",
         )
     )
+
+
+def _to_wide(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    """As the text of the digits that the server shows; fails for a value that it rounds or clips."""
+    scale, before, shown = new.type.scale or 0, old.type.scale or 0, f"CAST({value} AS string)"
+    fails = None if mode.is_strict or _has_digits(old.type, new.type) else "true"
+    if scale >= before:
+        point = "." if scale and not before else ""
+        return Conversion(f"concat({shown}, '{point}{'0' * (scale - before)}')", fails)
+    lost = before - scale
+    cut = f"substring({shown}, 1, length({shown}) - {lost if scale else lost + 1})"
+    return Conversion(cut, any_of(fails, f"NOT {shown} LIKE '%{'0' * lost}'"))
 
 
 def to_float(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -83,6 +98,8 @@ def to_bit(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion
 
 
 def text_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
+    if new.type.is_wide:
+        raise NotDerivable(f"column {new.name} went from text to a DECIMAL of more than 38 digits")
     digits = r"'^-?[0-9]{1,38}$'" if family(new.type) == "integer" else r"'^-?[0-9]{1,38}([.][0-9]{1,38})?$'"
     kind = spark_type(new.type)
     sql = f"CAST({value} AS {kind})"
@@ -107,10 +124,15 @@ def _checked(value: Sql, sql: Sql, new: Column, mode: ServerMode) -> Conversion:
 
 def _has_room(old: ColumnType, new: ColumnType) -> bool:
     """Does every number of the old type fit?"""
+    return _has_digits(old, new) and (new.scale or 0) >= (old.scale or 0)
+
+
+def _has_digits(old: ColumnType, new: ColumnType) -> bool:
+    """Does every number of the old type fit without its fraction?"""
     if new.unsigned and not old.unsigned:
         return False
-    whole, scale = (old.precision, old.scale or 0) if old.name == "decimal" else (_INTEGER_DIGITS.get(old.name, 20), 0)
-    return new.precision - (new.scale or 0) >= whole - scale and (new.scale or 0) >= scale
+    whole = old.precision - (old.scale or 0) if old.name == "decimal" else _INTEGER_DIGITS.get(old.name, 20)
+    return new.precision - (new.scale or 0) >= whole
 
 
 def _integer_range(kind: ColumnType) -> tuple[int, int] | None:
