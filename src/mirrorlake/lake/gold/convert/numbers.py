@@ -31,6 +31,8 @@ def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
+    if mode.flavor == "mysql" and old.type.name == "decimal" and not old.type.unsigned:
+        high = min(high, 2**63 - 1)  # also of BIGINT UNSIGNED
     return Conversion(unless_null(value, f"least(greatest(CAST({rounded} AS decimal(38,0)), {low}), {high})"))
 
 
