@@ -24,6 +24,8 @@ CONVERTED = [
 ]
 OUTSIDE_STRICT_MODE = [
     ("DECIMAL(20,0)", "BIGINT UNSIGNED", EXACT),
+    ("JSON", "VARCHAR(20) CHARACTER SET latin1", ("'\"é\"'", "'\"☃\"'")),
+    ("JSON", "TEXT CHARACTER SET utf8mb3", ("'\"é\"'", "'\"\U0001f600\"'")),
 ]
 """(type, its next type, two values)"""
 ADDED = (

@@ -41,7 +41,7 @@ def _digits(value: Sql, old: Column) -> Sql:
 
 
 def shown_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
-    return into_text(value, new, mode)
+    return to_text(value, replace(old, type=replace(old.type, charset="utf8mb4")), new, mode)
 
 
 def shown_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
