@@ -183,6 +183,15 @@ def test_null_in_a_timestamp_becomes_a_time_that_is_not_known_also_in_strict_mod
     assert (found.sql, found.fails) == ("v", "(v IS NULL)")
 
 
+@pytest.mark.parametrize(
+    ("flavor", "kind", "fails"),
+    [("mysql", "float", "v >= 9223372036854775808D"), ("mysql", "double", None), ("mariadb", "float", None)],
+)
+def test_mysql_makes_the_least_integer_of_a_large_float_outside_strict_mode(flavor, kind, fails):
+    old, new = Column("v", ColumnType(kind)), Column("v", ColumnType("smallint"))
+    assert conversion("v", old, new, ServerMode(flavor, is_strict=False)).fails == fails
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

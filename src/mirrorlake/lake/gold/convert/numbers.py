@@ -27,7 +27,8 @@ def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
             return Conversion(rounded, f"{value} > {_EXACT}" if high >= 2**63 else None)  # Spark takes its digits
         if high > _EXACT:
             return Conversion(rounded, any_of(f"abs({rounded}) > {_EXACT}", f"{value} < 0" if low == 0 else None))
-        return Conversion(unless_null(value, f"least(greatest({rounded}, {low}), {high})"))
+        wraps = f"{value} >= {2**63}D" if mode.flavor == "mysql" and old.type.name == "float" else None
+        return Conversion(unless_null(value, f"least(greatest({rounded}, {low}), {high})"), wraps)
     if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
         return Conversion(rounded)
     low, high = _integer_range(new.type)
