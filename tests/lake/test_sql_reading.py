@@ -21,12 +21,16 @@ from mirrorlake.lake.gold.control.register import TableRegister
 
 NO_FILE = "this lake has no table"
 FUNCTION = "the function"
-NO_OWN_TYPES = "a result has no user-defined types"
 UDT = (
     '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","pyClass":"this.x","serializedClass":"",'
     '"sqlType":"string"},"nullable":true,"metadata":{}}]}'
 )
 UNKNOWN = "IDENTIFIER() takes a plain text here"
+AS_JSON = "the schema of from_"
+DEFAULTS = (
+    '{"type":"struct","fields":[{"name":"a","type":"string","nullable":true,"metadata":'
+    "{\"EXISTS_DEFAULT\":\"schema_of_xml(\\'<a/>\\', map(\\'rowValidationXSDPath\\', \\'/etc/passwd\\'))\"}}]}"
+)
 
 REFUSED = {
     # comments nest, and lines continue, as Spark reads them
@@ -98,10 +102,15 @@ REFUSED = {
     "DESCRIBE DETAIL 'a\0b'": NO_FILE,
     "DESCRIBE HISTORY 'hdfs://127.0.0.1:1/x'": NO_FILE,
     # a type of the user's own: PySpark imports its module
-    f"SELECT from_json('{{}}', '{UDT}')": NO_OWN_TYPES,
-    f"SELECT from_json('{{}}', concat('{UDT[:20]}', '{UDT[20:]}'))": NO_OWN_TYPES,
-    f"SELECT from_csv('', '{UDT}')": NO_OWN_TYPES,
-    f"SELECT array(from_json('{{}}', '{UDT}')) AS a": NO_OWN_TYPES,
+    f"SELECT from_json('{{}}', '{UDT}')": AS_JSON,
+    f"SELECT from_json('{{}}', concat('{UDT[:20]}', '{UDT[20:]}'))": AS_JSON,
+    f"SELECT from_csv('', '{UDT}')": AS_JSON,
+    f"SELECT array(variant_get(parse_json('{{}}'), '$', '{UDT}')) AS a": "[DATATYPE_MISMATCH",
+    # DEFAULTs of a schema, which Spark runs
+    f"SELECT from_json('{{}}', '{DEFAULTS}')": AS_JSON,
+    f"SELECT `From_JSON`('{{}}', ' {DEFAULTS}').a || ''": AS_JSON,
+    f"SELECT from_csv('1', '{DEFAULTS}')": AS_JSON,
+    f"EXPLAIN SELECT from_json('{{}}', concat('{DEFAULTS[:9]}', '{DEFAULTS[9:]}'))": AS_JSON,
     # streams and changes
     "SELECT * FROM STREAM shop.customers": ONLY_READS,
     # whatever else is no query
@@ -161,6 +170,7 @@ READ = [
     "FROM shop.customers |> EXTEND 1 AS one |> DROP one |> ORDER BY customer_id |> LIMIT 1",
     "SELECT customer_id FROM shop.customers QUALIFY row_number() OVER (ORDER BY customer_id) = 1",
     "SELECT customer_id, count(*) FROM shop.orders GROUP BY ROLLUP (customer_id) HAVING count(*) > 0 LIMIT 2 OFFSET 1",
+    "SELECT from_json('{}', 'a INT'), from_json('{}', schema_of_json('{}')), from_csv('1', 'a INT')",
     "SELECT /*+ REPARTITION(2) */ * FROM shop.customers TABLESAMPLE (5 ROWS)",
     "SELECT * FROM range(3) UNPIVOT (v FOR n IN (id))",
     "SHOW TABLES IN shop", "SHOW DATABASES", "SHOW CURRENT NAMESPACE",

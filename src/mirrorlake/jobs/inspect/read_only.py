@@ -3,7 +3,8 @@
 So comments, continued lines and names mean what they mean to Spark. These are not run: anything but a query, EXPLAIN of
 a query, SHOW and DESCRIBE; a part of a plan that no known form of a query has, such as TRANSFORM, which starts a
 program; functions that call Java or leave the machine; files by their path; IDENTIFIER() of an expression, because no
-plan says what that names; a result with a user-defined type, whose Python module PySpark would import.
+plan says what that names; a schema in the form of JSON, which may have expressions; a result with a user-defined type,
+whose Python module PySpark would import.
 
 Spark Connect shows no plan before it runs a statement: there only queries are run, and none whose text has a comment
 or any such word.
@@ -64,7 +65,9 @@ FORMATS = (
     "jdbc", "kafka", "statestore", "state-metadata",
 )  # fmt: skip
 """Before a path these make a table of a file."""
-_WITH_SCHEMA = ("from_json", "from_csv", "variant_get", "try_variant_get")
+_BY_SCHEMA = {"from_json": "schema_of_json", "from_csv": "schema_of_csv"}
+"""A schema in the form of JSON may have DEFAULTs: expressions, of any function, that no plan shows and Spark runs."""
+_WITH_SCHEMA = (*_BY_SCHEMA, "variant_get", "try_variant_get")
 """A schema in the form of JSON may have user-defined types: over Connect it is seen too late."""
 _IN_TEXT = re.compile(
     rf"\b(?:{'|'.join([*sorted(FORBIDDEN_FUNCTIONS), *_WITH_SCHEMA])}|identifier)\b"
@@ -142,7 +145,10 @@ def _check_names(node: JavaObject, kind: str, is_known: Callable[[tuple[str, ...
         if kind == "UnresolvedRelation" and not node.options().isEmpty():
             raise UsageError("sql", "a table is read without options")
     elif kind in _FUNCTIONS:
-        _check_function(_function_name(node, kind), is_table=kind == "UnresolvedTableValuedFunction")
+        called = _function_name(node, kind)
+        _check_function(called, is_table=kind == "UnresolvedTableValuedFunction")
+        if called in _BY_SCHEMA:
+            _check_schema(node, called)
     elif kind.endswith(_IDENTIFIER):
         raise UsageError("sql", "IDENTIFIER() takes a plain text here")
 
@@ -150,6 +156,14 @@ def _check_names(node: JavaObject, kind: str, is_known: Callable[[tuple[str, ...
 def _check_function(name: str, is_table: bool) -> None:
     if name in FORBIDDEN_FUNCTIONS or is_table and name not in TABLE_FUNCTIONS:
         raise UsageError("sql", f"the function {name} is not run: it may reach beyond the lake's tables")
+
+
+def _check_schema(function: JavaObject, name: str) -> None:
+    for schema in _items(function.arguments().iterator())[1:2]:
+        kind = _kind(schema)
+        is_plain = kind == "Literal" and "{" not in str(schema.value())
+        if not (is_plain or kind == "UnresolvedFunction" and _function_name(schema, kind) == _BY_SCHEMA[name]):
+            raise UsageError("sql", f"the schema of {name} is a plain text as in SQL, or {_BY_SCHEMA[name]}()")
 
 
 def _function_name(node: JavaObject, kind: str) -> str:
