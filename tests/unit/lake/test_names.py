@@ -135,6 +135,12 @@ def test_a_catalog_lake_without_exactly_catalog_and_schema_is_a_usage_error(lake
         LakeNames(lake)
 
 
+@pytest.mark.parametrize("given", [("/a/${env:HOME}",), ("uc:a.${b}",), ("/a", "/x/${b}"), ("uc:a.b", None, "${c}")])
+def test_spark_would_replace_a_variable_in_a_name(given):
+    with pytest.raises(UsageError, match=r"Spark replaces \$\{\.\.\.\}"):
+        LakeNames(*given)
+
+
 def test_create_table_statement_with_properties():
     statement = create_table_statement("t", "id INT", {"delta.x": "1"})
     assert statement == "CREATE TABLE IF NOT EXISTS t (id INT) USING DELTA TBLPROPERTIES ('delta.x' = '1')"

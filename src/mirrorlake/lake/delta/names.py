@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.sql_text import Sql, literal, quote
+from mirrorlake.core.sql_text import Sql, has_variable, literal, quote
 from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.lake.delta.location import check_folder, checked
 
@@ -48,7 +48,8 @@ class LakeNames:
     manages them.
     ``mirrors``: where they are, for a person: a folder, or catalog and schema.
     Raises: UsageError("usage") for a Unity Catalog name that is not exactly catalog and schema, and for a mirrors'
-    schema that is not exactly one name, or is that of a lake in a folder; so for a location, see ``location``.
+    schema that is not exactly one name, or is that of a lake in a folder; so for a location, see ``location``; for
+    ``${`` in a name or path, in which Spark replaces variables where no session is active, as in a thread of ours.
     """
 
     def __init__(
@@ -58,6 +59,8 @@ class LakeNames:
         self.is_unity, self.mirrors_schema = lake.startswith(UNITY), None
         self.tables_location = checked(tables_location) if tables_location else None
         self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
+        if has_variable(self.root) or has_variable(staging or "") or has_variable(mirrors_schema or ""):
+            raise UsageError("usage", "Spark replaces ${...} in the path of a lake, or its name: choose another one")
         if self.is_unity:
             self._parts = self.root.split(".")
             if len(self._parts) != 2 or not all(self._parts):
