@@ -192,6 +192,23 @@ def test_mysql_makes_the_least_integer_of_a_large_float_outside_strict_mode(flav
     assert conversion("v", old, new, ServerMode(flavor, is_strict=False)).fails == fails
 
 
+def text_column(kind, length=None, charset="utf8mb4"):
+    return Column("v", ColumnType(kind, length=length, charset=charset))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sql"),
+    [
+        (text_column("char", 9), text_column("char", 2), "rtrim(substring(v, 1, 2))"),
+        (text_column("char", 2), text_column("char", 9), "v"),
+        (text_column("varchar", 2), text_column("char", 9), "rtrim(v)"),
+        (text_column("char", 9), text_column("varchar", 2), "substring(v, 1, 2)"),
+    ],
+)
+def test_a_char_has_no_blanks_at_the_end_also_where_it_is_cut(before, after, sql):
+    assert conversion("v", before, after, ServerMode("mysql", is_strict=False)).sql == sql
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

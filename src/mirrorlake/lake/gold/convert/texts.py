@@ -55,9 +55,11 @@ def into_text(sql: Sql, new: Column, mode: ServerMode, old: Column | None = None
         if fits or mode.is_strict:
             return Conversion(sql)
         return Conversion(sql, f"octet_length({sql}) > {LARGEST_BYTES[kind.name]}")
-    if not (old and old.type.name in ("char", "varchar") and old.type.length <= kind.length):
+    shorter = old.type if old and old.type.name in ("char", "varchar") and old.type.length <= kind.length else None
+    if shorter is None:
         sql = f"substring({sql}, 1, {kind.length})"
-    return Conversion(f"rtrim({sql})" if kind.name == "char" and not (old and old.type.name == "char") else sql)
+    keeps_no_blanks = shorter is not None and shorter.name == "char"
+    return Conversion(f"rtrim({sql})" if kind.name == "char" and not keeps_no_blanks else sql)
 
 
 def to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
