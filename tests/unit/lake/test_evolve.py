@@ -209,6 +209,24 @@ def test_a_char_has_no_blanks_at_the_end_also_where_it_is_cut(before, after, sql
     assert conversion("v", before, after, ServerMode("mysql", is_strict=False)).sql == sql
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_strict", "fails"),
+    [
+        (text_column("varchar", 63), text_column("tinytext"), True, None),
+        (text_column("varchar", 64), text_column("tinytext"), True, "octet_length(v) > 255"),
+        (text_column("text"), text_column("tinytext"), True, "octet_length(v) > 255"),
+        (text_column("text"), text_column("mediumtext"), False, None),
+        (text_column("text"), text_column("text", charset="utf16"), True, "length(v) * 4 > 65535"),
+        (text_column("text", charset="ascii"), text_column("text"), False, "octet_length(v) > 65535"),
+        (Column("v", ColumnType("blob")), text_column("tinytext"), True, "octet_length(CAST(v AS string)) > 255"),
+        (Column("v", ColumnType("bigint")), text_column("tinytext"), True, None),
+    ],
+)  # fmt: skip
+def test_a_text_that_may_have_too_many_bytes_is_not_converted(before, after, is_strict, fails):
+    found = conversion("v", before, after, ServerMode("mysql", is_strict)).fails
+    assert found == fails or fails is not None and f"({fails})" in found
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

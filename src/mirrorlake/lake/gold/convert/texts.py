@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mirrorlake.core.schema.charsets import max_bytes
+from mirrorlake.core.schema.charsets import UTF8, max_bytes
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import BLOBS, LARGEST_BYTES, TEXTS
+from mirrorlake.core.schema.types import BLOBS, LARGEST_BYTES, TEXTS, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.gold.convert.charsets import NOT_ASCII, decoded, encoded, replaced
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family
@@ -51,15 +51,29 @@ def shown_to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> C
 def into_text(sql: Sql, new: Column, mode: ServerMode, old: Column | None = None) -> Conversion:
     kind = new.type
     if kind.name in TEXTS:
-        fits = old is not None and old.type.name in TEXTS and LARGEST_BYTES[old.type.name] <= LARGEST_BYTES[kind.name]
-        if fits or mode.is_strict:
+        if old is None and mode.is_strict or old and _has_room(old.type, kind):
             return Conversion(sql)
-        return Conversion(sql, f"octet_length({sql}) > {LARGEST_BYTES[kind.name]}")
+        return Conversion(sql, f"{_size(sql, kind.charset)} > {LARGEST_BYTES[kind.name]}")
     shorter = old.type if old and old.type.name in ("char", "varchar") and old.type.length <= kind.length else None
     if shorter is None:
         sql = f"substring({sql}, 1, {kind.length})"
     keeps_no_blanks = shorter is not None and shorter.name == "char"
     return Conversion(f"rtrim({sql})" if kind.name == "char" and not keeps_no_blanks else sql)
+
+
+def _has_room(old: ColumnType, new: ColumnType) -> bool:
+    """Does every text of the old type fit into the new one? Strict servers, too, cut blanks at the end."""
+    if old.name in TEXTS:
+        return old.charset == new.charset and LARGEST_BYTES[old.name] <= LARGEST_BYTES[new.name]
+    is_short = old.name in ("char", "varchar") and (old.length or 0) * max_bytes(new.charset) <= LARGEST_BYTES[new.name]
+    return is_short or old.name == "time"
+
+
+def _size(sql: Sql, charset: str | None) -> Sql:
+    """The number of bytes that a text has, or at most has, in its character set."""
+    if charset is None or charset in UTF8:
+        return f"octet_length({sql})"
+    return f"length({sql}) * {max_bytes(charset)}"
 
 
 def to_binary(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -99,5 +113,5 @@ def binary_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Co
     if found is None:
         raise NotDerivable(f"column {new.name} became text in character set {new.type.charset}")
     text, fails = found
-    converted = into_text(text, new, mode)
+    converted = into_text(text, new, mode, old)
     return replace(converted, fails=any_of(converted.fails, fails))
