@@ -14,7 +14,7 @@ from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.charset_codes import code_table
-from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, charset_of_collation_id
+from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, as_converted, charset_of_collation_id
 from mirrorlake.core.schema.charsets import decode_text as decode_ddl_text
 from mirrorlake.core.values.variant_columns import decode_images
 from mirrorlake.mysql.binlog_files import FileSource
@@ -42,6 +42,25 @@ def test_every_code_becomes_what_the_server_makes_of_it(server, is_long, seed):
             converted = convert(server, charset, codes)
             assert {code: found for code in codes if (found := decoded(code, charset)) != converted[code]} == {}
             assert all(decode_ddl_text(code, charset) == ddl_text(converted[code]) for code in codes[:1000])
+
+
+def test_every_character_becomes_what_the_server_makes_of_it(server, is_long, seed):
+    """Long: every character of the first three planes."""
+    points = [point for point in range(0x30000) if not 0xD800 <= point < 0xE000]
+    if not is_long:
+        points = sorted({0x6661, 0x2000B, 0x10E01, *Random(seed).sample(points, SAMPLE)})
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in ("SET sql_log_bin = 0", "CREATE DATABASE IF NOT EXISTS codes", "USE codes",
+                          "DROP TABLE IF EXISTS points",
+                          "CREATE TABLE points (id INT PRIMARY KEY, u VARCHAR(1) CHARACTER SET utf32)"):  # fmt: skip
+            cursor.execute(statement)
+        for at in range(0, len(points), 20_000):
+            rows = ",".join(f"({point},X'{point:08X}')" for point in points[at : at + 20_000])
+            cursor.execute(f"INSERT INTO points VALUES {rows}")
+        for charset in charsets(server):
+            cursor.execute(f"SELECT id, HEX(CONVERT(CONVERT(u USING {charset}) USING utf32)) FROM points")
+            found = {point: chr(int(made, 16)) for point, made in cursor}
+            assert found == {point: as_converted(chr(point), charset) for point in points}, charset
 
 
 def ddl_text(value: str | bytes) -> str | None:

@@ -43,6 +43,7 @@ VALUES = {
     "varchar(9) charset ucs2 default (0x0041)": "'A'", "varchar(9) charset utf32 default x'0000263a'": "'☺'",
     "varchar(9) charset swe7 default x'5b'": "'Ä'", "varchar(9) charset latin1 default x'e9'": "'é'",
     "varchar(9) charset sjis default x'8341'": "'ア'",
+    "varchar(9) charset cp932 default '晡'": "'晙'", "enum('\U00010e01') charset tis620 not null": "'ก'",
     "varchar(9) default b'0100000101000010'": "'AB'", "varchar(9) default 0x141": "'\x01A'",
     "char(9) default x'412020'": "'A'", "varbinary(9) default 0x141": "X'0141'",
     "enum('☃','b') charset latin1 not null": "'?'", "set('[','Ä') charset swe7 default 'Ä'": "'Ä'",

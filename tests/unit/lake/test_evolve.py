@@ -227,6 +227,20 @@ def test_a_text_that_may_have_too_many_bytes_is_not_converted(before, after, is_
     assert found == fails or fails is not None and f"({fails})" in found
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "fails"),
+    [
+        ("utf8mb4", "cp932", r"(v RLIKE '\\u6661')"),
+        ("ujis", "tis620", r"(v RLIKE '[^\\u0000-\\uFFFF]')"),
+        ("cp932", "cp932", None),
+        ("utf8mb4", "sjis", None),
+    ],
+)
+def test_a_character_that_servers_put_for_another_needs_a_resync(before, after, fails):
+    columns = (text_column("varchar", 9, before), text_column("varchar", 9, after))
+    assert conversion("v", *columns, ServerMode("mysql", is_strict=True)).fails == fails
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

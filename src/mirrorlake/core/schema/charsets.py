@@ -163,8 +163,15 @@ def as_converted(text: str, charset: str) -> str:
         return _BEYOND_BMP.sub("?", text)
     if charset not in SUPPORTED or charset in _OF_ALL_CHARACTERS or text.isascii() and keeps_ascii(charset):
         return text
-    characters = _characters(charset)
+    characters, text = _characters(charset), _with_wrong_characters(text, charset)
     return "".join(character if ord(character) in characters else "?" for character in text)
+
+
+def _with_wrong_characters(text: str, charset: str) -> str:
+    """The text with the characters that both servers put for others, without an error (measured on every one)."""
+    if charset == "cp932":
+        return text.replace("\u6661", "\u6659")
+    return _BEYOND_BMP.sub(lambda found: chr(ord(found[0]) & 0xFFFF), text) if charset == "tis620" else text
 
 
 def after_back_ticks(name: str, charset: str) -> str:

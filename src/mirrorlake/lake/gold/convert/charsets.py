@@ -25,6 +25,8 @@ _ENCODINGS = {
     "utf32": "UTF-32",
 }
 """Spark's names. Its UTF-32 is big-endian and has no mark."""
+_WRONG = {"cp932": r"\\u6661", "tis620": _OUTSIDE["utf8mb3"]}
+"""Character set -> the characters for which both servers may put others, without an error."""
 NOT_ASCII = r"[^\\x00-\\x7F]"
 
 
@@ -33,6 +35,12 @@ def replaced(sql: Sql, charset: str | None) -> Sql | None:
     known."""
     lacks = _OUTSIDE.get(charset or "")
     return lacks and f"regexp_replace({sql}, '{lacks}', '?')"
+
+
+def is_wrong(sql: Sql, charset: str | None) -> Sql | None:
+    """True for a text that may become another one in the character set, also in strict mode."""
+    wrong = _WRONG.get(charset or "")
+    return wrong and f"{sql} RLIKE '{wrong}'"
 
 
 def encoded(sql: Sql, charset: str | None) -> Sql | None:

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from mirrorlake.core.ddl.parse.lexer import bytes_of_bits
 from mirrorlake.core.ddl.parse.session_moments import utc_of
-from mirrorlake.core.schema.charsets import decode_bytes_of_literal
+from mirrorlake.core.schema.charsets import as_converted, decode_bytes_of_literal
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
@@ -66,6 +66,7 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
     if group in ("integer", "decimal", "float"):
         return _number(text.strip(" "), column, mode, is_text=True)
     if group == "text":
+        text = as_converted(text, kind.charset or "")
         return literal(text.rstrip(" ") if kind.name == "char" else text)
     if group == "enum":
         return _label(text, kind.labels)
