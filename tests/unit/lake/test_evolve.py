@@ -241,6 +241,13 @@ def test_a_character_that_servers_put_for_another_needs_a_resync(before, after, 
     assert conversion("v", *columns, ServerMode("mysql", is_strict=True)).fails == fails
 
 
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_a_set_does_not_show_whether_it_has_an_empty_label_at_its_beginning(is_strict):
+    columns = [Column("v", ColumnType("set", labels=labels)) for labels in (("", "a"), ("a", "b"))]
+    found = [conversion("v", old, Column("v", ColumnType("bigint")), ServerMode("mysql", is_strict)) for old in columns]
+    assert [each.fails for each in found] == ["(v IS NOT NULL)", None]
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

@@ -55,6 +55,7 @@ def label_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> C
             f"IF(array_contains(split({value}, ','), {literal(label)}), {2**k}L, 0)" for k, label in enumerate(labels)
         )
         number = " + ".join(bits)
+        fails = f"{value} IS NOT NULL" if "" in labels else None  # a value shows no blank member at its beginning
     else:
         raise NotDerivable(f"column {new.name} went from {old.type.sql()} to {new.type.sql()}")
     found = _FROM_INTEGER[family(new.type)](f"({number})", replace(old, type=ColumnType("bigint")), new, mode)
