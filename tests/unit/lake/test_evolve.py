@@ -478,6 +478,9 @@ LATER = "array_contains(array('A'), `c`)"
         ("enum('a','A') collate utf8mb4_bin", "enum('a','A') collate utf8mb4_general_ci", 0, LATER),
         ("set('A')", "set('a','A')", 0, "exists(split(`c`, ','), m -> m <> '' AND NOT array_contains(array('a', 'A'), "
          "m) AND ({}) OR array_contains(array('A'), m))"),
+        ("set('☃','☂') charset latin1", "set('?','?') charset cp1256", 0, "exists(split(`c`, ','), m -> "
+         "array_contains(array('?'), m))"),
+        ("set('☃','☂') charset latin1", "set('?','?','a') charset latin1", 0, None),  # in place
         ("enum('a','a')", "bigint", 0, "true"),
         ("enum('a','A')", "enum('a','A','b')", 0, None),  # in place
         ("enum('A') collate utf8mb4_bin", "enum('a','A') collate utf8mb4_bin", 0x200000, None),

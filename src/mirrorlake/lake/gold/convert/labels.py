@@ -69,10 +69,10 @@ def _is_longer(new: Column, old: Column) -> bool:
 
 
 def _is_alike(value: Sql, kind: ColumnType, mode: ServerMode) -> Sql | None:
-    """True for a label that equals one before it in some collation: the server takes the first. Strict mode lets no
-    such labels in. None: there are none."""
-    first = dict[str, str]()
-    alike = [label for label in kind.labels if first.setdefault(_base(label), label) != label]
+    """True for a label that equals one before it, perhaps in some collation only: the server takes the first. Strict
+    mode lets no such labels in. None: there are none."""
+    first = dict[str, int]()
+    alike = [label for n, label in enumerate(kind.labels) if first.setdefault(_base(label), n) != n]
     return f"array_contains({_array(alike)}, {value})" if alike and not mode.is_strict else None
 
 
