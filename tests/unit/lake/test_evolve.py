@@ -248,6 +248,19 @@ def test_a_set_does_not_show_whether_it_has_an_empty_label_at_its_beginning(is_s
     assert [each.fails for each in found] == ["(v IS NOT NULL)", None]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "fails"),
+    [("datetime", "date", "year("), ("datetime", "datetime", "year("), ("timestamp", "timestamp", "IN (TIMESTAMP")],
+)  # fmt: skip
+def test_a_moment_rounded_to_one_after_the_last_needs_a_resync_outside_strict_mode(before, after, fails):
+    old, new = Column("v", ColumnType(before, fraction_digits=6)), Column("v", ColumnType(after))
+    rounds, strict, cuts = (
+        conversion("v", old, new, ServerMode("mysql", is_strict, "+00:00", truncates)).fails
+        for is_strict, truncates in ((False, False), (True, False), (False, True))
+    )
+    assert fails in rounds and strict is cuts is None
+
+
 ZERO, FIVE, UNKNOWN = "coalesce(v, 0)", "coalesce(v, 5)", "(v IS NULL)"
 
 

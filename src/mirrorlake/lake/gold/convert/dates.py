@@ -13,13 +13,19 @@ from mirrorlake.lake.gold.convert.time_text import with_digits
 from mirrorlake.lake.gold.convert.time_zones import from_utc, to_utc
 
 _FIRST_TIMESTAMP, _LAST_TIMESTAMP = "TIMESTAMP'1970-01-01 00:00:01'", "TIMESTAMP'2038-01-19 03:14:07'"
+_AFTER_THE_LAST = {
+    **dict.fromkeys(("date", "datetime"), "year({}) > 9999"),
+    "timestamp": "{} IN (TIMESTAMP'2038-01-19 03:14:08', TIMESTAMP'2106-02-07 06:28:16')",
+}
+"""True for a moment that was rounded up to one that its type lacks. The end of TIMESTAMP depends on the server."""
 _HALF_A_SECOND = " + INTERVAL '0.5' SECOND"
 
 
 def to_date(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     local = _local(value, old, mode)
     is_cut = mode.flavor == "mariadb" or mode.truncates_fractions or not old.type.fraction_digits
-    return Conversion(f"CAST({local}{'' if is_cut else _HALF_A_SECOND} AS date)")
+    sql = f"CAST({local}{'' if is_cut else _HALF_A_SECOND} AS date)"
+    return Conversion(sql, None if is_cut or mode.is_strict else _AFTER_THE_LAST["date"].format(sql))
 
 
 def to_moment(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -35,8 +41,10 @@ def to_moment(value: Sql, old: Column, new: Column, mode: ServerMode) -> Convers
     digits = new.type.fraction_digits or 0
     if digits < (old.type.fraction_digits or 0):
         sql = _fewer_digits(sql, digits, new, mode)
+        if not (mode.is_strict or mode.truncates_fractions):
+            is_unsure = any_of(is_unsure, _AFTER_THE_LAST[new.type.name].format(sql))
     if new.type.name != "timestamp" or old.type.name == "timestamp":
-        return Conversion(sql)
+        return Conversion(sql, is_unsure)
     beyond = f"CAST({sql} AS timestamp) NOT BETWEEN {_FIRST_TIMESTAMP} AND {_LAST_TIMESTAMP}"
     return Conversion(sql, any_of(is_unsure, None if mode.is_strict else beyond))
 
