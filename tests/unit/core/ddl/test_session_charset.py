@@ -111,6 +111,16 @@ def test_a_column_takes_the_bytes_of_a_binary_session_for_its_own():
     assert run(labels.format("ascii"), "binary").action == "refuse"
 
 
+@pytest.mark.parametrize("charset", ["ucs2", "utf16", "utf16le", "utf32", "swe7"])
+def test_ascii_of_a_binary_session_is_other_text_in_some_character_sets(charset):
+    label, default = f"c enum('ab','x') charset {charset})", f"c char(9) charset {charset} default 'ab')"
+    assert (run(label, "binary").action, run(default, "binary").action) == ("refuse", "refuse")
+    assert run(label, "binary").reason == f"a label of a column of {charset}, in binary"
+    for text in ("c enum('ab') charset gbk)", "c enum('ab') charset binary)", "d date default '2000-01-01')"):
+        assert run(f"e char(9) charset {charset} default '', {text}", "binary").action == "create"
+    assert run(label, "utf8mb4").action == run(default, None).action == "create"
+
+
 @pytest.mark.parametrize("connection", ["latin1", "utf16"])
 def test_a_label_of_a_column_of_bytes_is_refused_if_its_bytes_are_not_those_of_utf8(connection):
     changed = run("c enum('é','x') charset binary)", connection, "mariadb")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.ddl.effect.keys import settle_keys
-from mirrorlake.core.ddl.effect.types import resolve_type
+from mirrorlake.core.ddl.effect.types import may_be_other_text, resolve_type
 from mirrorlake.core.ddl.parse.statements import ColumnSpec, CreateTable, TableOptions
 from mirrorlake.core.ddl.parse.tokens import ParseError
 from mirrorlake.core.schema.charsets import BINARY, charset_of_collation_name
@@ -115,6 +115,9 @@ def table_charset(options: TableOptions, dialect: Dialect) -> tuple[str | None, 
 def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, collation: str | None = None) -> Column:
     """Define a column. charset, collation: the table's. Raises ParseError for a type that cannot be resolved."""
     kind = resolve_type(spec.type, dialect.flavor, charset)
+    default = spec.default.text if spec.default and spec.default.kind == "string" and kind.has_charset else ""
+    if may_be_other_text(default, kind.charset, spec.type.labels_charset):
+        raise ParseError(f"a DEFAULT of a column of {kind.charset}, in {spec.type.labels_charset}")
     is_implicit = spec.type.name == "timestamp" and not dialect.explicit_timestamps
     nullable = spec.nullable is True if is_implicit else spec.nullable is not False
     nullable = nullable and spec.row_period is None
