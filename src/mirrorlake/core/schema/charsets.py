@@ -89,8 +89,8 @@ def max_bytes(charset: str | None) -> int:
 
 _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
-WITH_BACK_TICKS = frozenset(("big5", "cp932", "gbk", "sjis"))
-"""MariaDB's character sets in which a code of two bytes may end with 0x60, a back-tick."""
+WITH_BACK_TICKS = frozenset(("big5", "cp932", "gbk", "sjis", "gb18030"))
+"""Character sets in which a code of two bytes may end with 0x60, a back-tick; MariaDB lacks the last one."""
 _INVALID = b"\xff\xff"
 UTF8 = frozenset(("utf8mb4", "utf8mb3"))
 _LAST_OF_BMP = "\uffff"
@@ -181,6 +181,11 @@ def after_back_ticks(name: str, charset: str) -> str:
     if b"`" not in data:
         return name
     return decode_loosely(re.sub(rb"`.", b"`", data, flags=re.DOTALL), charset)
+
+
+def ends_with_back_tick(name: str, charset: str) -> bool:
+    """Has the name a character whose code ends with 0x60, other than a back-tick itself?"""
+    return any(b"`" in _codes(charset).get(each, b"") for each in name if each != "`")
 
 
 @cache

@@ -92,3 +92,19 @@ def test_a_character_that_ends_with_the_byte_of_a_back_tick(flavor, charset, tex
     """Measured: MariaDB 10.11 and 11.8, MySQL 9.7."""
     found = tokenize(text, sql_mode=0, flavor=flavor, server_version=99999, client_charset=charset)
     assert next(found).text == name
+
+
+@pytest.mark.parametrize(
+    ("charset", "character"), [("sjis", "チ"), ("cp932", "チ"), ("gbk", "乣"), ("big5", "亡"), ("gb18030", "乣")]
+)
+def test_mysql_reads_bytes_behind_a_name_with_a_doubled_back_tick(charset, character):
+    """Measured: MySQL 5.6 and 9.7."""
+
+    def name(text):
+        found = tokenize(text, sql_mode=0, flavor="mysql", server_version=99999, client_charset=charset)
+        return next(found).text
+
+    for inside in (f"x{character}y``z", f"``{character}"):
+        with pytest.raises(LexError):
+            name(f"`{inside}`")
+    assert (name(f"`x{character}y`"), name("`表``x`")) == (f"x{character}y", "表`x")
