@@ -116,8 +116,8 @@ def define_column(spec: ColumnSpec, dialect: Dialect, charset: str | None, colla
     """Define a column. charset, collation: the table's. Raises ParseError for a type that cannot be resolved."""
     kind = resolve_type(spec.type, dialect.flavor, charset)
     default = spec.default.text if spec.default and spec.default.kind == "string" and kind.has_charset else ""
-    if may_be_other_text(default, kind.charset, spec.type.labels_charset):
-        raise ParseError(f"a DEFAULT of a column of {kind.charset}, in {spec.type.labels_charset}")
+    if may_be_other_text(default, kind.charset, spec.type.connection_charset):
+        raise ParseError(f"a DEFAULT of a column of {kind.charset}, in {spec.type.connection_charset}")
     is_implicit = spec.type.name == "timestamp" and not dialect.explicit_timestamps
     nullable = spec.nullable is True if is_implicit else spec.nullable is not False
     nullable = nullable and spec.row_period is None

@@ -72,7 +72,7 @@ def resolve_type(spec: TypeSpec, flavor: str, table_charset: str | None) -> Colu
 def _text(spec: TypeSpec, charset: str | None, flavor: str) -> ColumnType:
     if spec.name in LABELLED:
         strip = "" if charset == BINARY else " "
-        labels = (_label(label, charset, spec.labels_charset).rstrip(strip) for label in spec.labels)
+        labels = (_label(label, charset, spec.connection_charset).rstrip(strip) for label in spec.labels)
         return ColumnType(spec.name, charset=charset, labels=tuple(labels))
     if spec.name in ("char", "varchar"):
         name = BINARY_TWIN[spec.name] if charset == BINARY else spec.name

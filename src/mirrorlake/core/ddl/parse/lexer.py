@@ -176,7 +176,7 @@ def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:
 
 def _by_bytes(inside: str, name: str, flavor: str, charset: str) -> str:
     """The name between back-ticks, in a character set whose codes may end with one. MySQL compares bytes with it only
-    where a back-tick is doubled, and takes bytes from behind the name then (measured: 5.6, 9.7)."""
+    where a back-tick is doubled, and then takes bytes that come after the name (measured: 5.6, 9.7)."""
     if flavor == "mariadb":
         return after_back_ticks(inside, charset)
     if "``" in inside and ends_with_back_tick(inside, charset):

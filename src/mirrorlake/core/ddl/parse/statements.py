@@ -16,12 +16,12 @@ STATEMENT_DML = "statement-dml"
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
     """A column's type as written; name: one lower-case word. Defaults and character set are not resolved yet, nor are
-    labels that are written as bytes. labels_charset: of the others' bytes; None: UTF-8, or not known."""
+    labels that are written as bytes. connection_charset: the session's, for its texts; None: not known."""
 
     name: str
     numbers: tuple[int, ...] = ()
     labels: tuple[str | bytes, ...] = ()
-    labels_charset: str | None = None
+    connection_charset: str | None = None
     unsigned: bool = False
     charset: str | None = None
     collation: str | None = None
