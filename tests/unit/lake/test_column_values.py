@@ -23,6 +23,7 @@ VALUES = {
     "date default '2020-02-29'": "DATE'2020-02-29'", "date default '0000-00-00'": "NULL",
     "datetime(2) default '2020-02-29 01:02:03.4'": "TIMESTAMP_NTZ'2020-02-29 01:02:03.4'",
     "enum('a','b') not null": "'a'", "set('a','b') default 'b,a'": "'a,b'", "char(4) default 'a  '": "'a'",
+    "varchar(2) default 'a  '": "'a '", "text default ('a  ')": "'a  '",
     "int default 1e3": "1000", "int default 1.6": "2", "int default 2.5": "3", "int default -2.5": "-3",
     "int default -0.4": "0", "bigint default 15e1": "150", "varchar(9) default 012.50": "'12.50'",
     "varchar(9) default .5": "'0.5'", "varchar(9) default 5.": "'5'",

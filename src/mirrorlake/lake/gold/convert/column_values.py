@@ -67,7 +67,7 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
         return _number(text.strip(" "), column, mode, is_text=True)
     if group == "text":
         text = as_converted(text, kind.charset or "")
-        return literal(text.rstrip(" ") if kind.name == "char" else text)
+        return literal(text.rstrip(" ") if kind.name == "char" else text[: kind.length])  # longer ones end with blanks
     if group == "enum":
         return _label(text, kind.labels)
     if group == "set":
