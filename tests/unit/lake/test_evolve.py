@@ -405,6 +405,32 @@ def test_rows_are_not_exchanged_between_mirrors_that_hold_dates_and_text():
     ]  # fmt: skip
 
 
+NO_DATE = "`d` <> '0000-00-00' AND IF(`d` LIKE '0000-%', NULL, try_cast(`d` AS date)) IS NULL"
+ALLOWED, NO_ZERO_IN_DATE = 1 << 25, 1 << 23
+
+
+@pytest.mark.parametrize(
+    ("flavor", "sql_mode", "clauses", "stops"),
+    [
+        ("mysql", 0, "modify v char(5)", True),
+        ("mysql", 0, "modify d date not null", True),
+        ("mysql", 0, "add w int", False),
+        ("mysql", 1 << 21, "modify v char(5)", False),
+        ("mysql", ALLOWED, "modify v char(5)", False),
+        ("mysql", ALLOWED | NO_ZERO_IN_DATE, "modify v char(5)", True),
+        ("mariadb", 0, "modify v char(5)", False),
+        ("mariadb", NO_ZERO_IN_DATE, "modify v char(5)", True),
+    ],
+)
+def test_a_copy_may_change_dates_of_no_calendar_also_in_other_columns(flavor, sql_mode, clauses, stops):
+    replay = Replay(DATED[0], rules=AS_TEXT)
+    replay.flavor, replay.server_version = flavor, 101100 if flavor == "mariadb" else 90704
+    replay.run("create table t (id int primary key, d date, v varchar(9))")
+    [outcome] = replay.run(f"alter table t {clauses}", sql_mode=sql_mode)
+    found = [check.where for check in outcome.work.checks] if outcome.work else []
+    assert any(NO_DATE in where for where in found) == stops, found
+
+
 def _changed_only(found: tuple) -> tuple:
     """Without the columns that an overwrite takes over as they are."""
     kept = re.compile(r"\b(\w+) = CAST\(`\1` AS \w+\)(, )?")

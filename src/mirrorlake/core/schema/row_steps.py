@@ -86,6 +86,7 @@ class FromSnapshot:
 class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session.
     pads_char: a CHAR is read with blanks up to its length.
+    changes_dates: a copy of the rows makes the zero date of one that no calendar has, also in an unchanged column.
     copies_rows: MariaDB copied them into a new table (``algorithm``); None: not known, or it does not matter.
     """
 
@@ -95,6 +96,7 @@ class ServerMode:
     truncates_fractions: bool = False
     pads_char: bool = False
     copies_rows: bool | None = None
+    changes_dates: bool = False
 
 
 Step = Keep | Add | From | Remove | Exchange | TakeRows | FromSnapshot | ServerMode

@@ -22,6 +22,8 @@ from mirrorlake.core.schema.tables import Column, Default, TableSchema
 
 _UNSUPPORTED = "ddl-unsupported"
 _STRICT_MODES = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
+_NO_ZERO_DATES = 1 << 23 | 1 << 24  # NO_ZERO_IN_DATE, NO_ZERO_DATE
+_ALLOW_INVALID_DATES = 1 << 25
 _PAD_CHAR = 1 << 31  # PAD_CHAR_TO_FULL_LENGTH
 _ROUND_FRACTIONAL = 1 << 34  # MariaDB's TIME_ROUND_FRACTIONAL
 _TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
@@ -45,7 +47,10 @@ class Moment:
         else:
             truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
         is_strict, pads_char = (bool(self.sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
-        return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char)
+        no_dates = self.sql_mode & (_NO_ZERO_DATES | _ALLOW_INVALID_DATES)
+        checks_dates = no_dates & _NO_ZERO_DATES != 0 or flavor == "mysql" and not no_dates
+        changes_dates = checks_dates and not is_strict
+        return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char, changes_dates=changes_dates)
 
 
 class CannotEvolve(Exception):

@@ -46,12 +46,19 @@ def text_conversion(value: Sql, old: Column, new: Column, mode: ServerMode) -> C
     found = conversion(value, old, new, mode)
     if was_date:
         is_kept = found.sql == value and old.type == new.type
-        changed = found if is_kept else _date_to_date(value, old, new, mode)
+        changed = _kept_date(found, value, old, mode) if is_kept else _date_to_date(value, old, new, mode)
         zeros = f"coalesce({changed.sql}, {zero_date(new.type)})"
         return replace(changed, sql=zeros, invalid=None) if found.invalid else changed
     is_kept = found.sql == value and new.type.name in STRINGS and old.type.charset == new.type.charset
     is_safe = is_kept or old.type.name not in STRINGS
     return found if is_safe else _stopped(found, f"{value} {_NO_TEXT}", "a row may have bytes that are no text")
+
+
+def _kept_date(found: Conversion, value: Sql, old: Column, mode: ServerMode) -> Conversion:
+    if not mode.changes_dates:
+        return found
+    date, zero = meant(value, old.type), zero_date(old.type)
+    return _stopped(found, f"{value} <> {zero} AND {date} IS NULL", "a row has a date that no calendar has")
 
 
 def _date_to_date(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:

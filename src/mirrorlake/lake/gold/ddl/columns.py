@@ -71,6 +71,7 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
     pairs = list(zip(new.columns, columns, strict=bool(columns)))
+    mode = replace(mode, changes_dates=mode.changes_dates and _may_copy(pairs, mode))
     sources = {
         after.name: step.old
         for after, step in pairs
@@ -103,6 +104,14 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
         source = names_any(column.generated or "", changed)
         if source:
             yield Check("true", f"column {column.name} is computed again from {source}, which has changed")
+
+
+def _may_copy(pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode) -> bool:
+    """May the server copy the rows into a new table? Yes if a kept column gets another type, or NULL or NOT NULL."""
+    return any(
+        isinstance(step, Keep) and (step.old.nullable != after.nullable or bool(_changed_names(after, step, mode)))
+        for after, step in pairs
+    )
 
 
 def _changed_names(after: Column, step: Keep | Add, mode: ServerMode) -> tuple[str, ...]:
