@@ -192,6 +192,26 @@ def test_mysql_makes_the_least_integer_of_a_large_float_outside_strict_mode(flav
     assert conversion("v", old, new, ServerMode(flavor, is_strict=False)).fails == fails
 
 
+@pytest.mark.parametrize(
+    ("computed", "clauses", "stops"),
+    [
+        ("c date as (date(s)) stored", "modify a bigint", True),
+        ("c date as (date(s)) stored", "modify a int not null", True),
+        ("c date as (date(s)) stored", "add e int", False),
+        ("c date as (date(s)) stored", "add e int as (a + 1) stored", True),
+        ("c date as (date(s)) stored", "drop a", False),
+        ("c date as (date(s)) virtual", "modify a bigint", False),
+        ("c int as (year(d)) stored", "modify a bigint", False),
+    ],
+)
+def test_a_stored_column_has_the_time_zone_of_the_session_that_copies_the_rows(computed, clauses, stops):
+    replay = Replay("create database d charset utf8mb4")
+    replay.run(f"create table t (id int primary key, a int, s timestamp null, d datetime, {computed})")
+    [outcome] = replay.run(f"alter table t {clauses}")
+    wanted = Check("true", "column c is computed again from s in this session's time zone")
+    assert (wanted in outcome.work.checks if outcome.work else False) == stops
+
+
 def text_column(kind, length=None, charset="utf8mb4"):
     return Column("v", ColumnType(kind, length=length, charset=charset))
 

@@ -94,22 +94,24 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
 
 def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
     """A generated column may be computed again from a column that changed, by this statement or by the next that copies
-    the table."""
-    changed = {
-        folded(name)
-        for after, step in zip(new.columns, columns, strict=bool(columns))
-        for name in _changed_names(after, step, mode)
-    }
+    the table; a STORED one by this, with a TIMESTAMP as the session's time zone shows it."""
+    pairs = list(zip(new.columns, columns, strict=bool(columns)))
+    changed = {folded(name) for after, step in pairs for name in _changed_names(after, step, mode)}
+    moments = {folded(after.name) for after, _ in pairs if after.type.name == "timestamp"}
     for column in new.columns:
-        source = names_any(column.generated or "", changed)
-        if source:
+        if source := names_any(column.generated or "", changed):
             yield Check("true", f"column {column.name} is computed again from {source}, which has changed")
+        elif column.is_stored and _may_copy(pairs, mode) and (source := names_any(column.generated or "", moments)):
+            yield Check("true", f"column {column.name} is computed again from {source} in this session's time zone")
 
 
 def _may_copy(pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode) -> bool:
-    """May the server copy the rows into a new table? Yes if a kept column gets another type, or NULL or NOT NULL."""
+    """May the server copy the rows into a new table? Yes if a kept column gets another type, or NULL or NOT NULL, or
+    for a new STORED one."""
     return any(
-        isinstance(step, Keep) and (step.old.nullable != after.nullable or bool(_changed_names(after, step, mode)))
+        step.old.nullable != after.nullable or bool(_changed_names(after, step, mode))
+        if isinstance(step, Keep)
+        else after.is_stored
         for after, step in pairs
     )
 
