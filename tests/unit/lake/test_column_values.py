@@ -23,7 +23,10 @@ VALUES = {
     "date default '2020-02-29'": "DATE'2020-02-29'", "date default '0000-00-00'": "NULL",
     "datetime(2) default '2020-02-29 01:02:03.4'": "TIMESTAMP_NTZ'2020-02-29 01:02:03.4'",
     "enum('a','b') not null": "'a'", "set('a','b') default 'b,a'": "'a,b'", "char(4) default 'a  '": "'a'",
-    "varchar(2) default 'a  '": "'a '", "text default ('a  ')": "'a  '",
+    "varchar(2) default 'a  '": "'a '", "char(2) default ('a bc')": "'a'", "varchar(2) default (123)": "'12'",
+    "binary(2) default ('abc')": "X'6162'", "varbinary(2) default (0x414243)": "X'4142'",
+    "tinyint unsigned default (255)": "255", "tinyint default (-128)": "-128", "bit(2) default (3)": "3",
+    "text default ('a  ')": "'a  '",
     "int default 1e3": "1000", "int default 1.6": "2", "int default 2.5": "3", "int default -2.5": "-3",
     "int default -0.4": "0", "bigint default 15e1": "150", "varchar(9) default 012.50": "'12.50'",
     "varchar(9) default .5": "'0.5'", "varchar(9) default 5.": "'5'",
@@ -58,6 +61,10 @@ VALUES = {
 }  # fmt: skip
 NOT_DERIVABLE = (
     "decimal(65,4) default 1e2",
+    "tinyint unsigned default (256)", "tinyint default (-129)", "int unsigned default (-1)", "bit(2) default (4)",
+    "year default (1900)", "tinyint default (0xff)", "float unsigned default (-1)",
+    "decimal(3,1) unsigned default (-1)",
+    "decimal(40,38) default (100)", "bigint default (9223372036854775808)",
     "date default '2020-02-31'", "datetime default '2021-02-29 10:00:00'", "timestamp default '2021-04-31'",
     "int default '1e1'", "int default 2.5e0", "varchar(9) default 1e3", "bit(8) default 'é'", "time default '12 1'",
     "time default '1:2:3.5'", "date default '00-00-00'", "date default '2024-2-30'",

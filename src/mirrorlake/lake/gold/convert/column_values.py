@@ -12,7 +12,7 @@ from mirrorlake.core.schema.charsets import as_converted, decode_bytes_of_litera
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
-from mirrorlake.core.schema.types import STRINGS
+from mirrorlake.core.schema.types import INTEGER_BYTES, STRINGS, ColumnType
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
@@ -67,7 +67,8 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
         return _number(text.strip(" "), column, mode, is_text=True)
     if group == "text":
         text = as_converted(text, kind.charset or "")
-        return literal(text.rstrip(" ") if kind.name == "char" else text[: kind.length])  # longer ones end with blanks
+        text = text[: kind.length]
+        return literal(text.rstrip(" ") if kind.name == "char" else text)
     if group == "enum":
         return _label(text, kind.labels)
     if group == "set":
@@ -95,9 +96,13 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
         number = int(text) if _INTEGER.fullmatch(text) else None
         if number is None or group == "year" and number and not _YEAR.fullmatch(text):
             return None
-        return literal(str(number)) if group == "text" else str(number)
+        if group == "text":
+            return literal(str(number)[: column.type.length])
+        return str(number) if _has_room(number, column.type) else None
+    if column.type.unsigned and text.startswith("-") and text.strip("-0."):
+        return None
     if group == "decimal" and column.type.is_wide:
-        return _wide_decimal(text, column.type.scale or 0)
+        return _wide_decimal(text, column.type.scale or 0, column.type.precision)
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
@@ -107,11 +112,22 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
     return None
 
 
-def _wide_decimal(text: str, scale: int) -> Sql | None:
+def _has_room(number: int, kind: ColumnType) -> bool:
+    """Outside strict mode MySQL clips what an expression in parentheses gives."""
+    if kind.name == "year":
+        return number == 0 or 1901 <= number <= 2155
+    bits = kind.length or 1 if kind.name == "bit" else 8 * INTEGER_BYTES[kind.name]
+    is_unsigned = kind.unsigned or kind.name == "bit"
+    return 0 <= number < 2**bits if is_unsigned else -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
+
+
+def _wide_decimal(text: str, scale: int, precision: int | None = None) -> Sql | None:
     """The text that the server shows: a mirror holds this one."""
     if not _NUMBER.fullmatch(text) or "e" in text.lower() or len(text) > _LONGEST_NUMBER:
         return None
     number = Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    if precision and abs(number) >= 10 ** (precision - scale):
+        return None
     return literal(format(number or abs(number), "f"))
 
 
@@ -119,7 +135,7 @@ def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
     raw = bytes_of_bits(text)
     if family(column.type) in ("integer", "bit"):
         number = int.from_bytes(raw, "big")
-        return str(number) if number < 2**64 else None
+        return str(number) if _has_room(number, column.type) else None
     if family(column.type) == "binary":
         return _bytes(raw, column)
     if column.type.name not in STRINGS:
@@ -129,8 +145,8 @@ def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
 
 
 def _bytes(raw: bytes, column: Column) -> Sql:
-    padded = raw.ljust(column.type.length, b"\0") if column.type.name == "binary" else raw
-    return bytes_literal(padded)
+    raw = raw[: column.type.length]
+    return bytes_literal(raw.ljust(column.type.length, b"\0") if column.type.name == "binary" else raw)
 
 
 def _moment(text: str, column: Column, mode: ServerMode) -> Sql | None:
