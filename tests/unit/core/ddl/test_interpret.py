@@ -404,6 +404,7 @@ MARIADB_EFFECTS = {
     ],
     "set statement max_statement_time=1 for drop table t": [("drop", "d.t")],
     "rename table if exists t wait 3 to n": [("rename", "d.n", T, ["from d.t"]), ("moved", "d.t")],
+    "rename table if exists t to n, t to n, t to u": [("rename", "d.n", T, ["from d.t"]), ("moved", "d.t")],
     "create or replace database d": [
         ("drop", "d.t"), ("drop", "d.u"), ("drop", "d.s"), ("create_database", "d.", ("charset", "utf8mb4")),
     ],

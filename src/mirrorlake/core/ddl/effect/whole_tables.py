@@ -25,9 +25,9 @@ def rename_tables(parsed: RenameTables, before: Before) -> list[DefinitionChange
 def rename(pairs: Iterable[tuple[TableName, TableName]], before: Before) -> list[DefinitionChange]:
     owner: dict[TableName, TableName | None] = {}  # name -> the name that its table had before the statement
     for old, new in pairs:
-        if before.known(owner.get(old, old) or old) is not ABSENT:  # a view is not known
-            owner[new] = owner.get(old, old)
-            owner[old] = None
+        source = owner.get(old, old)
+        if source is not None and before.known(source) is not ABSENT:  # a view is not known; IF EXISTS skips a pair
+            owner[new], owner[old] = source, None
     return [
         change
         for name, source in owner.items()
