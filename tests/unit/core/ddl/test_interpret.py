@@ -391,6 +391,10 @@ MARIADB_EFFECTS = {
     "alter table t add if not exists a int, add column if not exists c int": [
         ("alter", "d.t", "id int, a varchar(5), b int, c int", ["id = id int", "a = a varchar(5)", "b = b int", "+c"]),
     ],
+    "alter table t add if not exists c int primary key": [
+        ("alter", "d.t", "id int, a varchar(5), b int, c int",
+         ["id = id int", "a = a varchar(5)", "b = b int", "+c zero "]),
+    ],
     "alter table t drop column if exists z, drop if exists b": [
         ("alter", "d.t", "id int, a varchar(5)", ["id = id int", "a = a varchar(5)"]),
     ],
