@@ -77,6 +77,15 @@ def test_after_alter(create, alter, expected):
     assert shown(after(create, f"alter table t {alter}")) == expected
 
 
+def test_a_key_that_is_not_unique_is_no_constraint():
+    create = "create table t (x int not null, y int, unique (x), key c (y), constraint c check (y > 0))"
+    table = after(create, "alter table t drop constraint c")
+    assert [key.name for key in table.keys] == ["x", "c"]
+    assert [key.name for key in after(create, "alter table t drop constraint c", "alter table t drop key c").keys] == [
+        "x"
+    ]
+
+
 @pytest.mark.parametrize(
     ("alter", "expected"),
     [

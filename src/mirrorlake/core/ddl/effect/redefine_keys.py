@@ -113,9 +113,10 @@ def _drop(keys: list[Key], name: str, if_exists: bool) -> None:
 
 
 def _drop_constraint(keys: list[Key], foreign: list[ForeignKey], name: str) -> None:
-    """Drop a constraint. The definition does not keep checks, so an unknown name is one."""
-    if not _drop_foreign(foreign, name):
-        _drop(keys, name, if_exists=True)
+    """Drop a constraint. The definition does not keep checks, so an unknown name is one; so is that of a plain key."""
+    at = _find(keys, name)
+    if not _drop_foreign(foreign, name) and at is not None and keys[at].is_unique:
+        del keys[at]
 
 
 def _drop_foreign(foreign: list[ForeignKey], name: str) -> bool:
