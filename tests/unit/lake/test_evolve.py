@@ -200,6 +200,8 @@ def test_mysql_makes_the_least_integer_of_a_large_float_outside_strict_mode(flav
         ("c date as (date(s)) stored", "add e int", False),
         ("c date as (date(s)) stored", "add e int as (a + 1) stored", True),
         ("c date as (date(s)) stored", "drop a", False),
+        ("c date as (date(s)) stored", "order by id", True),
+        ("c int as (year(d)) stored", "order by id", False),
         ("c date as (date(s)) virtual", "modify a bigint", False),
         ("c int as (year(d)) stored", "modify a bigint", False),
     ],
@@ -207,9 +209,9 @@ def test_mysql_makes_the_least_integer_of_a_large_float_outside_strict_mode(flav
 def test_a_stored_column_has_the_time_zone_of_the_session_that_copies_the_rows(computed, clauses, stops):
     replay = Replay("create database d charset utf8mb4")
     replay.run(f"create table t (id int primary key, a int, s timestamp null, d datetime, {computed})")
-    [outcome] = replay.run(f"alter table t {clauses}")
+    found = [outcome.work for outcome in replay.run(f"alter table t {clauses}")]
     wanted = Check("true", "column c is computed again from s in this session's time zone")
-    assert (wanted in outcome.work.checks if outcome.work else False) == stops
+    assert any(work is not None and wanted in work.checks for work in found) == stops
 
 
 def text_column(kind, length=None, charset="utf8mb4"):
@@ -435,6 +437,10 @@ ALLOWED, NO_ZERO_IN_DATE = 1 << 25, 1 << 23
         ("mysql", 0, "modify v char(5)", True),
         ("mysql", 0, "modify d date not null", True),
         ("mysql", 0, "add w int", False),
+        ("mysql", 0, "add w int, algorithm=copy", True),
+        ("mysql", 0, "order by id", True),
+        ("mariadb", NO_ZERO_IN_DATE, "order by id", True),
+        ("mysql", 0, "partition by hash (id)", True),
         ("mysql", 1 << 21, "modify v char(5)", False),
         ("mysql", ALLOWED, "modify v char(5)", False),
         ("mysql", ALLOWED | NO_ZERO_IN_DATE, "modify v char(5)", True),
@@ -446,8 +452,8 @@ def test_a_copy_may_change_dates_of_no_calendar_also_in_other_columns(flavor, sq
     replay = Replay(DATED[0], rules=AS_TEXT)
     replay.flavor, replay.server_version = flavor, 101100 if flavor == "mariadb" else 90704
     replay.run("create table t (id int primary key, d date, v varchar(9))")
-    [outcome] = replay.run(f"alter table t {clauses}", sql_mode=sql_mode)
-    found = [check.where for check in outcome.work.checks] if outcome.work else []
+    outcomes = replay.run(f"alter table t {clauses}", sql_mode=sql_mode)
+    found = [check.where for outcome in outcomes if outcome.work for check in outcome.work.checks]
     assert any(NO_DATE in where for where in found) == stops, found
 
 

@@ -87,7 +87,7 @@ class ServerMode:
     """is_strict: a value that does not fit made the statement fail, so there was none. time_zone: of the session.
     pads_char: a CHAR is read with blanks up to its length.
     changes_dates: a copy of the rows makes the zero date of one that no calendar has, also in an unchanged column.
-    copies_rows: MariaDB copied them into a new table (``algorithm``); None: not known, or it does not matter.
+    copies_rows: the server copied them into a new table (``algorithm``); None: not known, or it does not matter.
     """
 
     flavor: str

@@ -120,8 +120,10 @@ def _column_steps(
     old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
 ) -> tuple[Step, ...]:
     """The steps of columns; () for an ALTER that leaves them unchanged. A PRIMARY KEY makes its columns NOT NULL."""
-    sources = _sources(old, clauses)
-    if not any(isinstance(clause, _OF_COLUMNS) for clause in clauses) and not _loses_null(old, new):
+    sources, mode = _sources(old, clauses), moment.server_mode(dialect.flavor)
+    is_copied = any(map(_is_copying, clauses))
+    names_columns = any(isinstance(clause, _OF_COLUMNS) for clause in clauses)
+    if not (names_columns or _loses_null(old, new) or is_copied and _changes_in_a_copy(old, mode)):
         return ()
     added = {folded(clause.column.name): clause.column for clause in clauses if isinstance(clause, ddl.AddColumn)}
     steps: list[Step] = []
@@ -129,10 +131,23 @@ def _column_steps(
         name = folded(column.name)
         source = sources.get(name)
         steps.append(Keep(column.name, source) if source else _add(column, added.get(name), moment))
-    mode = moment.server_mode(dialect.flavor)
     if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
         mode = replace(mode, copies_rows=_copies_rows(old, new, clauses, sources))
+    pairs = zip(new.columns, steps, strict=True)
+    if is_copied and not any(isinstance(s, Keep) and s.old.nullable and not column.nullable for column, s in pairs):
+        mode = replace(mode, copies_rows=True)
     return mode, *steps
+
+
+def _is_copying(clause: ddl.Clause) -> bool:
+    return isinstance(clause, ddl.PartitionBy | ddl.RemovePartitioning) or clause == ddl.SetAlgorithm("COPY")
+
+
+def _changes_in_a_copy(old: TableSchema, mode: ServerMode) -> bool:
+    """May a copy have other values, although no column is another?"""
+    types = {column.type.name for column in old.columns}
+    is_computed = any(column.generated is not None and column.is_stored for column in old.columns)
+    return mode.changes_dates and not types.isdisjoint(("date", "datetime")) or is_computed and "timestamp" in types
 
 
 def _copies_rows(

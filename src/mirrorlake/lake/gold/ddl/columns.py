@@ -108,7 +108,7 @@ def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: S
 def _may_copy(pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode) -> bool:
     """May the server copy the rows into a new table? Yes if a kept column gets another type, or NULL or NOT NULL, or
     for a new STORED one."""
-    return any(
+    return mode.copies_rows is True or any(
         step.old.nullable != after.nullable or bool(_changed_names(after, step, mode))
         if isinstance(step, Keep)
         else after.is_stored
