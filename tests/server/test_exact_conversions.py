@@ -24,6 +24,7 @@ CONVERTED = [
 ]
 OUTSIDE_STRICT_MODE = [
     ("DECIMAL(20,0)", "BIGINT UNSIGNED", EXACT),
+    ("CHAR(9)", "CHAR(2)", ("'a bc'", "'b'")),
     ("JSON", "VARCHAR(20) CHARACTER SET latin1", ("'\"é\"'", "'\"☃\"'")),
     ("JSON", "TEXT CHARACTER SET utf8mb3", ("'\"é\"'", "'\"\U0001f600\"'")),
 ]
