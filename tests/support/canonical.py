@@ -75,6 +75,13 @@ def canonical_row(row: Mapping[str, object]) -> str:
 
 def source_rows(connection: pymysql.Connection, database: str, table: str, *, dates_as_text: bool = False) -> list[str]:
     """The canonical rows of a table on the source. Sets the session's time zone to UTC."""
+    return [canonical_row(row) for row in source_values(connection, database, table, dates_as_text=dates_as_text)]
+
+
+def source_values(
+    connection: pymysql.Connection, database: str, table: str, *, dates_as_text: bool = False
+) -> list[dict[str, object]]:
+    """The same rows as values: column name -> value, in the table's order of columns."""
     with connection.cursor() as cursor:
         cursor.execute("SET time_zone = '+00:00'")
         cursor.execute(
@@ -86,7 +93,7 @@ def source_rows(connection: pymysql.Connection, database: str, table: str, *, da
         if dates_as_text:
             types = {name: "shown date" if kind in _DATED else kind for name, kind in types.items()}
         cursor.execute(f"SELECT {', '.join(map(_selected, types, types.values()))} FROM {_quoted(database, table)}")
-        return [canonical_row(dict(zip(types, _decoded(types, row), strict=True))) for row in cursor]
+        return [dict(zip(types, _decoded(types, row), strict=True)) for row in cursor]
 
 
 def mirror_rows(table: pa.Table) -> list[str]:
