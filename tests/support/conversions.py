@@ -62,6 +62,7 @@ def is_altered(cursor: pymysql.cursors.Cursor, tried: Conversion) -> bool:
         cursor.execute(tried.alter)
     except pymysql.MySQLError:
         return False
+    cursor.execute("SET sql_mode = ''")  # PAD_CHAR_TO_FULL_LENGTH would show other texts
     return True
 
 
