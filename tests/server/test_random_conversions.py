@@ -19,11 +19,11 @@ VALUES = (
     "NULL", "0", "1", "2", "-1", "2.5", "-0.05", "99.995", "127", "128", "255", "300", "-32769", "40000", "2024",
     "9007199254740993", "18446744073709551615", "1e10", "1.5e-3", "'a'", "'A'", "'a bc'", "'x,y'", "'small'", "'1'",
     "'  12 '", "'12 '", "'-3.75'", "'1e3'", "''", "' '", "'é'", "'Größe'", "'☃'", "'😀b'", "'日本'",
-    "REPEAT('q', 300)", "REPEAT('é', 200)", "X'00FF'", "X'C3A9'", "X'80'", "'2024-02-29'", "'9999-12-31'",
+    "REPEAT('q', 300)", "REPEAT('é', 200)", "X'0041'", "X'4100'", "'2024-02-29'", "'9999-12-31'",
     "'2024-02-29 23:59:59.999999'", "'9999-12-31 23:59:59.5'", "'1970-01-01 00:00:01'", "'2038-01-19 03:14:07.75'",
     "'12:34:56.789'", "'-01:00:00.5'", "'838:59:59'",
 )  # fmt: skip
-"""Values that many types take, as they are or changed."""
+"""Values that many types take, as they are or changed. Bytes that are no text would be shown as a question mark."""
 
 
 def test_random_conversions_give_what_the_server_shows_or_are_refused(server, spark, seed, is_long):
