@@ -3,12 +3,11 @@ equals SELECT."""
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
+from tests.support.server_logs import bring
 
 WIDE, EXACT = "DECIMAL(65,30)", ("9007199254740993", "18446744073709551614")
 CONVERTED = [
@@ -57,9 +56,7 @@ def test_the_mirror_has_the_digits_and_characters_that_the_server_shows(server, 
         ):
             cursor.execute(sql)
         expected = sorted(source_rows(connection, "d", "t"))
-    (tmp_path / "logs").mkdir()
-    for path in server.log_files()[:-1]:
-        shutil.copy(path, tmp_path / "logs")
+    bring(tmp_path / "logs", server.log_files()[:-1])
     run = LakeRun(spark, tmp_path / "logs", tmp_path / "lake")
     run.all_hops()
     assert run.gold() == {("d", "t"): expected}

@@ -6,13 +6,13 @@ Every expression that gold computes is a column here, of rows with odd values; w
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
 from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
+from tests.support.server_logs import bring
 from tests.support.servers import Server
 
 NUMBERS = """
@@ -178,9 +178,7 @@ def computing(mariadb118: Server, spark, tmp_path_factory):
                 cursor.execute(sql)
     server.execute("FLUSH BINARY LOGS")
     folder = tmp_path_factory.mktemp("generated")
-    (folder / "log").mkdir()
-    for path in server.log_files()[:-1]:
-        shutil.copy(path, folder / "log")
+    bring(folder / "log", server.log_files()[:-1])
     run = LakeRun(spark, folder / "log", folder / "lake")
     run.ingest()
     run.assemble()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from contextlib import suppress
 
@@ -12,6 +11,7 @@ import pytest
 from mirrorlake.lake.gold.control.register import STREAMING
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
+from tests.support.server_logs import bring
 from tests.support.servers import Server
 
 TABLES = ("t", "my", "mem")
@@ -114,9 +114,7 @@ def test_what_was_rolled_back_is_in_no_mirror(server, spark, tmp_path, monkeypat
         server.execute(f"SET GLOBAL {setting}")
     play(server, "rb_packed")
     server.execute("FLUSH BINARY LOGS")
-    (tmp_path / "logs").mkdir()
-    for path in server.log_files()[:-1]:
-        shutil.copy(path, tmp_path / "logs")
+    bring(tmp_path / "logs", server.log_files()[:-1])
     databases = ("rb_plain", "rb_packed")
     with server.connect() as connection:
         expected = {

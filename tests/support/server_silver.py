@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,17 +14,14 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.lsn_range import LsnRange
-from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.server_logs import bring
 from tests.support.servers import Server
 
 
 def silver_of(server: Server, folder: Path) -> list[pa.RecordBatch]:
     """Of the server's whole log, which is copied to a new folder."""
     server.execute("FLUSH BINARY LOGS")
-    folder.mkdir()
-    for path in server.log_files()[:-1]:
-        shutil.copy(path, folder)
-    source = FileSource(folder)
+    source = bring(folder, server.log_files()[:-1])
     reader = LogReader(source.earliest(), parse_gtid_set(source.flavor, ""))
     chunks = reader.read(source.read(source.earliest(), source.current()))
     events = [chunk.batch.select(list(BRONZE_COLUMNS)) for chunk in chunks]

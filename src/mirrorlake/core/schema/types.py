@@ -92,3 +92,11 @@ def label_bytes(name: str, n_labels: int) -> int:
         return 1 if n_labels < 256 else 2
     n_bytes = (n_labels + 7) // 8
     return 8 if n_bytes > 4 else n_bytes
+
+
+def integer_range(kind: ColumnType) -> tuple[int, int] | None:
+    """The least and the largest value of an integer type; None for another type."""
+    if kind.name not in INTEGER_BYTES:
+        return None
+    bits = 8 * INTEGER_BYTES[kind.name]
+    return (0, 2**bits - 1) if kind.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

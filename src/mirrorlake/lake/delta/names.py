@@ -59,7 +59,7 @@ class LakeNames:
         self.is_unity, self.mirrors_schema = lake.startswith(UNITY), None
         self.tables_location = checked(tables_location) if tables_location else None
         self.root = lake[len(UNITY) :] if self.is_unity else _absolute(lake)
-        if has_variable(self.root) or has_variable(staging or "") or has_variable(mirrors_schema or ""):
+        if any(map(has_variable, (self.root, staging or "", mirrors_schema or ""))):
             raise UsageError("usage", "Spark replaces ${...} in the path of a lake, or its name: choose another one")
         if self.is_unity:
             self._parts = self.root.split(".")

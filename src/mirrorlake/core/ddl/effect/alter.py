@@ -47,9 +47,8 @@ class Moment:
         else:
             truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
         is_strict, pads_char = (bool(self.sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
-        no_dates = self.sql_mode & (_NO_ZERO_DATES | _ALLOW_INVALID_DATES)
-        checks_dates = no_dates & _NO_ZERO_DATES != 0 or flavor == "mysql" and not no_dates
-        changes_dates = checks_dates and not is_strict
+        lets_dates_in = flavor == "mariadb" or bool(self.sql_mode & _ALLOW_INVALID_DATES)
+        changes_dates = not is_strict and (bool(self.sql_mode & _NO_ZERO_DATES) or not lets_dates_in)
         return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char, changes_dates=changes_dates)
 
 
@@ -131,12 +130,10 @@ def _column_steps(
         name = folded(column.name)
         source = sources.get(name)
         steps.append(Keep(column.name, source) if source else _add(column, added.get(name), moment))
-    if not mode.is_strict and dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE:
-        mode = replace(mode, copies_rows=_copies_rows(old, new, clauses, sources))
-    pairs = zip(new.columns, steps, strict=True)
-    if is_copied and not any(isinstance(s, Keep) and s.old.nullable and not column.nullable for column, s in pairs):
-        mode = replace(mode, copies_rows=True)
-    return mode, *steps
+    is_measured = dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE
+    decides = is_measured and not mode.is_strict  # whether a NULL becomes the zero of its type, or the DEFAULT
+    copied = _copies_rows(old, new, clauses, sources, is_copied or None, decides)
+    return replace(mode, copies_rows=copied), *steps
 
 
 def _is_copying(clause: ddl.Clause) -> bool:
@@ -151,12 +148,16 @@ def _changes_in_a_copy(old: TableSchema, mode: ServerMode) -> bool:
 
 
 def _copies_rows(
-    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column]
-) -> bool | None:
-    """Were rows copied? None also if no NULL becomes another value."""
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], sources: dict[str, Column],
+    copied: bool | None, decides: bool,
+) -> bool | None:  # fmt: skip
+    """Were rows copied? copied: what the clauses alone say; it counts if no column becomes NOT NULL. decides: if one
+    does, the algorithm decides about its values."""
     kept = [(sources[name], column) for column in new.columns if (name := folded(column.name)) in sources]
     without_null = [(before, after) for before, after in kept if before.nullable and not after.nullable]
     if not without_null:
+        return copied
+    if not decides:
         return None
     changed = {folded(clause.column.name) for clause in clauses if isinstance(clause, ddl.ChangeColumn)}
     return copies_rows(old, new, clauses, [*without_null, *(pair for pair in kept if folded(pair[1].name) in changed)])

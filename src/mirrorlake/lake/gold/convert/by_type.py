@@ -43,7 +43,7 @@ from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, TEXTS, ColumnType
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal
-from mirrorlake.lake.gold.convert.column_values import value_of
+from mirrorlake.lake.gold.convert.column_values import value_of, wide_decimal
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family
 from mirrorlake.lake.gold.convert.dates import moment_to_binary, moment_to_text, time_to_time, to_date, to_moment
 from mirrorlake.lake.gold.convert.labels import label_to_number, to_enum, to_set
@@ -134,7 +134,7 @@ def _zero_for_null(kind: ColumnType) -> Sql | None:
     if kind.name == "time":
         return literal(time_zero(kind.fraction_digits or 0))
     if kind.is_wide:
-        return literal("0" + (f".{'0' * kind.scale}" if kind.scale else ""))
+        return wide_decimal("0", kind)
     if family(kind) == "binary":
         return bytes_literal(bytes(kind.length or 0) if kind.name == "binary" else b"")
     return _ZEROS.get(family(kind))

@@ -12,7 +12,7 @@ from mirrorlake.core.schema.charsets import as_converted, decode_bytes_of_litera
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
-from mirrorlake.core.schema.types import INTEGER_BYTES, STRINGS, ColumnType
+from mirrorlake.core.schema.types import STRINGS, ColumnType, integer_range
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
@@ -44,7 +44,7 @@ def value_of(default: Default, column: Column, mode: ServerMode) -> Sql:
 def _zero(text: str, column: Column, mode: ServerMode) -> Sql | None:
     kind = column.type
     if kind.is_wide:
-        return _wide_decimal("0", kind.scale or 0)
+        return wide_decimal("0", kind)
     if kind.name == "enum":
         return literal(kind.labels[0])
     if kind.name == "binary":
@@ -98,11 +98,11 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
             return None
         if group == "text":
             return literal(str(number)[: column.type.length])
-        return str(number) if _has_room(number, column.type) else None
+        return str(number) if _fits(number, column.type) else None
     if column.type.unsigned and text.startswith("-") and text.strip("-0."):
         return None
     if group == "decimal" and column.type.is_wide:
-        return _wide_decimal(text, column.type.scale or 0, column.type.precision)
+        return wide_decimal(text, column.type)
     if group == "decimal" and _NUMBER.fullmatch(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
@@ -112,21 +112,21 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
     return None
 
 
-def _has_room(number: int, kind: ColumnType) -> bool:
+def _fits(number: int, kind: ColumnType) -> bool:
     """Outside strict mode MySQL clips what an expression in parentheses gives."""
     if kind.name == "year":
         return number == 0 or 1901 <= number <= 2155
-    bits = kind.length or 1 if kind.name == "bit" else 8 * INTEGER_BYTES[kind.name]
-    is_unsigned = kind.unsigned or kind.name == "bit"
-    return 0 <= number < 2**bits if is_unsigned else -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
+    low, high = integer_range(kind) or (0, 2 ** (kind.length or 1) - 1)
+    return low <= number <= high
 
 
-def _wide_decimal(text: str, scale: int, precision: int | None = None) -> Sql | None:
-    """The text that the server shows: a mirror holds this one."""
+def wide_decimal(text: str, kind: ColumnType) -> Sql | None:
+    """The digits that the server shows in a DECIMAL that a mirror holds as text; None: not known, or too many."""
+    scale = kind.scale or 0
     if not _NUMBER.fullmatch(text) or "e" in text.lower() or len(text) > _LONGEST_NUMBER:
         return None
     number = Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
-    if precision and abs(number) >= 10 ** (precision - scale):
+    if abs(number) >= 10 ** ((kind.precision or 0) - scale):
         return None
     return literal(format(number or abs(number), "f"))
 
@@ -135,7 +135,7 @@ def _bits(text: str, column: Column, mode: ServerMode) -> Sql | None:
     raw = bytes_of_bits(text)
     if family(column.type) in ("integer", "bit"):
         number = int.from_bytes(raw, "big")
-        return str(number) if _has_room(number, column.type) else None
+        return str(number) if _fits(number, column.type) else None
     if family(column.type) == "binary":
         return _bytes(raw, column)
     if column.type.name not in STRINGS:

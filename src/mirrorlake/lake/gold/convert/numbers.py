@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
-from mirrorlake.core.schema.types import INTEGER_BYTES, ColumnType
+from mirrorlake.core.schema.types import ColumnType, integer_range
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
@@ -22,16 +22,16 @@ def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conver
     in_digits = f"CAST({value} AS decimal(38,0))" if old.type.is_wide else f"round({value}, 0)"
     rounded = {"decimal": in_digits, "float": f"rint({value})"}.get(family(old.type), value)
     if family(old.type) == "float":
-        low, high = _integer_range(new.type) or (0, 0)
+        low, high = integer_range(new.type) or (0, 0)
         if mode.is_strict:
             return Conversion(rounded, f"{value} > {_EXACT}" if high >= 2**63 else None)  # Spark takes its digits
         if high > _EXACT:
             return Conversion(rounded, any_of(f"abs({rounded}) > {_EXACT}", f"{value} < 0" if low == 0 else None))
         wraps = f"{value} >= {2**63}D" if mode.flavor == "mysql" and old.type.name == "float" else None
         return Conversion(unless_null(value, f"least(greatest({rounded}, {low}), {high})"), wraps)
-    if mode.is_strict or _integer_range(new.type) == _integer_range(old.type):
+    if mode.is_strict or integer_range(new.type) == integer_range(old.type):
         return Conversion(rounded)
-    low, high = _integer_range(new.type)
+    low, high = integer_range(new.type)
     if mode.flavor == "mysql" and old.type.name == "decimal" and not old.type.unsigned:
         high = min(high, 2**63 - 1)  # also of BIGINT UNSIGNED
     return Conversion(unless_null(value, f"least(greatest(CAST({rounded} AS decimal(38,0)), {low}), {high})"))
@@ -138,13 +138,6 @@ def _has_digits(old: ColumnType, new: ColumnType) -> bool:
     return new.precision - (new.scale or 0) >= whole
 
 
-def _integer_range(kind: ColumnType) -> tuple[int, int] | None:
-    if kind.name not in INTEGER_BYTES:
-        return None
-    bits = 8 * INTEGER_BYTES[kind.name]
-    return (0, 2**bits - 1) if kind.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
 def _outside(value: Sql, new: Column) -> Sql | None:
-    bounds = _integer_range(new.type)
+    bounds = integer_range(new.type)
     return bounds and f"try_cast({value} AS decimal(38,0)) NOT BETWEEN {bounds[0]} AND {bounds[1]}"

@@ -71,14 +71,15 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
     mode = next((step for step in steps if isinstance(step, ServerMode)), ServerMode("mysql", is_strict=False))
     columns = [step for step in steps if isinstance(step, Keep | Add)]
     pairs = list(zip(new.columns, columns, strict=bool(columns)))
-    mode = replace(mode, changes_dates=mode.changes_dates and _may_copy(pairs, mode))
+    may_copy = _may_copy(pairs, mode)
+    mode = replace(mode, changes_dates=mode.changes_dates and may_copy)
     sources = {
         after.name: step.old
         for after, step in pairs
         if isinstance(step, Keep) and not _changed_names(after, step, mode)
     }
     planned = [_planned(column, step, mode, old, sources) for column, step in pairs]
-    checks = (*_checks_of_computed(new, columns, mode), *(check for plan in planned for check in plan.checks))
+    checks = (*_checks_of_computed(new, pairs, mode, may_copy), *(check for plan in planned for check in plan.checks))
     if refuses_invalid:
         reason = "rows that exist get a date that no calendar has in column"
         checks += tuple(Check(p.invalid, f"{reason} {p.name}", INVALID_VALUE) for p in planned if p.invalid)
@@ -92,16 +93,17 @@ def new_layout(old: TableSchema, new: TableSchema, steps: Sequence, *, refuses_i
     return Layout((*alters, *_comments(pairs)), checks, overwrite if alters else None)
 
 
-def _checks_of_computed(new: TableSchema, columns: Sequence[Keep | Add], mode: ServerMode) -> Iterator[Check]:
+def _checks_of_computed(
+    new: TableSchema, pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode, may_copy: bool
+) -> Iterator[Check]:
     """A generated column may be computed again from a column that changed, by this statement or by the next that copies
     the table; a STORED one by this, with a TIMESTAMP as the session's time zone shows it."""
-    pairs = list(zip(new.columns, columns, strict=bool(columns)))
     changed = {folded(name) for after, step in pairs for name in _changed_names(after, step, mode)}
     moments = {folded(after.name) for after, _ in pairs if after.type.name == "timestamp"}
     for column in new.columns:
         if source := names_any(column.generated or "", changed):
             yield Check("true", f"column {column.name} is computed again from {source}, which has changed")
-        elif column.is_stored and _may_copy(pairs, mode) and (source := names_any(column.generated or "", moments)):
+        elif column.is_stored and may_copy and (source := names_any(column.generated or "", moments)):
             yield Check("true", f"column {column.name} is computed again from {source} in this session's time zone")
 
 
