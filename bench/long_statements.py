@@ -9,6 +9,7 @@ import argparse
 import time
 
 from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from tests.support.long_statements import LONG
 
@@ -32,10 +33,7 @@ def main() -> None:
 
 
 def read(sql: str, definitions: Definitions) -> list[DefinitionChange]:
-    return interpret(
-        sql, database="d", sql_mode=0, flavor="mysql", default_charset="utf8mb4", definitions=definitions,
-        server_version=90704,
-    )  # fmt: skip
+    return interpret(sql, SourceServer("mysql", 90704), LoggedSession("d", server_charset="utf8mb4"), definitions)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, outcomes
+from tests.support.interpreting import interpret
 from tests.support.mutated_ddl import mutated, server_statements, statements
 
 KNOWN = (
@@ -80,7 +80,7 @@ class _History:
 
     def _interpret(self, sql: str, sql_mode: int) -> list[DefinitionChange]:
         return interpret(
-            sql, database="d", sql_mode=sql_mode, flavor=self.flavor, default_charset="utf8mb4",
+            sql, database="d", sql_mode=sql_mode, flavor=self.flavor, server_charset="utf8mb4",
             definitions=self.definitions, now="2026-01-02 03:04:05", time_zone="+01:00",
         )  # fmt: skip
 

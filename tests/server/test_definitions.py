@@ -18,13 +18,13 @@ import pytest
 from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.rows.mapped_table import MappedTable, describe
 from mirrorlake.core.binlog.rows.table_map import parse_table_map
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.tables import TableSchema, same_definition
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.definition_fold import DefinitionFold
+from tests.support.interpreting import interpret
 from tests.support.servers import Server
 
 CASES = Path(__file__).parent / "definitions"
@@ -152,11 +152,11 @@ def interpret_query(body: bytes, flavor: str, version: int, definitions: Definit
     return interpret(
         query.statement,
         database=query.database,
-        sql_mode=query.sql_mode,
+        sql_mode=query.sql_mode or 0,
         flavor=flavor,
-        default_charset=query.charset and charset_of_collation_id(query.charset[2], flavor),
+        server_charset=query.charset and charset_of_collation_id(query.charset[2], flavor),
         definitions=definitions,
-        server_version=version,
+        version=version,
         has_made_table=query.has_made_table(flavor, version),
         explicit_timestamps=query.explicit_timestamps(flavor),
     )

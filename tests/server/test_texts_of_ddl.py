@@ -5,13 +5,13 @@ Each definition is added to a table of one row, in a session of its own; gold ma
 
 from __future__ import annotations
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.generated.expressions import computed_column
+from tests.support.interpreting import interpret
 
 TABLE = "CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, s VARCHAR(9), n INT) CHARACTER SET utf8mb4"
 ROW = "SELECT 1 AS id, 'é' AS s, 7 AS n"
@@ -155,7 +155,7 @@ def labels(flavor: str, *statements: str) -> tuple[str, ...] | None:
     """None: the table is refused."""
     definitions = Definitions()
     for sql in statements:
-        context = {"database": "d", "flavor": flavor, "default_charset": None, "sql_mode": 0}
+        context = {"database": "d", "flavor": flavor, "sql_mode": 0}
         definitions.apply(interpret(sql, definitions=definitions, **context))
     found = definitions.get("d", "t")
     return found.columns[0].type.labels if isinstance(found, TableSchema) else None
@@ -177,7 +177,7 @@ def made_by_server(cursor, session: str, definition: str) -> tuple[str, str]:
 
 
 def made_by_gold(session: str, definition: str, charset: str, flavor: str) -> str | None:
-    definitions, context = Definitions(), {"database": "d", "flavor": flavor, "default_charset": None}
+    definitions, context = Definitions(), {"database": "d", "flavor": flavor}
     definitions.apply(interpret(TABLE.replace("TEMPORARY ", ""), sql_mode=0, definitions=definitions, **context))
     [change] = interpret(
         f"ALTER TABLE t ADD g {definition}", definitions=definitions, connection_charset=charset,

@@ -12,7 +12,6 @@ import pymysql
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal, quote
@@ -20,6 +19,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.ddl.columns import Layout, new_layout
 from mirrorlake.lake.gold.ddl.steps import Overwrite
 from tests.support.canonical import mirror_rows, source_values
+from tests.support.interpreting import interpret
 
 DATABASE, TABLE = "conversions", "t"
 _BITS = {"STRICT_TRANS_TABLES": 1 << 21, "ALLOW_INVALID_DATES": 1 << 25, "PAD_CHAR_TO_FULL_LENGTH": 1 << 31}
@@ -95,7 +95,7 @@ def _definitions(flavor: str, tried: Conversion) -> tuple[TableSchema | None, De
 
     def read(statement: str, sql_mode: str, time_zone: str) -> list[DefinitionChange]:
         return interpret(
-            statement, database=DATABASE, sql_mode=_BITS.get(sql_mode, 0), flavor=flavor, default_charset="utf8mb4",
+            statement, database=DATABASE, sql_mode=_BITS.get(sql_mode, 0), flavor=flavor, server_charset="utf8mb4",
             definitions=definitions, now=_NOW, time_zone=time_zone, connection_charset="utf8mb4",
             client_charset="utf8mb4",
         )  # fmt: skip

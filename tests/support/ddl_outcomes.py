@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.ddl.outcomes import ACTIONS, Outcome, outcomes
+from tests.support.interpreting import interpret
 
 STRICT = 1 << 21
 """The sql_mode STRICT_TRANS_TABLES."""
@@ -29,8 +29,8 @@ class Replay:
         """rules: for this statement alone."""
         self.lsn += 1
         changes = interpret(
-            sql, database="d", sql_mode=sql_mode, flavor=self.flavor, default_charset="utf8mb4",
-            definitions=self.definitions, server_version=self.server_version, now="2026-01-02 03:04:05",
+            sql, database="d", sql_mode=sql_mode, flavor=self.flavor, server_charset="utf8mb4",
+            definitions=self.definitions, version=self.server_version, now="2026-01-02 03:04:05",
             time_zone=self.time_zone,
         )  # fmt: skip
         changes = [with_hidden(change, self.definitions.get(*change.name), self.hidden) for change in changes]

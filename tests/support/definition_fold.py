@@ -10,6 +10,7 @@ from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
 from mirrorlake.core.ddl.parse import statements as ddl
 from mirrorlake.core.ddl.parse.lexer import LexError
 from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.table_name import TableName
@@ -28,10 +29,8 @@ class DefinitionFold:
     def take(self, query: Query) -> None:
         if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
             return
-        tokens = Tokens(
-            query.statement, database=query.database, sql_mode=query.sql_mode or 0, flavor=self.flavor,
-            server_version=self.version,
-        )  # fmt: skip
+        session = LoggedSession(query.database, query.sql_mode or 0)
+        tokens = Tokens(query.statement, SourceServer(self.flavor, self.version), session)
         explicit = query.explicit_timestamps(self.flavor)
         try:
             parsed = parse_statement(tokens)

@@ -16,6 +16,7 @@ from mirrorlake.core.binlog.rows.stored_default import NotKnown, stored_default
 from mirrorlake.core.binlog.rows.table_map import TableMap
 from mirrorlake.core.binlog.rows.table_map_metadata import TableMapFields
 from mirrorlake.core.ddl.effect.types import resolve_type
+from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.statements import Clause
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.ddl.parse.types import read_type
@@ -89,7 +90,7 @@ SAMPLES = {name: Sample(ColumnType(name)) for name in sorted(MIRRORED)} | {known
 
 
 def is_in_ddl(sample: Sample) -> bool:
-    tokens = Tokens(sample.type.sql(), database="d", sql_mode=0, flavor=sample.flavor, server_version=120000)
+    tokens = Tokens(sample.type.sql(), SourceServer(sample.flavor, 120000))
     return resolve_type(read_type(tokens), sample.flavor, "utf8mb4") == sample.type
 
 

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from tests.support.interpreting import interpret
 
 VALUES = {
     "int default 007": "7", "int default -0": "0", "int default '+5'": "5", "int default 0x41": "65",
@@ -80,7 +80,7 @@ NOT_DERIVABLE = (
 
 def value(column: str) -> str:
     definitions = Definitions()
-    context = {"database": "d", "sql_mode": 1 << 21, "flavor": "mysql", "default_charset": "utf8mb4"}
+    context = {"database": "d", "sql_mode": 1 << 21, "flavor": "mysql", "server_charset": "utf8mb4"}
     for sql in ("create database d", "create table t (id int primary key)"):
         definitions.apply(interpret(sql, definitions=definitions, **context))
     [change] = interpret(f"alter table t add v {column}", definitions=definitions, **context)

@@ -29,6 +29,7 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.changes.undone import Undone, UndoneMask
 from mirrorlake.core.constants import EventType
 from mirrorlake.core.ddl.effect.interpret import interpret
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.kernels.compiling import address_of
 from mirrorlake.core.kernels.memory import addresses
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
@@ -314,10 +315,9 @@ class Assembler:
             return {"op": "ROLLBACK", "statement": query.kept}
         if text.startswith(_SAVEPOINT_WORDS):
             return None
-        changes = interpret(
-            query.statement, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
-            default_charset=None, definitions=Definitions(), name_case=self._name_case,
-        )  # fmt: skip
+        server = SourceServer(self._flavor, name_case=self._name_case)
+        session = LoggedSession(query.database, query.sql_mode or 0)
+        changes = interpret(query.statement, server, session, Definitions())
         changes = with_kept_reasons(changes, query.statement, self._hidden)
         refused = next((c for c in changes if c.action == "refuse"), None)
         if refused is None or text.startswith("CREATE"):  # CREATE TABLE .. SELECT: the CREATE, then its rows

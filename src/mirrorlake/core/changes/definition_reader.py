@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from operator import attrgetter
@@ -23,6 +24,7 @@ from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
 from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
 from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
 from mirrorlake.core.ddl.parse.create import may_be_of_server
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
@@ -133,33 +135,45 @@ class DefinitionReader:
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
             yield from self._between_transactions(int(events.lsn[i]))
-            version = self._version(int(events.lsn[i]))
-            client, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
-            read = partial(
-                interpret, database=query.database, sql_mode=query.sql_mode, flavor=self._flavor,
-                default_charset=server,
-                definitions=self.definitions, server_version=version,
-                explicit_timestamps=query.explicit_timestamps(self._flavor),
-                now=_moment(query, int(events.timestamp[i])), time_zone=query.time_zone,
-                has_failed=query.error_code != 0, has_made_table=query.has_made_table(self._flavor, version),
-                name_case=self._name_case, default_engine=self._default_engine, engine_of=self._engine_of,
-                connection_charset=None if connection == OTHER else connection, client_charset=client,
-                may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
-            )  # fmt: skip
+            server, session = self._server(int(events.lsn[i])), self._session(query, events, i)
+            found = self._effect(query, server, session)
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
-            whole = partial(read, has_failed=False, connection_charset=None, client_charset=None)
-            found = read(query.statement)
-            if query.is_cut:
-                found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
-            if (in_utf8 := _in_utf8(query, client)) is not None:
-                both = {change.name: change for change in (*found, *read(in_utf8))}
-                found = [_in_unclear_charset(change) for change in both.values()]
-            found = list(without_lost_characters(found, query.statement, self._flavor))
-            found = with_kept_reasons(found, query.statement, self._hidden)
-            for change in put_in_place(found, answers, self.definitions, whole):
+            whole = replace(session, has_failed=False, connection_charset=None, client_charset=None)
+            read = partial(interpret, server=server, session=whole, definitions=self.definitions)
+            for change in put_in_place(found, answers, self.definitions, read):
                 # rows changed by a statement: the table ends before the whole transaction, so that gold cuts none
                 lsns = events.tx_lsn if change.code == STATEMENT_DML else events.lsn
                 yield int(lsns[i]), change
+
+    def _effect(self, query: Query, server: SourceServer, session: LoggedSession) -> list[DefinitionChange]:
+        read = partial(interpret, server=server, session=session, definitions=self.definitions)
+        found = read(query.statement)
+        if query.is_cut:
+            found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
+        if (in_utf8 := _in_utf8(query, session.client_charset)) is not None:
+            both = {change.name: change for change in (*found, *read(in_utf8))}
+            found = [_in_unclear_charset(change) for change in both.values()]
+        found = list(without_lost_characters(found, query.statement, self._flavor))
+        return with_kept_reasons(found, query.statement, self._hidden)
+
+    def _server(self, lsn: int) -> SourceServer:
+        return SourceServer(self._flavor, self._version(lsn), self._name_case, self._default_engine, self._engine_of)
+
+    def _session(self, query: Query, events: BronzeEvents, i: int) -> LoggedSession:
+        client, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
+        return LoggedSession(
+            query.database,
+            query.sql_mode or 0,
+            server_charset=server,
+            connection_charset=None if connection == OTHER else connection,
+            client_charset=client,
+            explicit_timestamps=query.explicit_timestamps(self._flavor),
+            now=_moment(query, int(events.timestamp[i])),
+            time_zone=query.time_zone,
+            has_failed=query.error_code != 0,
+            has_made_table=query.has_made_table(self._flavor, self._version(int(events.lsn[i]))),
+            may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
+        )
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
         """Yield definitions of table maps that no DDL gave."""

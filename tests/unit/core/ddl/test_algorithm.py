@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import ServerMode
+from tests.support.interpreting import interpret
 
 COLUMNS = (
     "id int not null, v int default 5, w int, s varchar(20) charset utf8mb4, t timestamp null, e enum('a','b'),"
@@ -26,8 +26,8 @@ def copies_rows(create: str, alter: str, version: int = 101119, sql_mode: int = 
     definitions = Definitions()
     for text in (create, f"alter table t {alter}"):
         changes = interpret(
-            text, database="d", sql_mode=sql_mode, flavor=flavor, default_charset="utf8mb4", definitions=definitions,
-            server_version=version, explicit_timestamps=True,
+            text, database="d", sql_mode=sql_mode, flavor=flavor, server_charset="utf8mb4", definitions=definitions,
+            version=version, explicit_timestamps=True,
         )  # fmt: skip
         definitions.apply(changes)
     return next(step for step in changes[0].steps if isinstance(step, ServerMode)).copies_rows

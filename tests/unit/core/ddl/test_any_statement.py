@@ -8,6 +8,7 @@ from mirrorlake.core.ddl.effect import interpret
 from mirrorlake.core.ddl.parse import tokens
 from mirrorlake.core.ddl.parse.create import MAX_COLUMNS
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from tests.support.interpreting import interpret as changes_by
 from tests.support.linear_time import assert_linear
 from tests.support.long_statements import LONG, columns
 
@@ -24,9 +25,9 @@ WORDS = "a statement that has the table's name among its words was not understoo
 
 
 def run(sql: str, definitions: Definitions, database: str = "d", flavor: str = "mysql") -> list[DefinitionChange]:
-    return interpret.interpret(
-        sql, database=database, sql_mode=0, flavor=flavor, default_charset="utf8mb4", definitions=definitions,
-        server_version=90704 if flavor == "mysql" else 101119,
+    return changes_by(
+        sql, database=database, flavor=flavor, server_charset="utf8mb4", definitions=definitions,
+        version=90704 if flavor == "mysql" else 101119,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from mirrorlake.core.ddl.effect.definition import Dialect, define_table
 from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.keys import ForeignKey, Key, KeyPart
 from mirrorlake.core.schema.partitions import Bound, Partition, Partitioning, unnamed
@@ -17,7 +18,7 @@ VERSIONS = {"mysql": 90704, "mariadb": 110406}
 
 def define(text: str, flavor: str = "mysql", sql_mode: int = 0, **context) -> TableSchema:
     version = VERSIONS[flavor]
-    tokens = Tokens(text, database="d", sql_mode=sql_mode, flavor=flavor, server_version=version)
+    tokens = Tokens(text, SourceServer(flavor, version), LoggedSession("d", sql_mode))
     dialect = Dialect(flavor, version, database_charset="latin1", **context)
     schema = define_table(parse_statement(tokens), dialect)
     read = TableSchema.from_json(schema.to_json())

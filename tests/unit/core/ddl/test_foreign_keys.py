@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.engines import NO_ENGINE_SUBSTITUTION
 from mirrorlake.core.schema.history import Definitions, Refused
+from tests.support.interpreting import interpret
 
 SHOP = (
     "create database d charset utf8mb4",
@@ -23,8 +23,8 @@ def after(*statements: str, flavor: str = "mysql", version: int | None = None) -
     for statement in statements:
         definitions.apply(
             interpret(
-                statement, database="d", sql_mode=0, flavor=flavor, default_charset="utf8mb4",
-                definitions=definitions, server_version=version,
+                statement, database="d", flavor=flavor, server_charset="utf8mb4",
+                definitions=definitions, version=version,
             )
         )  # fmt: skip
     return definitions
@@ -73,9 +73,7 @@ def test_foreign_keys_follow(sql):
 )
 def test_a_parent_is_in_the_database_of_its_child(sql):
     definitions = after(*SHOP[:2])
-    definitions.apply(
-        interpret(sql, database="", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions)
-    )
+    definitions.apply(interpret(sql, database="", flavor="mysql", definitions=definitions))
     assert definitions.get("d", "n").foreign_keys[0].parent == ("d", "p")
 
 
@@ -115,7 +113,7 @@ def test_children_of_what_is_refused_are_refused():
 )  # fmt: skip
 def test_an_engine_counts_for_foreign_keys_if_the_server_may_not_replace_it(sql, sql_mode, found):
     table, definitions = "n" if "{}" in sql else "c", after(*SHOP)
-    context = {"database": "d", "flavor": "mariadb", "default_charset": None, "definitions": definitions}
+    context = {"database": "d", "flavor": "mariadb", "definitions": definitions}
     definitions.apply(interpret(sql.format("n"), sql_mode=sql_mode, **context))
     known = definitions.get("d", table)
     assert (known.reason if isinstance(known, Refused) else foreign_keys(definitions, table)) == found

@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
+from tests.support.interpreting import interpret
 
 ANSI_QUOTES, ORACLE, NO_BACKSLASH_ESCAPES = 4, 512, 1 << 20
 
 
 def run(sql: str, definitions: Definitions, flavor: str = "mysql", **context) -> list[DefinitionChange]:
-    context = {"database": "d", "sql_mode": 0, "default_charset": "utf8mb4", "server_version": 90704} | context
+    context = {"database": "d", "sql_mode": 0, "server_charset": "utf8mb4", "version": 90704} | context
     return interpret(sql, flavor=flavor, definitions=definitions, **context)
 
 
@@ -432,7 +432,7 @@ def test_effect(sql):
 @pytest.mark.parametrize("sql", MARIADB_EFFECTS)
 def test_effect_on_mariadb(sql):
     definitions = after(*SHOP[:3], "create table s (id inet6)", flavor="mariadb")
-    found = run(sql, definitions, flavor="mariadb", server_version=101119)
+    found = run(sql, definitions, flavor="mariadb", version=101119)
     assert [brief(change) for change in found] == MARIADB_EFFECTS[sql]
 
 
@@ -507,9 +507,7 @@ def test_an_unknown_kind_of_statement_refuses_the_table_it_names():
 
 def test_versioned_comments_by_the_servers_version():
     sql = "create table n (id int primary key /*!50606 , a int */ /*!080013 , b int */ /*!999999 , c int */)"
-    columns = [
-        [c.name for c in run(sql, after(*SHOP), server_version=v)[0].schema.columns] for v in (50651, 80012, 80013)
-    ]
+    columns = [[c.name for c in run(sql, after(*SHOP), version=v)[0].schema.columns] for v in (50651, 80012, 80013)]
     assert columns == [["id", "a"], ["id", "a"], ["id", "a", "b"]]
 
 
@@ -517,7 +515,7 @@ def test_versioned_comments_by_the_servers_version():
     (50744, None, False), (90704, None, True), (50744, True, True), (90704, False, False),
 ])  # fmt: skip
 def test_timestamps_by_the_sessions_rule(version, explicit, nullable):
-    found = run("create table n (id int primary key, a timestamp)", after(*SHOP), server_version=version,
+    found = run("create table n (id int primary key, a timestamp)", after(*SHOP), version=version,
                 explicit_timestamps=explicit)  # fmt: skip
     assert found[0].schema.columns[1].nullable is nullable
 
@@ -683,8 +681,8 @@ def test_the_end_of_rows_in_force_is_the_servers_as_long_as_that_is_not_upgraded
     definitions = Definitions()
     for text, version in [*statements, ("alter table t truncate partition p1", statements[-1][1])]:
         changes = interpret(
-            text, database="d", sql_mode=0, flavor="mariadb", default_charset=None, definitions=definitions,
-            server_version=version,
+            text, database="d", flavor="mariadb", definitions=definitions,
+            version=version,
         )  # fmt: skip
         definitions.apply(changes)
     assert changes[0].steps[0].partitioning.row_end == expected
@@ -786,7 +784,7 @@ def test_the_definition_of_a_renamed_table_has_the_last_name(renames):
 
 
 def test_mariadb_asks_if_a_key_exists_before_the_alter_and_after_what_it_has_added():
-    context = {"flavor": "mariadb", "server_version": 101119}
+    context = {"flavor": "mariadb", "version": 101119}
     known = after(
         *SHOP[:1], "create table p (id int primary key)",
         "create table c (id int primary key, a int, b int, unique u (a), key q (b), "
@@ -812,7 +810,7 @@ def test_mariadb_asks_if_a_key_exists_before_the_alter_and_after_what_it_has_add
 )
 def test_an_alter_that_renames_and_may_copy_a_table_with_foreign_keys(flavor, version, is_refused):
     """A server that copies the rows keeps the keys under the former name."""
-    context = {"flavor": flavor, "server_version": version}
+    context = {"flavor": flavor, "version": version}
     child = "create table c (id int primary key, a int, foreign key (a) references p (id) on delete cascade)"
     known = after(SHOP[0], "create table p (id int primary key)", child, **context)
     for table, touched in (("c", {"e"}), ("p", {"e", "c"})):

@@ -7,6 +7,7 @@ import pytest
 from mirrorlake.core.ddl.effect.definition import Dialect, define_like, define_table
 from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
 from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.tables import TableSchema
 
@@ -16,7 +17,7 @@ U = "create table t (x int not null, y int not null, z int, unique (y), unique k
 
 
 def parse(text: str, flavor: str):
-    return parse_statement(Tokens(text, database="d", sql_mode=0, flavor=flavor, server_version=VERSIONS[flavor]))
+    return parse_statement(Tokens(text, SourceServer(flavor, VERSIONS[flavor]), LoggedSession("d")))
 
 
 def after(create: str, *alters: str, flavor: str = "mysql") -> TableSchema:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
 from mirrorlake.core.schema.history import Definitions
+from tests.support.interpreting import interpret
 
 OF_SERVER = "CREATE TABLE `n` (\n  `id` int(11) NOT NULL,\n  `c` {}\n)"
 
@@ -27,9 +27,7 @@ OF_SERVER = "CREATE TABLE `n` (\n  `id` int(11) NOT NULL,\n  `c` {}\n)"
 )
 def test_a_text_that_may_have_lost_characters_refuses_its_table(column, flavor, is_refused):
     for sql, expected in ((OF_SERVER.format(column), is_refused), (f"create table n (id int, c {column})", False)):
-        changes = interpret(
-            sql, database="d", sql_mode=0, flavor=flavor, default_charset="utf8mb4", definitions=database(flavor)
-        )
+        changes = interpret(sql, database="d", flavor=flavor, server_charset="utf8mb4", definitions=database(flavor))
         (found,) = without_lost_characters(changes, sql, flavor)
         server = {"mysql": "MySQL", "mariadb": "MariaDB"}[flavor]
         reason = f"{server} may have lost characters of a text of column c"
@@ -55,7 +53,7 @@ LIKE_OF_SERVER = "CREATE TABLE `n` (\n  `id` int(11) NOT NULL,\n  `u` varchar(5)
 def test_the_character_set_that_a_statement_of_the_server_hides_is_not_known(sql, sql_mode, may_use_temporary, charset):
     known = database("mariadb")
     change, = interpret(
-        sql, database="d", sql_mode=sql_mode, flavor="mariadb", default_charset="utf8mb4", definitions=known,
+        sql, database="d", sql_mode=sql_mode, flavor="mariadb", server_charset="utf8mb4", definitions=known,
         may_use_temporary=may_use_temporary,
     )  # fmt: skip
     assert [c.type.charset for c in change.schema.columns if c.type.has_charset] == [charset]
@@ -63,7 +61,7 @@ def test_the_character_set_that_a_statement_of_the_server_hides_is_not_known(sql
 
 def test_mysql_leaves_out_the_options_of_a_table_in_ansi_mode():
     change, = interpret(
-        LIKE_OF_SERVER.replace("`", '"'), database="d", sql_mode=262191, flavor="mysql", default_charset="utf8mb4",
+        LIKE_OF_SERVER.replace("`", '"'), database="d", sql_mode=262191, flavor="mysql", server_charset="utf8mb4",
         definitions=database("mysql"), may_use_temporary=True,
     )  # fmt: skip
     assert change.schema.columns[1].type.charset is None
@@ -72,7 +70,5 @@ def test_mysql_leaves_out_the_options_of_a_table_in_ansi_mode():
 def database(flavor: str) -> Definitions:
     found = Definitions()
     sql = "create database d character set utf8mb4"
-    found.apply(
-        interpret(sql, database="", sql_mode=0, flavor=flavor, default_charset="utf8mb4", definitions=Definitions())
-    )
+    found.apply(interpret(sql, database="", flavor=flavor, server_charset="utf8mb4", definitions=Definitions()))
     return found

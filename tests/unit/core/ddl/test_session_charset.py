@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mirrorlake.core.changes.definition_reader import DefinitionReader
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.ddl.parse.expressions import SESSION
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, Default
 from tests.support.binlog_spec import Ddl, Log
+from tests.support.interpreting import interpret
 from tests.support.pure_hops import bronze
 
 LACKS = "character_set_connection of its session lacks a character of a text"
@@ -19,7 +19,7 @@ LACKS = "character_set_connection of its session lacks a character of a text"
 def run(definition: str, connection: str | None, flavor: str = "mysql", sql_mode: int = 0) -> DefinitionChange:
     [change] = interpret(
         f"create table d.t (id int, {definition}", database="d", sql_mode=sql_mode, flavor=flavor,
-        default_charset=None, definitions=Definitions(), connection_charset=connection,
+        definitions=Definitions(), connection_charset=connection,
     )  # fmt: skip
     return change
 
@@ -236,7 +236,7 @@ def test_labels_whose_bytes_mean_other_characters_refuse_the_table(label, old, n
     definitions = Definitions()
     for sql in (f"create table d.t (e enum('{label}') charset {old})", f"alter table d.t convert to charset {new}"):
         changes = interpret(
-            sql, database="d", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions
+            sql, database="d", flavor="mysql", definitions=definitions
         )  # fmt: skip
         definitions.apply(changes)
     assert [change.action for change in changes] == ["alter" if is_kept else "refuse"]

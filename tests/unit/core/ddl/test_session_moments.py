@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.parse.session_moments import as_number
 from mirrorlake.core.schema.history import Definitions
+from tests.support.interpreting import interpret
 
 MARCH = "UNIX_TIMESTAMP('2024-03-10 08:00:00')"
 
@@ -63,9 +63,7 @@ def test_bounds_of_partitions_are_numbers_in_every_statement_that_has_them():
         ("ALTER TABLE t REORGANIZE PARTITION p1 INTO (PARTITION p1a VALUES LESS THAN "
          "(UNIX_TIMESTAMP('2024-03-10 09:00:00')), PARTITION p1b VALUES LESS THAN (1710100000))", "UTC"),
     ):  # fmt: skip
-        found = interpret(
-            sql, database="d", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions, time_zone=zone
-        )
+        found = interpret(sql, database="d", flavor="mysql", definitions=definitions, time_zone=zone)
         definitions.apply(found)
     partitioning = definitions.get("d", "t").partitioning
     assert partitioning.expression == "UNIX_TIMESTAMP(ts)"

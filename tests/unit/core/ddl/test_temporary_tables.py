@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
+from tests.support.interpreting import interpret
 
 BEFORE = (
     "create database d",
@@ -26,9 +26,7 @@ def definitions(flavor: str) -> Definitions:
 
 
 def effects(sql: str, before: Definitions, flavor: str, **context):
-    return interpret(
-        sql, database="d", sql_mode=0, flavor=flavor, default_charset="utf8mb4", definitions=before, **context
-    )
+    return interpret(sql, database="d", flavor=flavor, server_charset="utf8mb4", definitions=before, **context)
 
 
 def refused(sql: str, flavor: str, may_use_temporary: bool) -> dict[str, str | None]:

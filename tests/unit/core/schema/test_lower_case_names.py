@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import ABSENT, Definitions, Refused
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.tables import TableSchema
+from tests.support.interpreting import interpret
 
 LOWER, KEPT = NameCase(1), NameCase(2)
 NOT_KNOWN = NameCase(None)
@@ -18,7 +18,7 @@ def after(name_case: NameCase, *statements: str, database: str = "Shop", flavor:
     for sql in statements:
         definitions.apply(
             interpret(
-                sql, database=database, sql_mode=0, flavor=flavor, default_charset="utf8mb4", definitions=definitions,
+                sql, database=database, flavor=flavor, server_charset="utf8mb4", definitions=definitions,
                 name_case=name_case,
             )
         )  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.name_case import folded, folded_by_spark
 from mirrorlake.core.schema.tables import TableSchema
+from tests.support.interpreting import interpret
 
 ALIKE_FOR_SERVERS = [
     "aA",
@@ -64,8 +64,6 @@ def test_a_statement_means_the_column_that_the_server_means():
         "alter table d.f drop column masse",
         "alter table d.f rename column `İ` to `k`, add column MASSE int after `MAßE`",
     ):
-        definitions.apply(
-            interpret(sql, database="d", sql_mode=0, flavor="mysql", default_charset=None, definitions=definitions)
-        )
+        definitions.apply(interpret(sql, database="d", flavor="mysql", definitions=definitions))
     found = definitions.get("d", "f")
     assert isinstance(found, TableSchema) and [c.name for c in found.columns] == ["id", "maße", "MASSE", "k"]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
 from mirrorlake.core.ddl.effect.conflicting_clauses import why_clauses_conflict
@@ -15,6 +15,7 @@ from mirrorlake.core.ddl.effect.generated import with_renamed
 from mirrorlake.core.ddl.effect.redefine import Contradiction, redefine
 from mirrorlake.core.ddl.parse import statements as ddl
 from mirrorlake.core.ddl.parse.constants import constant
+from mirrorlake.core.ddl.parse.session import LoggedSession
 from mirrorlake.core.schema.engines import may_be_replaced, why_engine_loses_rows
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.row_steps import NOW, ZERO, Add, Keep, Remove, ServerMode, Step
@@ -29,29 +30,6 @@ _ROUND_FRACTIONAL = 1 << 34  # MariaDB's TIME_ROUND_FRACTIONAL
 _TRUNCATE_FRACTIONAL = 1 << 32  # MySQL's TIME_TRUNCATE_FRACTIONAL
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Time and settings of a statement; None: not logged. now: ISO, UTC. time_zone: as the session wrote it.
-
-    explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP gets an implicit default.
-    """
-
-    sql_mode: int = 0
-    now: str | None = None
-    time_zone: str | None = None
-    explicit_timestamps: bool | None = None
-
-    def server_mode(self, flavor: str) -> ServerMode:
-        if flavor == "mariadb":
-            truncates = not self.sql_mode & _ROUND_FRACTIONAL
-        else:
-            truncates = bool(self.sql_mode & _TRUNCATE_FRACTIONAL)
-        is_strict, pads_char = (bool(self.sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
-        lets_dates_in = flavor == "mariadb" or bool(self.sql_mode & _ALLOW_INVALID_DATES)
-        changes_dates = not is_strict and (bool(self.sql_mode & _NO_ZERO_DATES) or not lets_dates_in)
-        return ServerMode(flavor, is_strict, self.time_zone, truncates, pads_char, changes_dates=changes_dates)
-
-
 class CannotEvolve(Exception):
     """A clause that is not replayed, or that contradicts the known definition although the server executed it."""
 
@@ -61,12 +39,12 @@ class CannotEvolve(Exception):
 
 
 def evolve(
-    old: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
+    old: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, session: LoggedSession
 ) -> tuple[TableSchema, tuple[Step, ...]]:
     """Return (definition after, steps for rows). Raises CannotEvolve, and ParseError for a column's type."""
     for clause in clauses:
         _refuse_clause(clause)
-    if reason := why_clauses_conflict(old, clauses) or _why_keys_are_unsure(old, clauses, moment.sql_mode):
+    if reason := why_clauses_conflict(old, clauses) or _why_keys_are_unsure(old, clauses, session.sql_mode):
         raise CannotEvolve(_UNSUPPORTED, reason)
     try:
         new = redefine(old, clauses, dialect)
@@ -79,7 +57,7 @@ def evolve(
     ]
     if removed:
         return new, tuple(removed)
-    return new, _column_steps(old, new, clauses, dialect, moment)
+    return new, _column_steps(old, new, clauses, dialect, session)
 
 
 def _refuse_clause(clause: ddl.Clause) -> None:
@@ -115,11 +93,23 @@ def _removed(clause: ddl.DropPartitions | ddl.TruncatePartitions, old: TableSche
     return Remove(old.partitioning.on_server(dialect.row_end), clause.names)
 
 
+def _server_mode(session: LoggedSession, flavor: str) -> ServerMode:
+    sql_mode = session.sql_mode
+    if flavor == "mariadb":
+        truncates = not sql_mode & _ROUND_FRACTIONAL
+    else:
+        truncates = bool(sql_mode & _TRUNCATE_FRACTIONAL)
+    is_strict, pads_char = (bool(sql_mode & modes) for modes in (_STRICT_MODES, _PAD_CHAR))
+    lets_dates_in = flavor == "mariadb" or bool(sql_mode & _ALLOW_INVALID_DATES)
+    changes_dates = not is_strict and (bool(sql_mode & _NO_ZERO_DATES) or not lets_dates_in)
+    return ServerMode(flavor, is_strict, session.time_zone, truncates, pads_char, changes_dates=changes_dates)
+
+
 def _column_steps(
-    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, moment: Moment
+    old: TableSchema, new: TableSchema, clauses: Sequence[ddl.Clause], dialect: Dialect, session: LoggedSession
 ) -> tuple[Step, ...]:
     """The steps of columns; () for an ALTER that leaves them unchanged. A PRIMARY KEY makes its columns NOT NULL."""
-    sources, mode = _sources(old, clauses), moment.server_mode(dialect.flavor)
+    sources, mode = _sources(old, clauses), _server_mode(session, dialect.flavor)
     is_copied = any(map(_is_copying, clauses))
     names_columns = any(isinstance(clause, _OF_COLUMNS) for clause in clauses)
     if not (names_columns or _loses_null(old, new) or is_copied and _changes_in_a_copy(old, mode)):
@@ -129,7 +119,7 @@ def _column_steps(
     for column in new.columns:
         name = folded(column.name)
         source = sources.get(name)
-        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), moment))
+        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), session))
     is_measured = dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE
     decides = is_measured and not mode.is_strict  # whether a NULL becomes the zero of its type, or the DEFAULT
     copied = _copies_rows(old, new, clauses, sources, is_copied or None, decides)
@@ -187,10 +177,10 @@ def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Colum
     return {folded(name): column for name, column in kept if name is not None}
 
 
-def _add(column: Column, spec: ddl.ColumnSpec | None, moment: Moment) -> Add:
+def _add(column: Column, spec: ddl.ColumnSpec | None, session: LoggedSession) -> Add:
     """spec: how the statement writes the column."""
     default = column.default
-    if moment.explicit_timestamps is None and _may_have_a_default_of_its_own(spec):
+    if session.explicit_timestamps is None and _may_have_a_default_of_its_own(spec):
         return Add(column.name, needs_empty="rows that exist get what explicit_defaults_for_timestamp says")
     if column.row_period or column.generated is not None:
         return Add(column.name, needs_empty="rows that exist get what an expression gives")
@@ -201,9 +191,9 @@ def _add(column: Column, spec: ddl.ColumnSpec | None, moment: Moment) -> Add:
     if default.kind == "null":
         return Add(column.name)
     if default.kind == "now":
-        if moment.now is None:
+        if session.now is None:
             return Add(column.name, needs_empty="rows that exist get the time of the statement")
-        return Add(column.name, Default(NOW, moment.now))
+        return Add(column.name, Default(NOW, session.now))
     if default.kind == "expression":
         value = constant(default.text)
         return Add(column.name, value, None if value else "rows that exist get what an expression gives")

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mirrorlake.core.ddl.effect.alter import Moment
 from mirrorlake.core.ddl.effect.definition import Dialect
-from mirrorlake.core.schema.engines import EngineOf, engine_not_known
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.schema.history import Absent, DefinitionChange, Definitions, Refused
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.versioning import row_end_of_server
+
+_EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """server_charset: for a database whose CREATE names none. row_end: ``row_end_of_server``. has_made_table:
-    the log says that a CREATE TABLE IF NOT EXISTS found no table. default_engine: for a table that names none, if
-    the session has no other; None: not known. engine_of: returns a table's engine. may_use_temporary: the session
-    has used a temporary table in this call."""
+    """The definitions before a statement, and where it was executed."""
 
     definitions: Definitions
-    flavor: str
-    server_version: int
-    server_charset: str | None
-    explicit_timestamps: bool
-    moment: Moment
-    row_end: int | None = None
-    has_made_table: bool = False
-    default_engine: str | None = None
-    engine_of: EngineOf = engine_not_known
-    may_use_temporary: bool = False
+    server: SourceServer
+    session: LoggedSession
+
+    @property
+    def row_end(self) -> int | None:
+        return row_end_of_server(self.server.flavor, self.server.version)
 
     def dialect(self, database: str) -> Dialect:
-        home = self.definitions.database(database)
+        server, home = self.server, self.definitions.database(database)
+        is_explicit = self.session.explicit_timestamps
+        if is_explicit is None:
+            is_explicit = server.assumed_version >= _EXPLICIT_TIMESTAMPS_SINCE[server.flavor]
         charset = home.charset if home else None
-        return Dialect(self.flavor, self.server_version, self.explicit_timestamps, charset, row_end=self.row_end)
+        return Dialect(server.flavor, server.assumed_version, is_explicit, charset, row_end=self.row_end)
 
     def known(self, name: TableName) -> TableSchema | Refused | Absent | None:
         return self.definitions.get(name.database, name.table)

@@ -23,7 +23,7 @@ def by_engines(changes: Iterable[DefinitionChange], parsed: Statement, before: B
 def why_engine(parsed: CreateTable, before: Before) -> str | None:
     """Why a table does not have exactly its own rows; None: it does."""
     named = parsed.options.engine
-    reason = why_engine_loses_rows(named or before.default_engine)
+    reason = why_engine_loses_rows(named or before.server.default_engine)
     return f"{reason}, the server's default" if reason and named is None else reason
 
 
@@ -32,15 +32,16 @@ def engine_of_new(parsed: CreateTable, before: Before) -> str | None:
     it decides about foreign keys."""
     named = parsed.options.engine
     decides = parsed.foreign_keys and not why_engine_loses_rows(named)
-    if decides and may_be_replaced(named, before.moment.sql_mode):
+    if decides and may_be_replaced(named, before.session.sql_mode):
         named = None
-    return named or before.engine_of(*parsed.name)
+    return named or before.server.engine_of(*parsed.name)
 
 
 def _with_sure_keys(change: DefinitionChange, before: Before) -> DefinitionChange:
-    reason = change.schema and change.action != "refuse" and why_keys_are_unsure(change.schema, before.default_engine)
-    name = change.name
-    return refuse(name, NOT_FOLLOWED, reason, change.schema) if reason else change
+    if not change.schema or change.action == "refuse":
+        return change
+    reason = why_keys_are_unsure(change.schema, before.server.default_engine)
+    return refuse(change.name, NOT_FOLLOWED, reason, change.schema) if reason else change
 
 
 def _union(parsed: Statement) -> Iterable[TableName]:

@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError, Token
+from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.sql_text import quote
-
-_NEWEST = 129999
 
 
 def with_renamed(column: Column, names: Mapping[str, str | None]) -> Column:
@@ -46,7 +45,7 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 def _named(text: str) -> Iterator[tuple[str, Token]]:
     """Each word that may be a column, case folded: not a function, and not in a text. Raises LexError."""
-    tokens = Tokens(text, database="", sql_mode=0, flavor="mariadb", server_version=_NEWEST)
+    tokens = Tokens(text, SourceServer("mariadb"))
     while not tokens.at_end:
         token, is_function = tokens.next(), tokens.peek().is_symbol("(")
         if token.kind is Kind.QUOTED or token.kind is Kind.WORD and not is_function:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
 from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
-from mirrorlake.core.ddl.effect.alter import CannotEvolve, Moment, evolve
+from mirrorlake.core.ddl.effect.alter import CannotEvolve, evolve
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.effect.convert_partition import partition_to_table, table_to_partition
 from mirrorlake.core.ddl.effect.definition import define_like, define_table
@@ -27,6 +27,7 @@ from mirrorlake.core.ddl.effect.whole_tables import (
 )
 from mirrorlake.core.ddl.parse.lexer import LexError
 from mirrorlake.core.ddl.parse.parser import parse_statement
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.statements import (
     STATEMENT_DML,
     AddColumn,
@@ -55,72 +56,31 @@ from mirrorlake.core.ddl.parse.statements import (
     TruncateTable,
 )
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
-from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
-from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
-from mirrorlake.core.schema.versioning import row_end_of_server
 from mirrorlake.errors import MirrorlakeError
 
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
 """Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
-_NEWEST_SERVER = {"mysql": 90999, "mariadb": 129999}
 _LOGS_DDL_XID = _KEEPS_RENAMED_KEYS = 80000
-_EXPLICIT_TIMESTAMPS_SINCE = {"mysql": 80002, "mariadb": 101000}  # the default of the variable
 
 
 def interpret(
-    statement: str,
-    *,
-    database: str,
-    sql_mode: int | None,
-    flavor: str,
-    default_charset: str | None,
-    definitions: Definitions,
-    server_version: int | None = None,
-    explicit_timestamps: bool | None = None,
-    now: str | None = None,
-    time_zone: str | None = None,
-    has_failed: bool = False,
-    has_made_table: bool = False,
-    name_case: NameCase = AS_WRITTEN,
-    default_engine: str | None = None,
-    engine_of: EngineOf = engine_not_known,
-    connection_charset: str | None = None,
-    client_charset: str | None = None,
-    may_use_temporary: bool = False,
+    statement: str, server: SourceServer, session: LoggedSession, definitions: Definitions
 ) -> list[DefinitionChange]:
     """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
-
-    database: the event's own, for unqualified names. default_charset: character set of the event's collation_server,
-    which a CREATE DATABASE without CHARACTER SET takes. server_version: 90704 for 9.7.4, decides versioned comments;
-    None: the newest. explicit_timestamps: the session's explicit_defaults_for_timestamp; None: not logged.
-    now, time_zone: see ``Moment``. has_failed: it ended with an error after a part of its effect. has_made_table: a
-    CREATE TABLE IF NOT EXISTS found no table. name_case: how the server compares names of databases and tables.
-    default_engine: the server's, in lower case; None: not known. engine_of: returns the present engine of a table whose
-    CREATE names none. connection_charset: the session's character_set_connection; None: not logged, or the text is not
-    the server's. client_charset: the session's character_set_client. may_use_temporary: the event has
-    ``EventFlag.THREAD_SPECIFIC``. ``definitions`` is not changed: apply the result to it.
+    ``definitions`` is not changed: apply the result to it.
 
     Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
     found, it refuses followed tables whose names are words of it.
     """
-    version = server_version or _NEWEST_SERVER[flavor]
-    tokens = Tokens(
-        statement, database=database, sql_mode=sql_mode or 0, flavor=flavor, server_version=version,
-        name_case=name_case, time_zone=time_zone, connection_charset=connection_charset, client_charset=client_charset,
-    )  # fmt: skip
-    moment = Moment(sql_mode or 0, now, time_zone, explicit_timestamps)
-    if explicit_timestamps is None:
-        explicit_timestamps = version >= _EXPLICIT_TIMESTAMPS_SINCE[flavor]
-    row_end = row_end_of_server(flavor, server_version)
-    more = has_made_table, default_engine, engine_of, may_use_temporary
-    before = Before(definitions, flavor, version, default_charset, explicit_timestamps, moment, row_end, *more)
-    changes = _without_failing(tokens, before, has_failed)
+    tokens = Tokens(statement, server, session)
+    changes = _without_failing(tokens, Before(definitions, server, session))
     return [change for change in changes if change.database not in SYSTEM_DATABASES]
 
 
@@ -140,41 +100,36 @@ def interpret_shown(
 ) -> list[DefinitionChange]:
     """The definition from SHOW CREATE TABLE of a table that is not in ``definitions``. That text does not depend on a
     session."""
-    return interpret(
-        text, database=database, sql_mode=0, flavor=flavor, default_charset=None, definitions=definitions,
-        explicit_timestamps=True, name_case=name_case,
-    )  # fmt: skip
+    session = LoggedSession(database, explicit_timestamps=True)
+    return interpret(text, SourceServer(flavor, name_case=name_case), session, definitions)
 
 
 def why_not_understood(text: str, database: str, flavor: str, name_case: NameCase) -> str | None:
     """Return why a statement of an operator cannot be read, or None."""
-    version = _NEWEST_SERVER[flavor]
     try:
-        parse_statement(
-            Tokens(text, database=database, sql_mode=0, flavor=flavor, server_version=version, name_case=name_case)
-        )
+        parse_statement(Tokens(text, SourceServer(flavor, name_case=name_case), LoggedSession(database)))
     except (LexError, ParseError) as error:
         return str(error)
     return None
 
 
-def _without_failing(tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
+def _without_failing(tokens: Tokens, before: Before) -> list[DefinitionChange]:
     """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
     try:
-        return _changes(_parse(tokens, before), tokens, before, has_failed)
+        return _changes(_parse(tokens, before), tokens, before)
     except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
         raise
     except Exception as error:  # of a class that no part of the parser raises on purpose
         return _refuse_all(_refused(tokens, before, f"the statement raised {type(error).__name__}"), before)
 
 
-def _changes(parsed: Statement, tokens: Tokens, before: Before, has_failed: bool) -> list[DefinitionChange]:
-    if has_failed:
+def _changes(parsed: Statement, tokens: Tokens, before: Before) -> list[DefinitionChange]:
+    if before.session.has_failed:
         parsed = _effect_of_failed(parsed, tokens)
     temporary = renamed_temporary(parsed, before)
     parsed = without_doubt(parsed, tokens.tables, before)
     changes = by_engines(_EFFECTS[type(parsed)](parsed, before), parsed, before)
-    if tokens.name_case.setting is None:
+    if tokens.server.name_case.setting is None:
         changes = with_doubts(changes, parsed, tokens, before.definitions)
     return [*with_references(changes, before.definitions), *temporary]
 
@@ -231,7 +186,7 @@ def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionC
     name, known = parsed.name, before.known(parsed.name)
     if isinstance(known, TableSchema) and not (parsed.or_replace or parsed.if_not_exists):
         return [refuse(name, _MISMATCH, "CREATE SEQUENCE of a table that exists already")]
-    may_exist = parsed.if_not_exists and not before.has_made_table
+    may_exist = parsed.if_not_exists and not before.session.has_made_table
     if may_exist and known is None:
         return [refuse(name, "ddl-ambiguous", "CREATE SEQUENCE IF NOT EXISTS of a name that may have existed")]
     is_free = known is None or known is ABSENT or parsed.or_replace
@@ -240,15 +195,15 @@ def _create_sequence(parsed: CreateSequence, before: Before) -> list[DefinitionC
 
 def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
     name, known = parsed.name, before.known(parsed.name)
-    is_certain = before.has_made_table or not parsed.if_not_exists or parsed.options.has_rows_to_come
+    is_certain = before.session.has_made_table or not parsed.if_not_exists or parsed.options.has_rows_to_come
     if not is_certain and known is None:
         return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
     if known is not None and known is not ABSENT and not parsed.or_replace:
         return _create_again(parsed, known) if is_certain else []
     model = before.known(parsed.like) if parsed.like else None
-    if not is_certain and before.flavor == "mysql" and before.server_version >= _LOGS_DDL_XID:
+    if not is_certain and before.server.flavor == "mysql" and before.server.assumed_version >= _LOGS_DDL_XID:
         engine = model.engine if isinstance(model, TableSchema) else parsed.options.engine
-        if (engine or before.engine_of(name.database, name.table)) in (None, "innodb"):
+        if (engine or before.server.engine_of(name.database, name.table)) in (None, "innodb"):
             return _perhaps_in_vain(name, engine)
     if isinstance(model, TableSchema):
         return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
@@ -326,7 +281,7 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
     try:
         if parsed.ignores_duplicates:
             raise CannotEvolve(_UNSUPPORTED, "ALTER IGNORE TABLE")
-        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.moment)
+        new, steps = evolve(old, parsed.clauses, before.dialect(name.database), before.session)
     except CannotEvolve as stop:
         return [refuse(moved, stop.code, stop.reason), *gone]
     except ParseError as error:
@@ -347,11 +302,11 @@ def _alter(parsed: AlterTable, before: Before) -> list[DefinitionChange]:
 
 def _may_lose_foreign_keys(old: TableSchema, new: TableSchema, clauses: Sequence[Clause], before: Before) -> bool:
     """A server that copies the rows keeps the keys under the former name (MariaDB 10.11 and 11.8, MySQL 5.6)."""
-    if before.flavor == "mysql" and before.server_version >= _KEEPS_RENAMED_KEYS:
+    if before.server.flavor == "mysql" and before.server.assumed_version >= _KEEPS_RENAMED_KEYS:
         return False
     if all(isinstance(clause, RenameTable) for clause in clauses):
         return False
-    is_measured = before.flavor == "mariadb" and before.server_version >= MEASURED_SINCE
+    is_measured = before.server.flavor == "mariadb" and before.server.assumed_version >= MEASURED_SINCE
     adds_columns = all(isinstance(clause, RenameTable | AddColumn | SetAlgorithm) for clause in clauses)
     is_in_place = is_measured and adds_columns and copies_rows(old, new, clauses, ()) is False
     return not is_in_place and bool(old.row_changing_keys or children_of(old.name, before.definitions))
@@ -361,13 +316,13 @@ def _create_database(parsed: CreateDatabase, before: Before) -> list[DefinitionC
     home = before.definitions.database(parsed.name)
     if parsed.if_not_exists and (home is None or home.exists):
         return []
-    charset = parsed.charset or before.server_charset
+    charset = parsed.charset or before.session.server_charset
     dropped = _drop_tables_of(parsed.name, before) if parsed.or_replace else []
     return [*dropped, DefinitionChange("create_database", parsed.name, "", steps=(("charset", charset),))]
 
 
 def _alter_database(parsed: AlterDatabase, before: Before) -> list[DefinitionChange]:
-    charset = before.server_charset if parsed.takes_server_charset else parsed.charset
+    charset = before.session.server_charset if parsed.takes_server_charset else parsed.charset
     if charset is None and not parsed.takes_server_charset:
         return []
     return [DefinitionChange("alter_database", parsed.name, "", steps=(("charset", charset),))]

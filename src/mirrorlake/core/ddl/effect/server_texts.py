@@ -70,8 +70,8 @@ def of_create(created: CreateTable, before: Before) -> Dialect:
 def _may_be_like_temporary(created: CreateTable, before: Before) -> bool:
     """A CREATE TABLE .. SELECT names an engine only if its session did."""
     names_engine = created.options.engine is not None or _has_mode(before, _WITHOUT_OPTIONS)
-    return before.may_use_temporary and names_engine
+    return before.session.may_use_temporary and names_engine
 
 
 def _has_mode(before: Before, bits: dict[str, int]) -> bool:
-    return bool(before.moment.sql_mode & bits[before.flavor])
+    return bool(before.session.sql_mode & bits[before.server.flavor])

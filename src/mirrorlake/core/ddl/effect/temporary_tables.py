@@ -72,4 +72,4 @@ def _changed(parsed: Statement, before: Before) -> list[TableName]:
 
 def _may_be_about_temporary(parsed: Statement, before: Before) -> bool:
     """MariaDB logs a RENAME TABLE of a temporary table without the flag (measured: 10.11, 11.8); MySQL has none."""
-    return before.flavor == "mariadb" if isinstance(parsed, RenameTables) else before.may_use_temporary
+    return before.server.flavor == "mariadb" if isinstance(parsed, RenameTables) else before.session.may_use_temporary

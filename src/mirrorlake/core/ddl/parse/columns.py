@@ -96,7 +96,7 @@ _INLINE_REFERENCES_SINCE = {"mysql": 90000, "mariadb": 100500}
 
 def _read_reference(tokens: Tokens, column: ColumnSpec) -> None:
     found = read_reference(tokens, None, (column.name,))
-    if tokens.server_version >= _INLINE_REFERENCES_SINCE[tokens.flavor]:
+    if tokens.server.assumed_version >= _INLINE_REFERENCES_SINCE[tokens.server.flavor]:
         column.reference = found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError
 from mirrorlake.core.ddl.parse.nesting import Nested, unnest
+from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import Default
 
@@ -32,7 +33,7 @@ def constant(text: str) -> Default | None:
 
 class _Reader:
     def __init__(self, text: str):
-        self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
+        self._tokens = Tokens(text, SourceServer("mysql"))
 
     def read(self) -> int | str:
         value = unnest(self._sum())

@@ -45,7 +45,7 @@ def may_be_of_server(statement: str) -> bool:
 def _check_backslashes(tokens: Tokens) -> None:
     """Raise ParseError for a text that may have more backslashes than the table on the server. In the statements that
     servers write, they are escapes in any sql_mode (measured: MySQL 9.7, MariaDB 10.11 and 11.8)."""
-    if not (tokens.sql_mode & NO_BACKSLASH_ESCAPES and may_be_of_server(tokens.statement)):
+    if not (tokens.session.sql_mode & NO_BACKSLASH_ESCAPES and may_be_of_server(tokens.statement)):
         return
     escaped = [text for text in tokens.texts_read() if "\\" in text]
     if escaped and all(map(_ESCAPES_OF_SERVERS.fullmatch, escaped)):

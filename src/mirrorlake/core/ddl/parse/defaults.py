@@ -21,7 +21,8 @@ def read_default(tokens: Tokens) -> Default:
     literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens)
     if literal is None and tokens.sees("("):
         return Default("expression", read_expression(tokens))
-    if literal == Default("string", "") and tokens.sql_mode & EMPTY_STRING_IS_NULL and tokens.flavor == "mariadb":
+    is_null = tokens.server.flavor == "mariadb" and tokens.session.sql_mode & EMPTY_STRING_IS_NULL
+    if literal == Default("string", "") and is_null:
         return Default("expression", in_its_session("('')", tokens))
     return literal or Default("expression", in_its_session(_read_expression(tokens), tokens))
 
@@ -106,7 +107,7 @@ def _sees_plain_introducer(tokens: Tokens) -> bool:
     strings = takewhile(lambda token: token.kind is Kind.STRING, map(tokens.peek, count(1)))
     text = "".join(token.text for token in strings)
     is_introducer = word.text.startswith("_") or word.text.upper() == "N"
-    return is_introducer and is_as_written(word.text, text, tokens.connection_charset)
+    return is_introducer and is_as_written(word.text, text, tokens.session.connection_charset)
 
 
 def _read_expression(tokens: Tokens) -> str:

@@ -27,22 +27,23 @@ def in_its_session(text: str, tokens: Tokens) -> str:
 
 
 def _depends_on_mode(text: str, tokens: Tokens) -> bool:
-    if tokens.flavor == "mariadb":
-        return bool(tokens.sql_mode & _OTHER_FUNCTIONS)
-    return bool(tokens.sql_mode & NO_BACKSLASH_ESCAPES) and "\\" in text  # MySQL keeps it with both
+    if tokens.server.flavor == "mariadb":
+        return bool(tokens.session.sql_mode & _OTHER_FUNCTIONS)
+    return bool(tokens.session.sql_mode & NO_BACKSLASH_ESCAPES) and "\\" in text  # MySQL keeps it with both
 
 
 def _depends_on_charset(text: str, tokens: Tokens) -> bool:
     """Texts, and numbers as text, have character_set_connection. MariaDB keeps texts in UTF-8, after it converted
     them."""
-    charset = tokens.connection_charset
+    charset = tokens.session.connection_charset
     if charset is None or charset in UTF8 and text.isascii():
         return False
-    if not keeps_ascii(charset) or any(as_converted(text, c or "") != text for c in (charset, tokens.client_charset)):
+    charsets = charset, tokens.session.client_charset or ""
+    if not keeps_ascii(charset) or any(as_converted(text, each) != text for each in charsets):
         return True
     if charset in UTF8 or text.isascii():
         return False
-    return bool(_INTRODUCED.search(text) or tokens.flavor == "mysql" and _OF_BYTES.search(text))
+    return bool(_INTRODUCED.search(text) or tokens.server.flavor == "mysql" and _OF_BYTES.search(text))
 
 
 def is_as_written(introducer: str, text: str, connection_charset: str | None) -> bool:

@@ -145,7 +145,7 @@ def _read_value(tokens: Tokens) -> str:
             tokens.skip_parentheses()
         else:
             tokens.next()
-    return as_number(tokens.held(tokens.text_since(mark)), tokens.time_zone)
+    return as_number(tokens.held(tokens.text_since(mark)), tokens.session.time_zone)
 
 
 def _skip_options(tokens: Tokens) -> None:

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import TypeVar
 
 from mirrorlake.core.ddl.parse.lexer import PIPES_AS_CONCAT, Kind, LexError, Token, tokenize, with_signs
+from mirrorlake.core.ddl.parse.session import OF_NO_SESSION, LoggedSession, SourceServer
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.schema.charsets import BINARY, UTF8, as_converted
-from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.table_name import TableName
 
 T = TypeVar("T")
@@ -29,36 +29,22 @@ class ParseError(ValueError):
 
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
-    name_case: what names of databases and tables are read as. time_zone, connection_charset, client_charset: of the
-    session; None: not known. statement: with the blanks and signs of client_charset, also in quotes, as those of ASCII.
+    database: of the session, as the server compares names. statement: with the blanks and signs of client_charset, also
+    in quotes, as those of ASCII.
 
     Raises LexError and ParseError from every method that reads.
     """
 
-    def __init__(
-        self,
-        statement: str,
-        *,
-        database: str,
-        sql_mode: int,
-        flavor: str,
-        server_version: int,
-        name_case: NameCase = AS_WRITTEN,
-        time_zone: str | None = None,
-        connection_charset: str | None = None,
-        client_charset: str | None = None,
-    ):
-        self.statement = with_signs(statement, client_charset)
+    def __init__(self, statement: str, server: SourceServer, session: LoggedSession = OF_NO_SESSION):
+        self.statement = with_signs(statement, session.client_charset)
         self._stream = tokenize(
-            self.statement, sql_mode=sql_mode, flavor=flavor, server_version=server_version,
-            quoted_in=statement, client_charset=client_charset,
+            self.statement, sql_mode=session.sql_mode, flavor=server.flavor, server_version=server.assumed_version,
+            quoted_in=statement, client_charset=session.client_charset,
         )  # fmt: skip
         self._read: list[Token] = []
         self._at = 0
-        self.time_zone = time_zone
-        self.sql_mode, self.flavor, self.server_version = sql_mode, flavor, server_version
-        self.connection_charset, self.client_charset = connection_charset, client_charset
-        self.name_case, self.database = name_case, name_case.fold(database)
+        self.server, self.session = server, session
+        self.database = server.name_case.fold(session.database)
         self.tables: list[TableName] = []
 
     def peek(self, distance: int = 0) -> Token:
@@ -93,7 +79,7 @@ class Tokens:
             return "`" + token.text.replace("`", "``") + "`"
         if token.kind is Kind.STRING:
             return "'" + token.text.replace("\\", "\\\\").replace("'", "''") + "'"
-        is_or = token.is_symbol("||") and not self.sql_mode & PIPES_AS_CONCAT
+        is_or = token.is_symbol("||") and not self.session.sql_mode & PIPES_AS_CONCAT
         return " or " if is_or else token.text
 
     @property
@@ -155,7 +141,7 @@ class Tokens:
 
     def database_name(self) -> str:
         """Read an identifier that is compared like the names of databases and tables."""
-        return self.name_case.fold(self.name())
+        return self.server.name_case.fold(self.name())
 
     def names(self) -> tuple[str, ...]:
         """Read identifiers with commas between them."""
@@ -190,19 +176,19 @@ class Tokens:
     def held(self, text: str) -> str:
         """The text. Raises ParseError if a character set of its session lacks one of its characters, which may also be
         an invalid code of the client's (the servers make question marks of it)."""
-        client = self.client_charset
+        client = self.session.client_charset
         if as_converted(text, client or "") != text or client in _WITHOUT_CHECK and _NO_CHARACTER in text:
             raise ParseError("character_set_client of its session lacks a character of a text")
-        if as_converted(text, self.connection_charset or "") != text:
+        if as_converted(text, self.session.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
         return text
 
     def kept_bytes(self, text: str) -> bytes | None:
         """The bytes of a text if a column takes them for its own, as it does where character_set_connection is binary
         (measured: 9.7, 11.8); None: the column has the text's characters."""
-        if self.connection_charset != BINARY or text.isascii():
+        if self.session.connection_charset != BINARY or text.isascii():
             return None
-        if self.client_charset not in (None, *UTF8, BINARY):
+        if self.session.client_charset not in (None, *UTF8, BINARY):
             raise ParseError("a text in the bytes of character_set_client of its session")
         return text.encode()
 

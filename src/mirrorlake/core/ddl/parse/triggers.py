@@ -16,7 +16,7 @@ _MOST_DEFINER_TOKENS = 6  # DEFINER = user @ host TRIGGER
 
 def sees_trigger(tokens: Tokens) -> bool:
     """After CREATE or DROP: does a trigger of MySQL come?"""
-    if tokens.flavor != "mysql" or not (tokens.sees("TRIGGER") or tokens.sees("DEFINER")):
+    if tokens.server.flavor != "mysql" or not (tokens.sees("TRIGGER") or tokens.sees("DEFINER")):
         return False
     return any(tokens.peek(i).is_word("TRIGGER") for i in range(_MOST_DEFINER_TOKENS))
 
@@ -42,7 +42,7 @@ def _trigger_name(tokens: Tokens) -> TableName:
     first = tokens.name()
     if not tokens.accept("."):
         return TableName(tokens.database, first)
-    return TableName(tokens.name_case.fold(first), tokens.name())
+    return TableName(tokens.server.name_case.fold(first), tokens.name())
 
 
 def _columns_of_new_row(tokens: Tokens) -> tuple[str, ...] | None:

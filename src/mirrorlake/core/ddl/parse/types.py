@@ -42,7 +42,7 @@ def read_type(tokens: Tokens) -> TypeSpec:
     while (found := read_charset_word(tokens) or read_charset(tokens)) or tokens.accept("BINARY"):
         charset, is_binary = found or charset, is_binary or not found
     return TypeSpec(
-        _SYNONYMS.get(name, name), numbers, labels, tokens.connection_charset, unsigned, charset,
+        _SYNONYMS.get(name, name), numbers, labels, tokens.session.connection_charset, unsigned, charset,
         is_binary=is_binary, is_serial=is_serial, is_zerofill=is_zerofill,
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def read_collation(tokens: Tokens) -> str | None:
 def _charset_word(tokens: Tokens) -> str:
     name = tokens.string() if tokens.peek().kind is Kind.STRING else tokens.name()
     family, _, rest = name.partition("_")
-    if family.lower() == "utf8" and tokens.flavor == "mysql" and tokens.sql_mode & _UTF8_IS_UTF8MB4:
+    if family.lower() == "utf8" and tokens.server.flavor == "mysql" and tokens.session.sql_mode & _UTF8_IS_UTF8MB4:
         return f"utf8mb4_{rest}" if rest else "utf8mb4"
     return name
 
@@ -93,8 +93,8 @@ def _read_name(tokens: Tokens) -> tuple[str, str | None]:
     if name in ("char", "character") and tokens.accept("VARYING"):
         name = "varchar"
     if name == "real":
-        name = "float" if tokens.sql_mode & _REAL_AS_FLOAT else "double"
-    return _sql_mode_name(tokens, name, tokens.sql_mode), None
+        name = "float" if tokens.session.sql_mode & _REAL_AS_FLOAT else "double"
+    return _sql_mode_name(tokens, name, tokens.session.sql_mode), None
 
 
 def _read_national(tokens: Tokens, name: str) -> str:
@@ -105,7 +105,7 @@ def _read_national(tokens: Tokens, name: str) -> str:
 
 
 def _sql_mode_name(tokens: Tokens, name: str, sql_mode: int) -> str:
-    if tokens.flavor != "mariadb":
+    if tokens.server.flavor != "mariadb":
         return name
     if sql_mode & _ORACLE:
         if name == "number":

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from mirrorlake.core.ddl.parse.expressions import SESSION, is_as_written
 from mirrorlake.core.ddl.parse.lexer import Kind as Token
+from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.tokens import Tokens
 from mirrorlake.core.schema.charsets import holds_ascii
 from mirrorlake.core.schema.tables import Column, TableSchema
@@ -127,7 +128,7 @@ class _Reader:
     """column: the value of a column by its name."""
 
     def __init__(self, expression: str, column: Callable[[str], Value], flavor: str):
-        self._tokens = Tokens(expression, database="", sql_mode=0, flavor="mariadb", server_version=129999)
+        self._tokens = Tokens(expression, SourceServer("mariadb"))
         self._column, self._level = column, 0
         self._with_path = WITH_PATH_OF[flavor]
 

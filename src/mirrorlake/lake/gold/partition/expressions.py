@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError
+from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
@@ -81,7 +82,7 @@ class _Reader:
     """
 
     def __init__(self, text: str, schema: TableSchema, families: tuple[str, ...]):
-        self._tokens = Tokens(text, database="", sql_mode=0, flavor="mysql", server_version=90999)
+        self._tokens = Tokens(text, SourceServer("mysql"))
         self._schema, self._families = schema, families
         self._decimals: list[ColumnType] = []
         self._other_digits = self._n_operations = 0
