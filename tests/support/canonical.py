@@ -29,6 +29,7 @@ _SELECTED = {
     "float": "{} + 0e0",  # the server prints a FLOAT with six digits; as a double it prints all that there are
     "time": "CAST({} AS CHAR)",  # the driver would make a duration of it
     "shown date": "CAST({} AS CHAR)",
+    **dict.fromkeys(("enum", "set"), "CONVERT({} USING utf8mb4)"),  # as bytes in character set binary
     "vector": "CAST({} AS BINARY)",  # the driver would take it for text
 }
 _DATED = ("date", "datetime", "timestamp")

@@ -4,7 +4,7 @@ rows that the server showed before."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -16,51 +16,63 @@ from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.sql_text import Sql, bytes_literal, literal, quote
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.conversion import any_of
 from mirrorlake.lake.gold.ddl.columns import Layout, new_layout
 from mirrorlake.lake.gold.ddl.steps import Overwrite
 from tests.support.canonical import mirror_rows, source_values
 from tests.support.interpreting import interpret
 
 DATABASE, TABLE = "conversions", "t"
-_BITS = {"STRICT_TRANS_TABLES": 1 << 21, "ALLOW_INVALID_DATES": 1 << 25, "PAD_CHAR_TO_FULL_LENGTH": 1 << 31}
-SQL_MODES = ("", *_BITS)
 _SQLSTATE_OF_VALUES = "22"
 """Begins the state of Spark's errors about a value, for which gold refuses the table."""
-_NOW = "2023-11-14 22:13:20"
+_FAILS = "does any check fail?"
+_NOW = "2023-11-14 22:13:20.987654"
+_VERSIONS = {"mysql": 90704, "mariadb": 101114}
+_ALLOW_INVALID_DATES = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """values: of its column ``c``, in SQL. is_dated: the column has dates; rows with NULL are left out then, because
-    dates that no calendar has are NULL in a mirror."""
+    """inserts: the rows of the table. sql_mode, time_zone: of the ALTER's session. as_text: a mirror that holds invalid
+    values as text."""
 
     create: str
-    is_dated: bool
-    values: tuple[str, ...]
+    inserts: tuple[str, ...]
     alter: str
-    sql_mode: str
+    sql_mode: int
     time_zone: str
+    as_text: bool
 
 
 def values_before(cursor: pymysql.cursors.Cursor, tried: Conversion) -> list[dict[str, object]]:
-    """Make the table, and return the rows that SELECT shows."""
+    """Make the table, and return the rows that SELECT shows; [] if the server refuses it. Rows with dates that no
+    calendar has are left out unless they are texts: in other mirrors they are NULL."""
     cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
-    cursor.execute("SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'")
-    cursor.execute(tried.create)
-    for n, value in enumerate(tried.values):
-        cursor.execute(f"INSERT IGNORE INTO {TABLE} VALUES ({n}, {value})")
+    cursor.execute(f"SET sql_mode = {_ALLOW_INVALID_DATES}, time_zone = '+00:00'")
+    try:
+        cursor.execute(tried.create)
+        for insert in tried.inserts:
+            cursor.execute(insert)
+    except pymysql.MySQLError:
+        return []
+    shown = source_values(cursor.connection, DATABASE, TABLE, dates_as_text=True)
+    if tried.as_text:
+        return shown
     rows = source_values(cursor.connection, DATABASE, TABLE)
-    kept = [row for row in rows if not (tried.is_dated and row["c"] is None)]
-    for row in rows:
-        if row not in kept:
-            cursor.execute(f"DELETE FROM {TABLE} WHERE id = {row['id']}")
-    return kept
+    invalid = [row for row, text in zip(rows, shown, strict=True) if _nulls(row) != _nulls(text)]
+    for row in invalid:
+        cursor.execute(f"DELETE FROM {TABLE} WHERE id = {row['id']}")
+    return [row for row in rows if row not in invalid]
+
+
+def _nulls(row: Mapping[str, object]) -> set[str]:
+    return {name for name, value in row.items() if value is None}
 
 
 def is_altered(cursor: pymysql.cursors.Cursor, tried: Conversion) -> bool:
     """Alter the table; false if the server refuses it, as strict mode does for a value that does not fit."""
     cursor.execute(f"SET timestamp = UNIX_TIMESTAMP('{_NOW}')")
-    cursor.execute(f"SET sql_mode = '{tried.sql_mode}', time_zone = '{tried.time_zone}'")
+    cursor.execute(f"SET sql_mode = {tried.sql_mode}, time_zone = '{tried.time_zone}'")
     try:
         cursor.execute(tried.alter)
     except pymysql.MySQLError:
@@ -72,7 +84,7 @@ def is_altered(cursor: pymysql.cursors.Cursor, tried: Conversion) -> bool:
 def converted(spark: SparkSession, flavor: str, tried: Conversion, before: list[dict[str, object]]) -> list[str] | None:
     """The canonical rows that gold would make; None: it refuses the table."""
     old, change = _definitions(flavor, tried)
-    if old is None or change is not None and change.schema is None:
+    if old is None or change is not None and change.action == "refuse":
         return None
     rows = _view(old, before)
     if change is None:
@@ -80,31 +92,33 @@ def converted(spark: SparkSession, flavor: str, tried: Conversion, before: list[
     layout = new_layout(old, change.schema, change.steps, refuses_invalid=False)
     if any(check.where == "true" for check in layout.checks):
         return None
-    fails = " OR ".join(f"({check.where})" for check in layout.checks) or "false"
+    fails = any_of(*(check.where for check in layout.checks)) or "false"
     try:
-        is_refused = spark.sql(f"SELECT 1 FROM {rows} WHERE {fails} LIMIT 1").collect()
-        return None if is_refused else mirror_rows(spark.sql(f"SELECT {_columns(layout)} FROM {rows}").toArrow())
+        made = spark.sql(f"SELECT {_columns(layout)}, {fails} AS {quote(_FAILS)} FROM {rows}").toArrow()
     except PySparkException as error:
         if (error.getSqlState() or "").startswith(_SQLSTATE_OF_VALUES):
             return None
         raise
+    return None if True in made[_FAILS].to_pylist() else mirror_rows(made.drop_columns([_FAILS]))
 
 
 def _definitions(flavor: str, tried: Conversion) -> tuple[TableSchema | None, DefinitionChange | None]:
     definitions = Definitions()
 
-    def read(statement: str, sql_mode: str, time_zone: str) -> list[DefinitionChange]:
+    def read(statement: str, sql_mode: int, time_zone: str) -> list[DefinitionChange]:
         return interpret(
-            statement, database=DATABASE, sql_mode=_BITS.get(sql_mode, 0), flavor=flavor, server_charset="utf8mb4",
+            statement, database=DATABASE, sql_mode=sql_mode, flavor=flavor, server_charset="utf8mb4",
             definitions=definitions, now=_NOW, time_zone=time_zone, connection_charset="utf8mb4",
-            client_charset="utf8mb4",
+            client_charset="utf8mb4", version=_VERSIONS[flavor],
         )  # fmt: skip
 
-    definitions.apply(read(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", "", "+00:00"))
-    definitions.apply(read(tried.create, "ALLOW_INVALID_DATES", "+00:00"))
+    definitions.apply(read(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", 0, "+00:00"))
+    definitions.apply(read(tried.create, _ALLOW_INVALID_DATES, "+00:00"))
     old = definitions.get(DATABASE, TABLE)
     changes = read(tried.alter, tried.sql_mode, tried.time_zone)
-    return (old if isinstance(old, TableSchema) else None), next(iter(changes), None)
+    if not isinstance(old, TableSchema):
+        return None, None
+    return replace(old, as_text=tried.as_text), next(iter(changes), None)
 
 
 def _columns(layout: Layout) -> Sql:
@@ -120,11 +134,11 @@ def _view(schema: TableSchema, rows: list[dict[str, object]]) -> Sql:
 
 
 def _row(schema: TableSchema, row: Mapping[str, object]) -> Sql:
-    return "(" + ", ".join(_literal(row[column.name], column) for column in schema.columns) + ")"
+    return "(" + ", ".join(_literal(row[column.name], column, schema.as_text) for column in schema.columns) + ")"
 
 
-def _literal(value: object, column: Column) -> Sql:
-    kind = spark_type(column.type)
+def _literal(value: object, column: Column, as_text: bool) -> Sql:
+    kind = spark_type(column.type, as_text=as_text)
     match value:
         case None:
             return f"CAST(NULL AS {kind})"
