@@ -214,6 +214,16 @@ def test_a_stored_column_has_the_time_zone_of_the_session_that_copies_the_rows(c
     assert any(work is not None and wanted in work.checks for work in found) == stops
 
 
+@pytest.mark.parametrize("kind", ["int", "decimal"])
+@pytest.mark.parametrize(
+    ("charset", "blank"), [("utf8mb4", ""), ("latin1", r"\\u00A0"), ("cp850", r"\\u00E1"), ("ascii", ""), ("gbk", "")]
+)
+def test_the_byte_a0_is_a_blank_before_a_number(charset, blank, kind):
+    new = Column("v", ColumnType(kind, precision=9, scale=2))
+    found = conversion("v", text_column("varchar", 9, charset), new, ServerMode("mariadb", is_strict=False))
+    assert found.sql.startswith(rf"IF(NOT v RLIKE '^[\\s{blank}]*[+-]?[.]?[0-9]', 0, ")
+
+
 def text_column(kind, length=None, charset="utf8mb4"):
     return Column("v", ColumnType(kind, length=length, charset=charset))
 

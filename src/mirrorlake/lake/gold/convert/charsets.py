@@ -43,6 +43,15 @@ def is_wrong(sql: Sql, charset: str | None) -> Sql | None:
     return wrong and f"{sql} RLIKE '{wrong}'"
 
 
+def blank(charset: str | None) -> Sql:
+    """The character that servers pass over before a number, besides white space, for a regular expression: the byte A0
+    in any character set of single bytes, such as the á of cp850 (measured on MySQL 9.7 and MariaDB 10.11)."""
+    if not _has_single_bytes(charset):
+        return ""
+    point = int(code_table(charset or "")[0xA0])
+    return "" if point == UNASSIGNED else f"\\\\u{point:04X}"
+
+
 def encoded(sql: Sql, charset: str | None) -> Sql | None:
     """The bytes of a text in its character set; None: not known."""
     if charset in _ENCODINGS:
@@ -77,13 +86,17 @@ def _single_bytes(charset: str | None) -> dict[str, str] | None:
 
     None: another character set, or one in which a character has two codes.
     """
-    if charset is None or charset in _UNICODE_OR_BYTES or MAX_BYTES.get(charset) != 1:
+    if not _has_single_bytes(charset):
         return None
-    points = [int(point) for point in code_table(charset)[:256]]
+    points = [int(point) for point in code_table(charset or "")[:256]]
     assigned = [point for point in points if point != UNASSIGNED]
     if len(set(assigned)) < len(assigned):
         return None
     return {chr(code): chr(point) for code, point in enumerate(points) if point not in (code, UNASSIGNED)}
+
+
+def _has_single_bytes(charset: str | None) -> bool:
+    return charset is not None and charset not in _UNICODE_OR_BYTES and MAX_BYTES.get(charset) == 1
 
 
 def _without_character(charset: str) -> str:

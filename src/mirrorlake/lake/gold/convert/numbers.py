@@ -9,6 +9,7 @@ from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType, integer_range
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.charsets import blank
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
 from mirrorlake.lake.gold.convert.float_text import shown_float
 from mirrorlake.lake.gold.convert.texts import in_ascii, into_bytes, into_text
@@ -113,7 +114,7 @@ def text_to_number(value: Sql, old: Column, new: Column, mode: ServerMode) -> Co
     )
     if mode.is_strict:
         return Conversion(sql, fails)
-    is_number = rf"{value} RLIKE '^\\s*[+-]?[.]?[0-9]'"
+    is_number = rf"{value} RLIKE '^[\\s{blank(old.type.charset)}]*[+-]?[.]?[0-9]'"
     return Conversion(f"IF(NOT {is_number}, 0, {sql})", f"{is_number} AND ({fails})")
 
 
