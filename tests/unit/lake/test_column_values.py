@@ -128,3 +128,26 @@ def test_a_timestamps_default_is_a_moment_in_the_sessions_zone(zone, text, momen
             value_of(Default("string", text), column, mode)
     else:
         assert value_of(Default("string", text), column, mode) == moment
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "collation", "text", "is_strict", "sql"),
+    [
+        ("enum", ("a", "A"), None, "A", False, None),
+        ("enum", ("a", "A"), None, "a", False, "'a'"),
+        ("enum", ("a", "A"), "utf8mb4_bin", "A", False, "'A'"),
+        ("enum", ("a", "A"), "utf8mb4_bin", "A", True, "'A'"),
+        ("enum", ("b", "A"), None, "a", False, "'A'"),
+        ("enum", ("é", "e"), None, "e", False, None),
+        ("set", ("é", "e", "b"), None, "b,e", False, None),
+        ("set", ("é", "e", "b"), None, "b,é", False, "'é,b'"),
+    ],
+)
+def test_a_default_is_the_first_label_that_the_collation_takes_for_it(kind, labels, collation, text, is_strict, sql):
+    column = Column("c", ColumnType(kind, labels=labels, charset="utf8mb4"), collation=collation)
+    mode = ServerMode("mysql", is_strict)
+    if sql is None:
+        with pytest.raises(NotDerivable):
+            value_of(Default("string", text), column, mode)
+    else:
+        assert value_of(Default("string", text), column, mode) == sql

@@ -17,6 +17,7 @@ from mirrorlake.core.sql_text import Sql, bytes_literal, literal
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
 from mirrorlake.lake.gold.convert.default_spelling import in_own_spelling, shown_json
+from mirrorlake.lake.gold.convert.labels import first_alike
 from mirrorlake.lake.gold.convert.time_text import time_default, time_zero
 from mirrorlake.lake.gold.convert.time_zones import from_utc
 
@@ -70,9 +71,9 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
         text = text[: kind.length]
         return literal(text.rstrip(" ") if kind.name == "char" else text)
     if group == "enum":
-        return _label(text, kind.labels)
+        return _label(text, column, mode)
     if group == "set":
-        chosen = [_label(part, kind.labels) for part in text.split(",")] if text else []
+        chosen = [_label(part, column, mode) for part in text.split(",")] if text else []
         return None if None in chosen else literal(",".join(label for label in kind.labels if literal(label) in chosen))
     if group == "binary" and text.isascii():
         return _bytes(text.encode(), column)
@@ -85,9 +86,14 @@ def _string(text: str, column: Column, mode: ServerMode) -> Sql | None:
     return _moment(text, column, mode)
 
 
-def _label(text: str, labels: tuple[str, ...]) -> Sql | None:
-    exact = [label for label in labels if label == text] or [lb for lb in labels if folded(lb) == folded(text)]
-    return literal(exact[0]) if len(exact) == 1 else None
+def _label(text: str, column: Column, mode: ServerMode) -> Sql | None:
+    """A label as a literal. Outside strict mode there may be others before it that its collation takes for the same."""
+    labels = column.type.labels
+    found = [label for label in labels if label == text] or [lb for lb in labels if folded(lb) == folded(text)]
+    if len(found) != 1:
+        return None
+    is_exact = mode.is_strict or (column.collation or "").endswith("_bin")
+    return literal(found[0]) if is_exact or first_alike(found[0], labels) == found[0] else None
 
 
 def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) -> Sql | None:

@@ -76,6 +76,11 @@ def _is_alike(value: Sql, kind: ColumnType, mode: ServerMode) -> Sql | None:
     return f"array_contains({_array(alike)}, {value})" if alike and not mode.is_strict else None
 
 
+def first_alike(text: str, labels: Iterable[str]) -> str | None:
+    """The first label that equals a text, perhaps in some collation only."""
+    return next((label for label in labels if _base(label) == _base(text)), None)
+
+
 def _base(label: str) -> str:
     """Without case and accents; characters outside utf8mb3 are one character."""
     letters = (sign for sign in unicodedata.normalize("NFKD", label) if not unicodedata.combining(sign))
