@@ -23,6 +23,7 @@ from mirrorlake.lake.gold.ddl.steps import Alter, AppendRows, Check, Create, Del
 from tests.support.ddl_outcomes import RULES, Replay
 
 MAY_HAVE_MORE = "the mirror may have rows that the source has not"
+PAD_CHAR, TRUNCATE = 1 << 31, 1 << 32  # bits of sql_mode
 SHOP = (
     "create database d charset utf8mb4",
     "create table t (id int primary key, a varchar(5), b int)",
@@ -212,6 +213,31 @@ def test_a_stored_column_has_the_time_zone_of_the_session_that_copies_the_rows(c
     found = [outcome.work for outcome in replay.run(f"alter table t {clauses}")]
     wanted = Check("true", "column c is computed again from s in this session's time zone")
     assert any(work is not None and wanted in work.checks for work in found) == stops
+
+
+@pytest.mark.parametrize(
+    ("computed", "clauses", "sql_mode", "stops"),
+    [
+        ("c text as (concat(s, 'x')) stored", "modify a bigint", PAD_CHAR, "s in sql_mode PAD_CHAR_TO_FULL_LENGTH"),
+        ("c text as (concat(s, 'x')) stored", "algorithm=copy", PAD_CHAR, "s in sql_mode PAD_CHAR_TO_FULL_LENGTH"),
+        ("c varchar(9) as (concat(s, 'x')) stored", "modify a bigint", 0, None),
+        ("c varchar(9) as (concat(s, 'x')) virtual", "modify a bigint", PAD_CHAR, None),
+        ("c int as (a + 1) stored", "modify s char(5) null", PAD_CHAR, None),
+        ("c datetime as (d) stored", "order by id", TRUNCATE, "d in sql_mode TIME_TRUNCATE_FRACTIONAL"),
+        ("c datetime as (d) stored", "order by id", 0, None),
+        ("c int as (year(e)) stored", "order by id", TRUNCATE, None),
+    ],
+)  # fmt: skip
+def test_a_stored_column_is_computed_as_the_sql_mode_of_the_copying_session_shows_columns(
+    computed, clauses, sql_mode, stops
+):
+    replay = Replay("create database d charset utf8mb4")
+    replay.run(f"create table t (id int primary key, a int, s char(5), d datetime(3), e datetime, {computed})")
+    found = [outcome.work for outcome in replay.run(f"alter table t {clauses}", sql_mode=sql_mode)]
+    reasons = [check.reason for work in found if work for check in work.checks]
+    assert [each for each in reasons if "sql_mode" in each] == (
+        [f"column c is computed again from {stops}"] if stops else []
+    )
 
 
 @pytest.mark.parametrize("kind", ["int", "decimal"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from mirrorlake.core.schema.partitions import Partitioning
 from mirrorlake.core.schema.plain import from_plain, to_plain
 from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.types import ColumnType
 
 NOW, ZERO = "now", "zero"
 """Kinds of an Add's value besides those of a Default: the statement's moment (ISO, UTC), and the zero of the type."""
@@ -97,6 +98,15 @@ class ServerMode:
     pads_char: bool = False
     copies_rows: bool | None = None
     changes_dates: bool = False
+
+    def setting_of(self, kind: ColumnType) -> str | None:
+        """The session's setting on which the value of an expression depends if it reads a column of this type."""
+        if kind.name == "timestamp":
+            return "this session's time zone"
+        if kind.name == "char" and self.pads_char:
+            return "sql_mode PAD_CHAR_TO_FULL_LENGTH"
+        truncates = self.flavor == "mysql" and self.truncates_fractions
+        return "sql_mode TIME_TRUNCATE_FRACTIONAL" if truncates and kind.fraction_digits else None
 
 
 Step = Keep | Add | From | Remove | Exchange | TakeRows | FromSnapshot | ServerMode

@@ -134,7 +134,8 @@ def _changes_in_a_copy(old: TableSchema, mode: ServerMode) -> bool:
     """May a copy have other values, although no column is another?"""
     types = {column.type.name for column in old.columns}
     is_computed = any(column.generated is not None and column.is_stored for column in old.columns)
-    return mode.changes_dates and not types.isdisjoint(("date", "datetime")) or is_computed and "timestamp" in types
+    depends = any(mode.setting_of(column.type) for column in old.columns)
+    return mode.changes_dates and not types.isdisjoint(("date", "datetime")) or is_computed and depends
 
 
 def _copies_rows(

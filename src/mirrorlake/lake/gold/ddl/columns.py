@@ -97,14 +97,14 @@ def _checks_of_computed(
     new: TableSchema, pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode, may_copy: bool
 ) -> Iterator[Check]:
     """A generated column may be computed again from a column that changed, by this statement or by the next that copies
-    the table; a STORED one by this, with a TIMESTAMP as the session's time zone shows it."""
+    the table; a STORED one by this, from a column as the session's settings show it."""
     changed = {folded(name) for after, step in pairs for name in _changed_names(after, step, mode)}
-    moments = {folded(after.name) for after, _ in pairs if after.type.name == "timestamp"}
+    settings = {folded(after.name): setting for after, _ in pairs if (setting := mode.setting_of(after.type))}
     for column in new.columns:
         if source := names_any(column.generated or "", changed):
             yield Check("true", f"column {column.name} is computed again from {source}, which has changed")
-        elif column.is_stored and may_copy and (source := names_any(column.generated or "", moments)):
-            yield Check("true", f"column {column.name} is computed again from {source} in this session's time zone")
+        elif column.is_stored and may_copy and (source := names_any(column.generated or "", settings)):
+            yield Check("true", f"column {column.name} is computed again from {source} in {settings[source]}")
 
 
 def _may_copy(pairs: Sequence[tuple[Column, Keep | Add]], mode: ServerMode) -> bool:
