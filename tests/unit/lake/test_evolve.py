@@ -250,6 +250,12 @@ def test_the_byte_a0_is_a_blank_before_a_number(charset, blank, kind):
     assert found.sql.startswith(rf"IF(NOT v RLIKE '^[\\s{blank}]*[+-]?[.]?[0-9]', 0, ")
 
 
+def test_a_label_may_equal_a_text_with_characters_that_collations_pass_over():
+    new = Column("v", ColumnType("enum", labels=("a", "b"), charset="utf8mb4"))
+    found = conversion("v", text_column("varchar", 9), new, ServerMode("mysql", is_strict=False))
+    assert r"v RLIKE '[^\\x09-\\x0D\\x20-\\x7E]|^ *[0-9]'" in found.fails
+
+
 def text_column(kind, length=None, charset="utf8mb4"):
     return Column("v", ColumnType(kind, length=length, charset=charset))
 

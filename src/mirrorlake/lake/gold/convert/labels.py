@@ -10,10 +10,11 @@ from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.sql_text import Sql, literal
-from mirrorlake.lake.gold.convert.charsets import NOT_ASCII
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family, unless_null
 from mirrorlake.lake.gold.convert.numbers import to_decimal, to_integer
 
+_NOT_SHOWN = r"[^\\x09-\\x0D\\x20-\\x7E]"
+"""Letters outside ASCII, and the control characters that collations may pass over."""
 _FROM_INTEGER = {"integer": to_integer, "decimal": to_decimal}
 
 
@@ -100,4 +101,4 @@ def _may_be(value: Sql, new: Column) -> Sql:
     if not all(map(str.isascii, new.type.labels)):
         return "true"
     lowered = _labels(new, str.lower)
-    return f"{value} RLIKE '{NOT_ASCII}|^ *[0-9]' OR array_contains({lowered}, lower(rtrim({value})))"
+    return f"{value} RLIKE '{_NOT_SHOWN}|^ *[0-9]' OR array_contains({lowered}, lower(rtrim({value})))"
