@@ -250,6 +250,14 @@ def test_the_byte_a0_is_a_blank_before_a_number(charset, blank, kind):
     assert found.sql.startswith(rf"IF(NOT v RLIKE '^[\\s{blank}]*[+-]?[.]?[0-9]', 0, ")
 
 
+@pytest.mark.parametrize(("old", "is_cut"), [("double", True), ("wide", True), ("bigint", False), ("float", False)])
+def test_a_number_beyond_a_float_becomes_the_largest_one_outside_strict_mode(old, is_cut):
+    kind = ColumnType("decimal", precision=65, scale=0) if old == "wide" else ColumnType(old)
+    new = Column("v", ColumnType("float", unsigned=True))
+    found, strict = (conversion("v", Column("v", kind), new, ServerMode("mysql", mode)).sql for mode in (False, True))
+    assert ("3.4028234663852886E38D" in found) == is_cut and "E38" not in strict
+
+
 def test_a_label_may_equal_a_text_with_characters_that_collations_pass_over():
     new = Column("v", ColumnType("enum", labels=("a", "b"), charset="utf8mb4"))
     found = conversion("v", text_column("varchar", 9), new, ServerMode("mysql", is_strict=False))

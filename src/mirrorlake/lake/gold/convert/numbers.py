@@ -17,6 +17,7 @@ from mirrorlake.lake.gold.convert.texts import in_ascii, into_bytes, into_text
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20}
 _EXACT = 2**53
 """A DOUBLE is exact for every integer up to here."""
+_LARGEST_FLOAT = "3.4028234663852886E38D"
 
 
 def to_integer(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
@@ -71,7 +72,11 @@ def _to_wide(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversi
 def to_float(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
     if new.display or old.display and family(old.type) == "float":
         raise NotDerivable(f"column {new.name} has a FLOAT with a number of digits")
-    return _checked(value, value if family(old.type) == "float" else f"CAST({value} AS double)", new, mode)
+    sql = value if family(old.type) == "float" else f"CAST({value} AS double)"
+    may_be_larger = new.type.name == "float" and (old.type.name == "double" or old.type.is_wide)
+    if may_be_larger and not mode.is_strict:
+        sql = unless_null(value, f"least(greatest({sql}, -{_LARGEST_FLOAT}), {_LARGEST_FLOAT})")
+    return _checked(value, sql, new, mode)
 
 
 def float_to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
