@@ -119,7 +119,7 @@ def _column_steps(
     for column in new.columns:
         name = folded(column.name)
         source = sources.get(name)
-        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), session))
+        steps.append(Keep(column.name, source) if source else _add(column, added.get(name), session, dialect.flavor))
     is_measured = dialect.flavor == "mariadb" and dialect.server_version >= MEASURED_SINCE
     decides = is_measured and not mode.is_strict  # whether a NULL becomes the zero of its type, or the DEFAULT
     copied = _copies_rows(old, new, clauses, sources, is_copied or None, decides)
@@ -178,7 +178,7 @@ def _sources(old: TableSchema, clauses: Sequence[ddl.Clause]) -> dict[str, Colum
     return {folded(name): column for name, column in kept if name is not None}
 
 
-def _add(column: Column, spec: ddl.ColumnSpec | None, session: LoggedSession) -> Add:
+def _add(column: Column, spec: ddl.ColumnSpec | None, session: LoggedSession, flavor: str) -> Add:
     """spec: how the statement writes the column."""
     default = column.default
     if session.explicit_timestamps is None and _may_have_a_default_of_its_own(spec):
@@ -194,11 +194,19 @@ def _add(column: Column, spec: ddl.ColumnSpec | None, session: LoggedSession) ->
     if default.kind == "now":
         if session.now is None:
             return Add(column.name, needs_empty="rows that exist get the time of the statement")
-        return Add(column.name, Default(NOW, session.now))
+        return Add(column.name, Default(NOW, _with_digits(session.now, int(default.text), flavor)))
     if default.kind == "expression":
         value = constant(default.text)
         return Add(column.name, value, None if value else "rows that exist get what an expression gives")
     return Add(column.name, default)
+
+
+def _with_digits(now: str, digits: int, flavor: str) -> str:
+    """The time as CURRENT_TIMESTAMP(digits) has it. MariaDB gives the column's digits to one that names none."""
+    whole, _, fraction = now.partition(".")
+    if not digits and flavor == "mariadb":
+        return now
+    return f"{whole}.{fraction[:digits]}" if digits and fraction else whole
 
 
 def _may_have_a_default_of_its_own(spec: ddl.ColumnSpec | None) -> bool:
