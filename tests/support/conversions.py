@@ -19,7 +19,7 @@ from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.conversion import any_of
 from mirrorlake.lake.gold.ddl.columns import Layout, new_layout
 from mirrorlake.lake.gold.ddl.steps import Overwrite
-from tests.support.canonical import mirror_rows, source_values
+from tests.support.canonical import mirror_rows, source_rows, source_values
 from tests.support.interpreting import interpret
 
 DATABASE, TABLE = "conversions", "t"
@@ -79,6 +79,14 @@ def is_altered(cursor: pymysql.cursors.Cursor, tried: Conversion) -> bool:
         return False
     cursor.execute("SET sql_mode = ''")  # PAD_CHAR_TO_FULL_LENGTH would show other texts
     return True
+
+
+def rows_after(connection: pymysql.Connection, tried: Conversion) -> list[str] | None:
+    """The canonical rows that SELECT shows; None: it fails for a VIRTUAL column whose value is out of range."""
+    try:
+        return source_rows(connection, DATABASE, TABLE, dates_as_text=tried.as_text)
+    except pymysql.MySQLError:
+        return None
 
 
 def converted(spark: SparkSession, flavor: str, tried: Conversion, before: list[dict[str, object]]) -> list[str] | None:

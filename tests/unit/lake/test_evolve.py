@@ -240,6 +240,32 @@ def test_a_stored_column_is_computed_as_the_sql_mode_of_the_copying_session_show
     )
 
 
+@pytest.mark.parametrize(
+    ("column", "expression", "is_clipped", "fails"),
+    [
+        ("tinyint", "v) virtual", True, []),
+        ("tinyint", "v) stored", False, []),
+        ("int unsigned", "v - 5) virtual", False, ["true"]),
+        ("int unsigned", "v - 5) stored", False, []),
+        ("int unsigned", "v * 2) virtual", False, []),
+    ],
+)
+def test_a_new_virtual_column_may_be_out_of_range_also_in_strict_mode(column, expression, is_clipped, fails):
+    replay = Replay("create database d charset utf8mb4")
+    replay.run(f"create table t (id int primary key, v {column})")
+    [found] = replay.run(f"alter table t add c bigint unsigned as ({expression}", sql_mode=1 << 21)
+    assert [check.where for check in found.work.checks] == fails
+    assert any("least(greatest(" in part for part in brief(found)) == is_clipped
+
+
+def test_an_integer_of_more_than_64_bits_is_not_computed():
+    replay = Replay("create database d charset utf8mb4")
+    replay.run("create table t (id int primary key, v bigint unsigned)")
+    [found] = replay.run("alter table t add c decimal(30) as (v * 2) virtual")
+    [check] = found.work.checks
+    assert check.where.endswith("NOT BETWEEN 0BD AND 18446744073709551615BD)")
+
+
 @pytest.mark.parametrize("kind", ["int", "decimal"])
 @pytest.mark.parametrize(
     ("charset", "blank"), [("utf8mb4", ""), ("latin1", r"\\u00A0"), ("cp850", r"\\u00E1"), ("ascii", ""), ("gbk", "")]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column, TableSchema
-from mirrorlake.core.schema.types import DATED
+from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.convert.by_type import conversion
@@ -20,15 +20,20 @@ def computed_value(column: Column, sources: Mapping[str, Column], old: TableSche
     """Compute the value from columns that the statement leaves unchanged. sources: these columns before the statement,
     by their names after it. old: the table before it.
 
+    No value of a VIRTUAL column is checked by the statement: it may be out of range, also in strict mode, and so may
+    a difference of unsigned integers.
+
     Raises NotDerivable.
     """
     same = tuple(
         source
         for name, source in sources.items()
         if name == source.name and (old.as_text or source.type.name not in DATED)
+        if column.is_stored or not (source.type.unsigned and source.type.name in INTEGERS)
     )
+    mode_of_values = replace(mode, is_strict=mode.is_strict and column.is_stored)
     try:
-        return Conversion(_sum_or_product(column, replace(old, columns=same), mode))
+        return Conversion(_sum_or_product(column, replace(old, columns=same), mode_of_values))
     except NotDerivable as unknown:
         try:
             return _computed(column, sources, old, mode.flavor)

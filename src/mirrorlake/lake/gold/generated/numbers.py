@@ -1,12 +1,13 @@
 """Arithmetic and comparisons of numbers in a generated column's expression, as MariaDB does them.
 
-Integers are 64 bits wide there, unsigned with one unsigned operand; a result outside of this range is an error, so no
-row has it.
+Integers are 64 bits wide there, unsigned with one unsigned operand. A result outside of this range is an error, so that
+no row has it; but in a VIRTUAL column that an ALTER adds MariaDB shows 0: such a row fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS
 from mirrorlake.core.sql_text import Sql
@@ -32,14 +33,14 @@ def compared(left: Value, operator: Sql, right: Value) -> Value:
 
 def negative(value: Value) -> Value:
     (value,) = numbers(value)
-    return number(f"(- {_wide(value)})", -value.high, -value.low, value.scale, of=(value,))
+    return _in_range(number(f"(- {_wide(value)})", -value.high, -value.low, value.scale, of=(value,)))
 
 
 def absolute(value: Value) -> Value:
     (value,) = numbers(value)
     high = max(abs(value.low), abs(value.high))
     low = 0 if value.low <= 0 <= value.high else min(abs(value.low), abs(value.high))
-    return number(f"abs({_wide(value)})", low, high, value.scale, unsigned=value.unsigned, of=(value,))
+    return _in_range(number(f"abs({_wide(value)})", low, high, value.scale, unsigned=value.unsigned, of=(value,)))
 
 
 def _wide(value: Value) -> Sql:
@@ -82,7 +83,14 @@ def _result(left: Value, operator: Sql, right: Value, low: int, high: int, scale
     is_small = scale == 0 and INT64[0] <= low and high <= INT64[1] and left.is_bigint and right.is_bigint
     one, other = (value.sql if is_small else value.decimal() for value in (left, right))
     unsigned = scale == 0 and (left.unsigned or right.unsigned)
-    return number(f"({one} {operator} {other})", low, high, scale, unsigned=unsigned, of=(left, right))
+    return _in_range(number(f"({one} {operator} {other})", low, high, scale, unsigned=unsigned, of=(left, right)))
+
+
+def _in_range(value: Value) -> Value:
+    low, high = (0, 2**64 - 1) if value.unsigned else INT64
+    if value.scale or low <= value.low and value.high <= high:
+        return value
+    return replace(value, fails=(*value.fails, f"{value.sql} NOT BETWEEN {low}BD AND {high}BD"))
 
 
 def _divided(left: Value, right: Value) -> Value:
