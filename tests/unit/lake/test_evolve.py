@@ -290,6 +290,12 @@ def test_a_label_may_equal_a_text_with_characters_that_collations_pass_over():
     assert r"v RLIKE '[^\\x09-\\x0D\\x20-\\x7E]|^ *[0-9]'" in found.fails
 
 
+def test_swe7_lacks_characters_of_ascii():
+    for charset, pattern in (("swe7", r"[^\\x00-?A-Z_a-z]"), ("koi8r", r"[^\\x00-\\x7F]")):
+        columns = (text_column("varchar", 9), text_column("varchar", 9, charset))
+        assert conversion("v", *columns, ServerMode("mysql", is_strict=False)).fails == f"(v RLIKE '{pattern}')"
+
+
 def text_column(kind, length=None, charset="utf8mb4"):
     return Column("v", ColumnType(kind, length=length, charset=charset))
 

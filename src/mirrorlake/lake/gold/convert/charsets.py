@@ -28,6 +28,8 @@ _ENCODINGS = {
 _WRONG = {"cp932": r"\\u6661", "tis620": _OUTSIDE["utf8mb3"]}
 """Character set -> the characters for which both servers may put others, without an error."""
 NOT_ASCII = r"[^\\x00-\\x7F]"
+_NOT_SURE = {"swe7": "[^\\\\x00-?A-Z_a-z]"}
+"""Character set that lacks some of ASCII -> the characters that it may lack."""
 
 
 def replaced(sql: Sql, charset: str | None) -> Sql | None:
@@ -35,6 +37,11 @@ def replaced(sql: Sql, charset: str | None) -> Sql | None:
     known."""
     lacks = _OUTSIDE.get(charset or "")
     return lacks and f"regexp_replace({sql}, '{lacks}', '?')"
+
+
+def may_be_lacking(sql: Sql, charset: str | None) -> Sql:
+    """True for a text that may have a character that the set lacks."""
+    return f"{sql} RLIKE '{_NOT_SURE.get(charset or '', NOT_ASCII)}'"
 
 
 def is_wrong(sql: Sql, charset: str | None) -> Sql | None:

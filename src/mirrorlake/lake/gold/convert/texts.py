@@ -9,7 +9,7 @@ from mirrorlake.core.schema.row_steps import ServerMode
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import BLOBS, LARGEST_BYTES, TEXTS, ColumnType
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.lake.gold.convert.charsets import NOT_ASCII, decoded, encoded, is_wrong, replaced
+from mirrorlake.lake.gold.convert.charsets import decoded, encoded, is_wrong, may_be_lacking, replaced
 from mirrorlake.lake.gold.convert.conversion import Conversion, NotDerivable, any_of, family
 
 _CONTAINED = {"utf8mb4": ("utf8mb3", "latin1", "ascii"), "utf8mb3": ("latin1", "ascii"), "latin1": ("ascii",)}
@@ -24,7 +24,7 @@ def to_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversio
         return found if charset == before else replace(found, fails=any_of(found.fails, is_wrong(value, charset)))
     sql = replaced(value, charset)
     found = into_text(sql or value, new, mode, old)
-    return found if sql else replace(found, fails=any_of(found.fails, f"{value} RLIKE '{NOT_ASCII}'"))
+    return found if sql else replace(found, fails=any_of(found.fails, may_be_lacking(value, charset)))
 
 
 def digits_as_text(value: Sql, old: Column, new: Column, mode: ServerMode) -> Conversion:
