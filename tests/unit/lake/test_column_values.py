@@ -74,7 +74,7 @@ NOT_DERIVABLE = (
     "varchar(9) default _utf16'ab'", "varchar(9) default _swe7'[' 'a'", "varchar(9) default _binary'ab'",
     "varchar(9) default _latin1'a' 'é'", "varchar(9) default N'\U0001f600'", "varchar(9) default x'41ff'",
     "varchar(9) charset ucs2 default x'd83d'", "varchar(9) charset ascii default x'80'", "json default (x'5b5d')",
-    f"bigint default 0x{'f' * 8000}",
+    f"bigint default 0x{'f' * 8000}", "double not null default (null)",
 )  # fmt: skip
 
 

@@ -190,7 +190,7 @@ def _add(column: Column, spec: ddl.ColumnSpec | None, session: LoggedSession, fl
     if default is None:
         return Add(column.name, None if column.nullable else Default(ZERO))
     if default.kind == "null":
-        return Add(column.name)
+        return Add(column.name, needs_empty=None if column.nullable else "rows that exist get no NULL, the default")
     if default.kind == "now":
         if session.now is None:
             return Add(column.name, needs_empty="rows that exist get the time of the statement")
