@@ -395,7 +395,9 @@ def test_null_outside_strict_mode_may_become_the_default_that_the_column_had(fla
     [
         ("date", Default("string", "2021-02-03"), Conversion("coalesce(v, DATE'2021-02-03')")),
         ("date", Default("string", "0000-00-00"), Conversion("v", fails="(v IS NULL)")),
+        ("date", Default("now", "0"), Conversion("v", invalid="v IS NULL")),
         ("datetime", Default("now", "0"), Conversion("v", invalid="v IS NULL")),
+        ("time", Default("now", "0"), Conversion("v", fails="(v IS NULL)")),
         ("timestamp", Default("string", "2021-02-03"), Conversion("v", fails="(v IS NULL)")),
         ("text", Default("string", "x"), Conversion("coalesce(v, '')")),
         ("varchar", Default("string", "x"), Conversion("coalesce(v, 'x')")),

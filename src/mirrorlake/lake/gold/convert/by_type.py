@@ -142,14 +142,14 @@ def _zero_for_null(kind: ColumnType) -> Sql | None:
 
 def _default_for_null(old: Column, mode: ServerMode) -> Sql | None:
     """The DEFAULT that replaces NULL. None: NULL becomes the zero, as it does in rows that the ALTER copies, in a TEXT
-    or BLOB, and in a DATETIME whose DEFAULT is the time of the statement. Raises NotDerivable."""
+    or BLOB, and in a DATE or DATETIME whose DEFAULT is the time of the statement. Raises NotDerivable."""
     default, name = old.default, old.type.name
     if mode.flavor == "mysql" or mode.copies_rows or default is None or default.kind == "null":
         return None
-    if name in (*TEXTS, *BLOBS) or default.kind == "now" and name == "datetime":
+    if name in (*TEXTS, *BLOBS) or default.kind == "now" and name in ("date", "datetime"):
         return None
     value = constant(default.text) if default.kind == "expression" else default
-    if value is None:
+    if value is None or value.kind == "now":
         raise NotDerivable(f"column {old.name}: its default as a value")
     return value_of(value, old, mode)
 
