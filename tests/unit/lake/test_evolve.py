@@ -258,6 +258,25 @@ def test_a_new_virtual_column_may_be_out_of_range_also_in_strict_mode(column, ex
     assert any("least(greatest(" in part for part in brief(found)) == is_clipped
 
 
+@pytest.mark.parametrize(
+    ("kind", "expression", "after", "sql"),
+    [
+        ("decimal(9,1)", "a", "decimal(9,3)", "`a`"),
+        ("varchar(3)", "s", "varchar(9)", "`s`"),
+        ("varchar(3)", "reverse(s)", "varchar(9)", None),
+        ("varchar(3)", "reverse(s)", "varchar(3) comment 'x'", ""),
+    ],
+)
+def test_a_computed_column_of_another_type_is_computed_again(kind, expression, after, sql):
+    replay = Replay("create database d charset utf8mb4")
+    replay.run(f"create table t (id int primary key, a decimal(9,4), s varchar(9), c {kind} as ({expression}) stored)")
+    column = f"{after.split(' ')[0]} as ({expression}) stored{after[len(after.split(' ')[0]) :]}"
+    [found] = replay.run(f"alter table t modify c {column}", sql_mode=1 << 21)
+    assert any(check.where == "true" for check in found.work.checks) == (sql is None)
+    overwritten = [dict(step.columns)["c"] for step in found.work.steps if isinstance(step, Overwrite)]
+    assert not sql or [sql in text and "`c`" not in text for text in overwritten] == [True]
+
+
 def test_an_integer_of_more_than_64_bits_is_not_computed():
     replay = Replay("create database d charset utf8mb4")
     replay.run("create table t (id int primary key, v bigint unsigned)")

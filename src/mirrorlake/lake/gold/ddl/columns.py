@@ -137,7 +137,7 @@ def _planned(
         plan = replace(plan, old=step.old.name, old_type=spark_type(step.old.type, as_text=old.as_text))
     try:
         return (
-            _kept(plan, column, step.old, mode, old)
+            _kept(plan, column, step.old, mode, old, sources)
             if isinstance(step, Keep)
             else _added(plan, column, step, mode, old, sources)
         )
@@ -145,19 +145,33 @@ def _planned(
         return replace(plan, checks=(Check("true", str(stop)),))
 
 
-def _kept(plan: _PlannedColumn, column: Column, before: Column, mode: ServerMode, old: TableSchema) -> _PlannedColumn:
+def _kept(
+    plan: _PlannedColumn, column: Column, before: Column, mode: ServerMode, old: TableSchema,
+    sources: Mapping[str, Column],
+) -> _PlannedColumn:  # fmt: skip
+    """Plan a column that stays. One with an expression is computed again for another type: it may have been cut."""
+    if column.generated is not None and column.generated == before.generated and column.type != before.type:
+        if replaces_nulls(before, column, mode):
+            raise NotDerivable(f"column {column.name} is computed again, and NULL becomes another value")
+        return _computed(plan, column, mode, old, sources)
     found: Conversion = (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode)
     checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
     return replace(plan, sql=found.sql, checks=checks, invalid=found.invalid)
+
+
+def _computed(
+    plan: _PlannedColumn, column: Column, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
+) -> _PlannedColumn:
+    found = computed_value(column, sources, old, mode)
+    checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+    return replace(plan, sql=found.sql, checks=checks)
 
 
 def _added(
     plan: _PlannedColumn, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
 ) -> _PlannedColumn:
     if column.generated is not None:
-        found = computed_value(column, sources, old, mode)
-        checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
-        return replace(plan, sql=found.sql, checks=checks)
+        return _computed(plan, column, mode, old, sources)
     if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
     if step.value is None:
