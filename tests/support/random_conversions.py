@@ -68,6 +68,7 @@ _CLAUSES = (
     *("DROP COLUMN {old}",) * 2, *("RENAME COLUMN {old} TO {new}",) * 2, "MODIFY id BIGINT{place}",
     "RENAME COLUMN {old} TO {other}, RENAME COLUMN {other} TO {old}", "CHANGE {old} {other} {type}, DROP {other}",
     "DROP COLUMN {old}, ADD COLUMN {old} {type}{attributes}", "MODIFY {old} {was}{attributes}{place}",
+    *("MODIFY {old} {alike}{kept}{place}",) * 2,
     "CHANGE {old} {other} {was}, CHANGE {other} {old} {alike}", "ALTER {old} SET DEFAULT {default}",
     "ALTER {old} DROP DEFAULT", *("CONVERT TO CHARACTER SET {charset}",) * 3, "CHARACTER SET {charset}",
     "DROP PRIMARY KEY", "DROP PRIMARY KEY, ADD PRIMARY KEY ({old})", "ADD KEY k ({old})",
@@ -94,12 +95,12 @@ def random_conversion(random: Random, flavor: str) -> Conversion:
     types = [*_TYPES, *(column_sql(Column("", kind)).removeprefix("`` ").removesuffix(" NULL") for kind in mirrored)]
     columns = {name: random.choice(types) for name in random.sample(_NAMES, random.choice((1, 2, 2, 3)))}
     attributes = {
-        name: _filled(random, random.choice(_ATTRIBUTES_BEFORE), _parts(random, columns, types)) for name in columns
+        name: _filled(random, random.choice(_ATTRIBUTES_BEFORE), _parts(random, columns, {}, types)) for name in columns
     }
     lines = [f"{name} {columns[name]}{attributes[name]}" for name in columns]
     filled = ["id", *(name for name in columns if " AS (" not in attributes[name])]
     clauses = [
-        _filled(random, random.choice(_CLAUSES), _parts(random, columns, types))
+        _filled(random, random.choice(_CLAUSES), _parts(random, columns, attributes, types))
         for _ in range(random.choice((1, 1, 2, 3)))
     ]
     return Conversion(
@@ -116,12 +117,15 @@ def random_conversion(random: Random, flavor: str) -> Conversion:
     )
 
 
-def _parts(random: Random, columns: Mapping[str, str], types: Sequence[str]) -> dict[str, Sequence[str]]:
+def _parts(
+    random: Random, columns: Mapping[str, str], attributes: Mapping[str, str], types: Sequence[str]
+) -> dict[str, Sequence[str]]:
     """What may be put into the braces of a template: always the same columns, and anything for the others."""
     old, other = random.sample(["id", *columns] if len(columns) == 1 else [*columns], 2)
     was = columns.get(old, "INT")
     return {
-        "old": (old,), "other": (other,), "was": (was,), "new": _NEW_NAMES, "type": types,
+        "old": (old,), "other": (other,), "was": (was,), "kept": (attributes.get(old, ""),),
+        "new": _NEW_NAMES, "type": types,
         "alike": [kind for kind in types if _name(kind) == _name(was)], "attributes": _ATTRIBUTES,
         "default": _DEFAULTS, "expression": _EXPRESSIONS, "charset": _CHARSETS,
         "place": ("", "", " FIRST", f" AFTER {other}"),
