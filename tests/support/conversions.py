@@ -94,7 +94,7 @@ def converted(spark: SparkSession, flavor: str, tried: Conversion, before: list[
     old, change = _definitions(flavor, tried)
     if old is None or change is not None and change.action == "refuse":
         return None
-    rows = _view(old, before)
+    rows = view_of(old, before)
     if change is None:
         return mirror_rows(spark.sql(f"SELECT * FROM {rows}").toArrow())
     layout = new_layout(old, change.schema, change.steps, refuses_invalid=False)
@@ -136,7 +136,8 @@ def _columns(layout: Layout) -> Sql:
     return ", ".join(f"{value} AS {quote(name)}" for name, value in overwrite.columns)
 
 
-def _view(schema: TableSchema, rows: list[dict[str, object]]) -> Sql:
+def view_of(schema: TableSchema, rows: list[dict[str, object]]) -> Sql:
+    """Rows that SELECT showed, as Spark's mirror has them."""
     names = ", ".join(quote(column.name) for column in schema.columns)
     return f"(VALUES {', '.join(_row(schema, row) for row in rows)}) AS rows({names})"
 

@@ -8,6 +8,7 @@ from mirrorlake.core.ddl.parse.constants import constant
 from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
+from mirrorlake.lake.gold.convert.date_text import bound_literal
 from mirrorlake.lake.gold.partition.expressions import spark_expression
 
 SCHEMA = TableSchema("d", "t", (Column("id", ColumnType("int")), Column("v", ColumnType("int"))), ("id",))
@@ -58,3 +59,21 @@ def test_what_spark_could_not_nest_is_not_derived(text):
 )
 def test_constants_as_deep(text, found):
     assert constant(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "found"),
+    [
+        ("2020-1-1", ColumnType("date"), "'2020-01-01'"),
+        ("200101", ColumnType("date"), "'2020-01-01'"),  # to Spark the year 200101
+        ("2020-01-01 00:00:00.0", ColumnType("date"), "'2020-01-01'"),
+        ("2020-01-01", ColumnType("datetime"), "'2020-01-01 00:00:00'"),
+        ("2020-01-01T10:00:00.50", ColumnType("datetime", fraction_digits=1), "'2020-01-01 10:00:00.5'"),
+        ("0000-00-00", ColumnType("date"), "'0000-00-00'"),
+        ("2020-01-01 00:00:00.5", ColumnType("datetime"), None),  # MySQL rounds it, MariaDB cuts it
+        ("2020-01-01 23:59:59.9999999", ColumnType("datetime", fraction_digits=6), None),
+        ("2020-01-01 10:00:00+05:00", ColumnType("datetime"), None),
+    ],
+)
+def test_the_date_of_a_bound_is_read_as_both_servers_do(text, kind, found):
+    assert bound_literal(text, kind) == found

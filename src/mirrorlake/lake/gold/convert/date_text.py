@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from mirrorlake.core.schema.tables import Default
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.core.sql_text import Sql, literal
 from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.gold.convert.default_spelling import in_own_spelling
 
 _LITERAL = re.compile(r"([0-9]{4}-[0-9][0-9]-[0-9][0-9])(?: ([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.]([0-9]{1,6}))?)?")
 
@@ -31,6 +33,18 @@ def date_literal(text: str, kind: ColumnType) -> Sql | None:
     if not found or kind.name == "date" and found[2] or len(found[3] or "") > _digits(kind):
         return None
     return literal(_text(found[1], found[2] or "00:00:00", (found[3] or "").ljust(_digits(kind), "0"), kind))
+
+
+def bound_literal(text: str, kind: ColumnType) -> Sql | None:
+    """The same for a bound of a partition, in any spelling that both servers read alike.
+
+    None for more digits than the type has, which MySQL rounds and MariaDB cuts, and for a time zone.
+    """
+    day_and_clock, _, fraction = in_own_spelling(Default("string", text), ColumnType("datetime")).text.partition(".")
+    if kind.name == "date":
+        day_and_clock = day_and_clock.removesuffix(" 00:00:00")
+    fraction = fraction.rstrip("0")
+    return date_literal(day_and_clock + ("." + fraction if fraction else ""), kind)
 
 
 def _digits(kind: ColumnType) -> int:

@@ -19,7 +19,7 @@ from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import MAX_DECIMAL_DIGITS, ColumnType
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
-from mirrorlake.lake.gold.convert.date_text import meant
+from mirrorlake.lake.gold.convert.date_text import bound_literal, meant
 
 _DAY_NUMBER_OF_EPOCH = 719528  # TO_DAYS('1970-01-01')
 _OF_A_DATE = {
@@ -40,6 +40,7 @@ _SHOWN = 200
 _DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20  # as decimals of Spark
 _BIGINT_UNSIGNED = ColumnType("decimal", precision=20, scale=0)
 """The type in mirrors. A sum or product that exceeds the type is an error on the server."""
+_MOMENT = ColumnType("datetime", fraction_digits=6)
 _NUMBERS, _DATES = ("integer", "year"), ("date", "datetime")
 
 
@@ -176,7 +177,10 @@ class _Reader:
 
     def _of_a_date(self, function: str) -> Sql:
         if self._tokens.peek().kind is Kind.STRING:
-            return _OF_A_DATE[function].format(f"CAST({literal(self._tokens.string())} AS date)")
+            moment = bound_literal(self._tokens.string(), _MOMENT)
+            if moment is None:
+                raise self._tokens.unexpected()
+            return _OF_A_DATE[function].format(f"CAST({moment} AS date)")
         column = self._column(_DATES)
         if not self._schema.as_text:
             self.dates.append(column)

@@ -17,7 +17,7 @@ from mirrorlake.core.schema.types import DATED, INTEGERS
 from mirrorlake.core.schema.versioning import system_period
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.lake.gold.convert.conversion import NotDerivable, family
-from mirrorlake.lake.gold.convert.date_text import date_literal
+from mirrorlake.lake.gold.convert.date_text import bound_literal
 from mirrorlake.lake.gold.partition.expressions import SparkExpression, spark_expression
 from mirrorlake.lake.gold.partition.hashes import integer_bytes, key_hash, moment_bytes
 
@@ -205,8 +205,8 @@ def _column_value(name: str, schema: TableSchema) -> _Value:
     column = _column(name, schema)
     if family(column.type) not in _COMPARABLE:
         raise NotDerivable(f"which rows are in a partition by column {column.name}")
-    if schema.as_text and column.type.name in DATED:
-        return _date_text(column)
+    if column.type.name in DATED:
+        return _date(column)
     return _computed(spark_expression(quote(column.name), schema), schema)
 
 
@@ -225,11 +225,11 @@ def _text(name: str, schema: TableSchema) -> _Value | None:
     return _Value(quote(column.name), limit, is_text=True)
 
 
-def _date_text(column: Column) -> _Value:
+def _date(column: Column) -> _Value:
     """Dates as texts compare as the server compares dates, valid or not."""
 
     def limit(bound: str) -> Sql:
-        found = "NULL" if bound.upper() == "NULL" else date_literal(bound.strip("'\""), column.type)
+        found = "NULL" if bound.upper() == "NULL" else bound_literal(bound.strip("'\""), column.type)
         if found is None:
             raise NotDerivable(f"which rows are in a partition by column {column.name} up to {bound}")
         return found
