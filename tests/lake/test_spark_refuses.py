@@ -88,6 +88,21 @@ def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, 
     assert run.mirror(refused.mirror_id) == [canonical_row(before)]
 
 
+def test_a_key_with_a_name_that_deltas_merge_uses_refuses_the_table(spark, tmp_path, monkeypatch):
+    """Spark calls it a defect of its own: the condition of the join has the wrong one of two columns."""
+    count_as_large(monkeypatch, merges=True)
+    columns = (Column("id", ColumnType("int"), False), Column("_row_id_", ColumnType("int"), False))
+    schema = TableSchema("d", "l", columns, ("id", "_row_id_"))
+    first, second = {"id": 1, "_row_id_": 2}, {"id": 1, "_row_id_": 3}
+    create_it = Ddl("CREATE TABLE l (id INT, _row_id_ INT, PRIMARY KEY (id, _row_id_))", "d")
+    insert = Transaction([Insert(schema, [first]), Insert(OTHER, [{"id": 1}])])
+    update = Transaction([Update(schema, [(first, second)]), Insert(OTHER, [{"id": 2}])])
+    run = applied(spark, tmp_path, create_it, insert, CREATE_THIRD, update)
+    refused = run.register.get(("d", "l"))
+    assert (refused.state, refused.code) == ("refused", "spark-refused")
+    assert run.gold() == {("d", "other"): [canonical_row({"id": n}) for n in (1, 2)], ("d", "third"): []}
+
+
 def test_a_small_mirror_has_both_columns(spark, tmp_path, mirrored_before):
     schema, before = table("ſ", "s"), {"id": 1, "ſ": 2, "s": 3}
     update = Transaction([Update(schema, [(before, before | {"ſ": 4})])])

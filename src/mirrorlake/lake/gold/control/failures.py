@@ -23,6 +23,8 @@ from mirrorlake.lake.delta.refusals import is_analysis, is_spark
 DAMAGED = "lake-damaged"
 _OF_A_TABLE = ("0A", "21", "22", "23", "42", "54")
 """Feature not supported, cardinality, data, constraint, syntax and analysis, limits of a program."""
+_DEFECT = "XX"
+"""Class of Spark's own defects: in a statement that it does not take, a name or type of the table has met one."""
 _OF_THE_LAKE = re.compile("42501|42K0[34I]|42KD[56]|42P..|22022")
 """Exceptions among them: privileges, files, folders and tables that exist or do not exist, settings."""
 _OF_A_FILE = "KD"
@@ -79,6 +81,8 @@ def condition_of_table(error: BaseException) -> str | None:
     if any(state.startswith(_OF_A_FILE) for _, state in found):
         return None
     condition, state = found[-1]
+    if is_analysis(error) and state.startswith(_DEFECT):
+        return condition
     return condition if state[:2] in _OF_A_TABLE and not _OF_THE_LAKE.fullmatch(state) else None
 
 
