@@ -72,7 +72,7 @@ REFUSALS: dict[str, str] = {
     "needs-first-copy": "The CREATE TABLE is not in the log, so older rows are unknown: `mirrorlake snapshot` reads them, or says why it cannot.",
     "column-type": "This column type is not mirrored yet; the table's events are kept in bronze.",
     "column-charset": "This character set is not mirrored yet; the table's events are kept in bronze.",
-    "column-name": "Rename the column: _lsn is reserved (and _committed_at and _gtid with --commit-columns), Spark takes some names for one, and ${...} needs a Spark that leaves it as it is.",
+    "column-name": "Rename the column: _lsn is reserved (and _committed_at and _gtid with --commit-columns), and so are two names that Spark and Delta use; Spark takes some names for one, and ${...} needs a Spark that leaves it as it is.",
     "row-image": "SET GLOBAL binlog_row_image = 'FULL', or run with --partial-images if the reason says so; `mirrorlake resync` the table.",
     "generated-column": "Run with --generated leave-out to mirror the table without the column, then `mirrorlake resync` the table.",
     "hidden-column": "The mirror needs the column: give `columns` in the file a pattern that does not fit it, or exclude the table; then `mirrorlake resync` it.",

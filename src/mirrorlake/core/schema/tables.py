@@ -16,6 +16,8 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.types import MIRRORED, ColumnType
 
 RESERVED_COLUMN = "_lsn"  # the mirror's own column
+FILLED_BY_READERS = frozenset(("_tmp_metadata_row_index", "__delta_internal_is_row_deleted"))
+"""Spark and Delta put numbers of rows, or flags, into columns of these names, whatever the file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
     kind = column.type
     if column.row_period and kind.name != "timestamp":
         return "ddl-unsupported", f"column {column.name} is a period of transactions, whose changes are not logged"
-    if folded_by_spark(column.name) == RESERVED_COLUMN:
+    if folded_by_spark(column.name) in {RESERVED_COLUMN, *FILLED_BY_READERS}:
         return "column-name", f"column {column.name} is a reserved name"
     if kind.name not in MIRRORED:
         return "column-type", f"column {column.name} has type {kind.sql()}"

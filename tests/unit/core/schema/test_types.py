@@ -62,6 +62,8 @@ def test_schema_id_hangs_on_what_decodes_rows_only():
     [
         (Column("_LSN", ColumnType("int")), "column-name"),
         (Column("_lſn", ColumnType("int")), "column-name"),
+        (Column("_tmp_metadata_row_index", ColumnType("bigint")), "column-name"),
+        (Column("__DELTA_internal_is_row_deleted", ColumnType("tinyint")), "column-name"),
         (Column("ıd", ColumnType("int")), "column-name"),
         (Column("État", ColumnType("int")), "column-name"),
         (Column("c", ColumnType("type 20")), "column-type"),
