@@ -110,6 +110,11 @@ class Query:
     def is_cut(self) -> bool:
         return len(self.raw) > MAX_STATEMENT_BYTES
 
+    @property
+    def whole(self) -> str:
+        """All of the statement, decoded."""
+        return decode_statement(bytes(self.raw), self.charset[0] if self.charset else None)
+
     def pieces(self) -> Iterator[str]:
         """Yield all of the statement in pieces. They overlap, so that each name is in one of them as a whole."""
         for start in range(0, len(self.raw), MAX_STATEMENT_BYTES):

@@ -20,9 +20,10 @@ from mirrorlake.core.changes.opened_events import open_events
 from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.ddl.effect.context import refuse
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
-from mirrorlake.core.ddl.effect.interpret import interpret, refuse_long
+from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_in_place
 from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
+from mirrorlake.core.ddl.effect.suspects import LongStatement, outside_comments
 from mirrorlake.core.ddl.parse.create import may_be_of_server
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
@@ -39,6 +40,8 @@ from mirrorlake.core.schema.timeline import Timeline
 QUERY, FORMAT_DESCRIPTION = 2, 15
 _DEFINING = pa.array([QUERY, FORMAT_DESCRIPTION, int(EventType.TABLE_MAP)], pa.int16())
 _LAST_MICROSECOND = 999_999
+_MOST_WITHOUT_COMMENTS = 64 << 20
+"""Of the comments of a longer statement each word counts: it is not held as a whole. MySQL's own limit by default."""
 _READ_AS_UTF8 = (None, "utf8mb3", "utf8mb4")
 
 
@@ -147,9 +150,7 @@ class DefinitionReader:
 
     def _effect(self, query: Query, server: SourceServer, session: LoggedSession) -> list[DefinitionChange]:
         read = partial(interpret, server=server, session=session, definitions=self.definitions)
-        found = read(query.statement)
-        if query.is_cut:
-            found = refuse_long(found, query.pieces(), len(query.raw), query.database, self.definitions)
+        found = read(query.statement, whole=_whole(query, server, session) if query.is_cut else None)
         if (in_utf8 := _in_utf8(query, session.client_charset)) is not None:
             both = {change.name: change for change in (*found, *read(in_utf8))}
             found = [_in_unclear_charset(change) for change in both.values()]
@@ -196,6 +197,13 @@ class DefinitionReader:
 def _defining(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The events that a reader looks at, opened."""
     return filter(len, map(partial(of_types, event_types=_DEFINING), open_events(events)))
+
+
+def _whole(query: Query, server: SourceServer, session: LoggedSession) -> LongStatement:
+    n_bytes = len(query.raw)
+    if n_bytes > _MOST_WITHOUT_COMMENTS:
+        return LongStatement(n_bytes, query.pieces())
+    return LongStatement(n_bytes, outside_comments(query.whole, server, session))
 
 
 def _in_utf8(query: Query, client: str | None) -> str | None:

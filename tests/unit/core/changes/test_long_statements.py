@@ -42,6 +42,37 @@ def test_the_tables_that_it_names_are_refused(tmp_path, flavor, text, names):
     assert silver_of(flavor, events)["statement"].to_pylist()[-1] == text[:KEPT_STATEMENT_BYTES]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"ALTER TABLE own /* d t u {LONG} */ ADD b INT",
+        f"/* d t u {LONG} */ RENAME TABLE own TO own2",
+        f"ALTER TABLE own COMMENT 'd.t'{LONG}",
+        f"CREATE PROCEDURE own.p() BEGIN INSERT INTO d.t VALUES (1);{LONG} END",
+        f"CREATE TRIGGER x BEFORE UPDATE ON own FOR EACH ROW BEGIN INSERT INTO d.t VALUES (1);{LONG} END",
+    ],
+    ids=["comment", "first", "text", "procedure", "trigger"],
+)
+def test_a_stranger_cannot_name_the_tables_of_others(tmp_path, text):
+    assert refused("mysql", bronze(tmp_path, Log("mysql", [*TABLES, Ddl(text, database="e")]))) == []
+
+
+@FLAVORS
+def test_a_name_among_comments_is_found(tmp_path, flavor):
+    text = f"ALTER TABLE own /*{LONG}*/ EXCHANGE PARTITION p WITH TABLE /* u */ d /**/ . `o k`"
+    events = bronze(tmp_path, Log(flavor, [*TABLES, Ddl(text, database="e")]))
+    assert [table for table, _, _ in refused(flavor, events)] == ["o k"]
+
+
+@FLAVORS
+def test_a_long_call_of_a_routine_refuses_every_table(tmp_path, flavor):
+    """As a short one does: it may have changed rows of any."""
+    events = bronze(tmp_path, Log(flavor, [*TABLES, Transaction([Query(f"SELECT f('{LONG}')", database="d")])]))
+    assert sorted((table, code) for table, code, _ in refused(flavor, events)) == [
+        (name, "statement-dml") for name in ("o k", "t", "u")
+    ]
+
+
 @FLAVORS
 def test_rows_changed_by_such_a_statement_are_refused_as_such(tmp_path, flavor):
     long = Query(f"UPDATE t SET id = 2 WHERE{LONG} id IN (SELECT id FROM u)", database="d")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
 from mirrorlake.core.ddl.effect.algorithm import MEASURED_SINCE, copies_rows
@@ -15,7 +16,7 @@ from mirrorlake.core.ddl.effect.engines import by_engines, engine_of_new, why_en
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.server_texts import of_create
-from mirrorlake.core.ddl.effect.suspects import followed, suspects, suspects_of_long
+from mirrorlake.core.ddl.effect.suspects import LongStatement, followed, suspects, suspects_of_long
 from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, renamed_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
@@ -71,28 +72,18 @@ _LOGS_DDL_XID = _KEEPS_RENAMED_KEYS = 80000
 
 
 def interpret(
-    statement: str, server: SourceServer, session: LoggedSession, definitions: Definitions
-) -> list[DefinitionChange]:
+    statement: str, server: SourceServer, session: LoggedSession, definitions: Definitions,
+    whole: LongStatement | None = None,
+) -> list[DefinitionChange]:  # fmt: skip
     """The changes of tables by a QUERY event's text, in order; [] if it changes neither definitions nor rows.
-    ``definitions`` is not changed: apply the result to it.
+    ``definitions`` is not changed: apply the result to it. whole: if ``statement`` is only its beginning.
 
     Any error in the statement, or in its consequences, refuses the tables that it names. If none can be
     found, it refuses followed tables whose names are words of it.
     """
     tokens = Tokens(statement, server, session)
-    changes = _without_failing(tokens, Before(definitions, server, session))
+    changes = _without_failing(tokens, Before(definitions, server, session), whole)
     return [change for change in changes if change.database not in SYSTEM_DATABASES]
-
-
-def refuse_long(
-    beginning: list[DefinitionChange], pieces: Iterable[str], n_bytes: int, database: str, definitions: Definitions
-) -> list[DefinitionChange]:
-    """The changes of a statement that is too long to be interpreted: followed tables whose names are words of it are
-    refused. beginning: the changes of its first part."""
-    is_dml = bool(beginning) and all(change.code == STATEMENT_DML for change in beginning)
-    reason = f"a statement of {n_bytes:,} bytes that has the table's name among its words is too long"
-    names = suspects_of_long(pieces, database, definitions)
-    return [refuse(name, STATEMENT_DML if is_dml else _UNSUPPORTED, reason) for name in names]
 
 
 def interpret_shown(
@@ -113,10 +104,13 @@ def why_not_understood(text: str, database: str, flavor: str, name_case: NameCas
     return None
 
 
-def _without_failing(tokens: Tokens, before: Before) -> list[DefinitionChange]:
+def _without_failing(tokens: Tokens, before: Before, whole: LongStatement | None) -> list[DefinitionChange]:
     """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
     try:
-        return _changes(_parse(tokens, before), tokens, before)
+        parsed = _parse(tokens, before)
+        if whole:
+            parsed = _of_long(parsed, whole, tokens.database, before)
+        return _changes(parsed, tokens, before)
     except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
         raise
     except Exception as error:  # of a class that no part of the parser raises on purpose
@@ -139,6 +133,19 @@ def _parse(tokens: Tokens, before: Before) -> Statement:
         return parse_statement(tokens)
     except (LexError, ParseError) as error:
         return _refused(tokens, before, str(error))
+
+
+def _of_long(parsed: Statement, whole: LongStatement, database: str, before: Before) -> Statement:
+    """A statement that is too long, from what its beginning says. Unless its first words decide its effect, it refuses
+    the followed tables whose names are words of it."""
+    if isinstance(parsed, NoEffect | RoutineCall):
+        return parsed
+    if isinstance(parsed, CreateTrigger):
+        return replace(parsed, columns=None)
+    is_dml = isinstance(parsed, RefusedStatement) and parsed.code == STATEMENT_DML
+    reason = f"a statement of {whole.n_bytes:,} bytes that has the table's name among its words is too long"
+    names = suspects_of_long(whole.pieces, database, before.definitions)
+    return RefusedStatement(tuple(names), STATEMENT_DML if is_dml else _UNSUPPORTED, reason)
 
 
 def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:

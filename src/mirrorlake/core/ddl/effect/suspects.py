@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from mirrorlake.core.ddl.parse.lexer import Kind, LexError, tokenize, with_signs
+from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
+from mirrorlake.core.ddl.parse.tokens import MAX_TOKENS
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
@@ -14,6 +18,40 @@ _END_OF_QUOTED = ("`", '"', "]")
 """Ends a name in back-ticks, ANSI quotes, or the brackets of MariaDB's sql_mode MSSQL; twice within the name."""
 _DATABASE_WORD = re.compile(r"\b(?:DATABASE|SCHEMA)\b", re.IGNORECASE)
 _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE)
+
+_PIECE_CHARACTERS, _OVERLAP_CHARACTERS = 1 << 20, 1 << 10
+"""Of ``outside_comments``. The overlap is longer than any name."""
+
+
+class LongStatement(NamedTuple):
+    """pieces: all of it that may name a table."""
+
+    n_bytes: int
+    pieces: Iterable[str]
+
+
+def outside_comments(statement: str, server: SourceServer, session: LoggedSession) -> Iterator[str]:
+    """Yield a statement in pieces, without comments and texts: anybody can write another's table into these. After
+    ``MAX_TOKENS``, or where no token is found, comes all of the rest."""
+    statement = with_signs(statement, session.client_charset)
+    tokens = tokenize(
+        statement, sql_mode=session.sql_mode, flavor=server.flavor, server_version=server.assumed_version,
+        client_charset=session.client_charset,
+    )  # fmt: skip
+    parts, n_characters, end = list[str](), 0, 0
+    try:
+        for _, token in zip(range(MAX_TOKENS), tokens, strict=False):
+            between = statement[end : min(token.start, end + _OVERLAP_CHARACTERS)]  # a comment may be long
+            parts.append(between if between.isspace() or not between else " ")
+            parts.append(" " if token.kind is Kind.STRING else statement[token.start : token.end])
+            n_characters, end = n_characters + len(parts[-1]), token.end
+            if n_characters > _PIECE_CHARACTERS:
+                piece = "".join(parts)
+                yield piece
+                parts, n_characters = [piece[-_OVERLAP_CHARACTERS:]], 0
+    except LexError:
+        pass
+    yield "".join([*parts, statement[end:]])
 
 
 def suspects(statement: str, database: str, definitions: Definitions) -> list[TableName]:
