@@ -13,6 +13,7 @@ from tests.support.linear_time import assert_linear
 from tests.support.long_statements import LONG, columns
 
 ZEROS = "0" * 5000
+ANSI_QUOTES = 4
 SHOP = (
     "create database d charset utf8mb4",
     "create database e charset utf8mb4",
@@ -108,6 +109,9 @@ def test_more_partitions_than_a_table_can_have(count):
 SUSPECTS = [
     ("frobnicate the table", "d", ()),
     ("frobnicate t", "d", ("d.t",)),
+    ("frobnicate /* t */ x -- t", "d", ()),
+    ("frobnicate 't', \"t\"", "d", ()),
+    ("frobnicate 't' /*! t */", "d", ("d.t",)),
     ("frobnicate `T` gently", "d", ("d.t",)),
     ("frobnicate t", "e", ("e.t",)),
     ("frobnicate d.t, e.`odd ``name`", "nope", ("d.t", "e.t", "e.odd `name")),
@@ -128,7 +132,7 @@ SUSPECTS = [
     ("select f(1)", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
     ("with c as (select 1) select f(x) from c", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
     ("frobnicate [odd `name]", "e", ("e.odd `name",)),
-    ('frobnicate "odd `name"', "e", ("e.odd `name",)),
+    ('frobnicate "odd `name"', "e", ()),
     ("do nothing_known()", "d", ("d.t", "d.u", "e.t", "e.odd `name")),
 ]
 
@@ -136,6 +140,12 @@ SUSPECTS = [
 @pytest.mark.parametrize(("sql", "database", "tables"), SUSPECTS)
 def test_which_tables_a_statement_refuses(sql, database, tables):
     assert tuple(refused(sql, database)) == tables
+
+
+def test_a_name_in_ansi_quotes_is_no_text():
+    context = {"flavor": "mysql", "database": "e", "sql_mode": ANSI_QUOTES}
+    (change,) = changes_by('frobnicate "odd `name"', definitions=shop(), **context)
+    assert (change.action, change.table) == ("refuse", "odd `name")
 
 
 def test_a_refusal_by_words_says_so():

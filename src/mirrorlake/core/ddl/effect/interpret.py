@@ -16,7 +16,7 @@ from mirrorlake.core.ddl.effect.engines import by_engines, engine_of_new, why_en
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.server_texts import of_create
-from mirrorlake.core.ddl.effect.suspects import LongStatement, followed, suspects, suspects_of_long
+from mirrorlake.core.ddl.effect.suspects import LongStatement, followed, outside_comments, suspects, suspects_of_long
 from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, renamed_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
@@ -153,7 +153,8 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     many = _MANY_TABLES.match(tokens.statement)
     if tokens.tables and not many:
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
-    words = suspects(tokens.statement, tokens.database, before.definitions)
+    readable = "".join(outside_comments(tokens.statement, before.server, before.session))
+    words = suspects(readable, tokens.database, before.definitions)
     if not tokens.tables:
         reason = f"a statement that has the table's name among its words was not understood: {reason}"
     tables = tokens.tables

@@ -18,7 +18,6 @@ _END_OF_QUOTED = ("`", '"', "]")
 """Ends a name in back-ticks, ANSI quotes, or the brackets of MariaDB's sql_mode MSSQL; twice within the name."""
 _DATABASE_WORD = re.compile(r"\b(?:DATABASE|SCHEMA)\b", re.IGNORECASE)
 _DATABASE = re.compile(r"\b(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE)
-
 _PIECE_CHARACTERS, _OVERLAP_CHARACTERS = 1 << 20, 1 << 10
 """Of ``outside_comments``. The overlap is longer than any name."""
 
@@ -56,7 +55,7 @@ def outside_comments(statement: str, server: SourceServer, session: LoggedSessio
 
 def suspects(statement: str, database: str, definitions: Definitions) -> list[TableName]:
     """Followed tables whose name is a word of the statement, if their database is another word or the session's; and
-    every table of a database that is named after DATABASE or SCHEMA. Words in texts and comments count.
+    every table of a database that is named after DATABASE or SCHEMA. statement: see ``outside_comments``.
     """
     occur = _occurring(_names(definitions), folded(statement))
     return _meant(occur, {folded(name) for name in _named_databases(statement)}, database, definitions)
