@@ -180,16 +180,16 @@ class Wire:
 
 
 class Keys:
-    """A certificate of its own making. names: of hosts, or addresses."""
+    """A certificate of its own making, valid from yesterday on. names: of hosts, or addresses."""
 
-    def __init__(self, folder: Path, *names: str):
+    def __init__(self, folder: Path, *names: str, days: float = 2):
         self.private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rogue")])
-        now = datetime.datetime.now(datetime.timezone.utc)
+        since = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(1)
         self.certificate, self.key, self.public = folder / "cert.pem", folder / "key.pem", folder / "public.pem"
         certificate = (
             x509.CertificateBuilder().subject_name(named).issuer_name(named).public_key(self.private.public_key())
-            .serial_number(1).not_valid_before(now - datetime.timedelta(1)).not_valid_after(now + datetime.timedelta(1))
+            .serial_number(1).not_valid_before(since).not_valid_after(since + datetime.timedelta(days))
             .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names or ("rogue",)]), False)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
             .sign(self.private, hashes.SHA256())

@@ -8,6 +8,7 @@ from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.mysql.login import ServerLogin
 
 _WRONG_NAME = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH (OpenSSL x509_vfy.h)
+_WRONG_TIME = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 
 
 def tls_context(login: ServerLogin) -> ssl.SSLContext | None:
@@ -51,8 +52,10 @@ def failed_tls(login: ServerLogin, error: ssl.SSLError) -> RefusedError:
         )
     else:
         what = f"the server's certificate is not to be trusted ({error.verify_message})"
+        is_timely = error.verify_code not in _WRONG_TIME
+        remedy = "Give the CA that signed it by --tls-ca FILE" if is_timely else "Renew it, or set this machine's clock"
         ways = (
-            "Give the CA that signed it by --tls-ca FILE; or --tls required, which encrypts for whoever answers:"
+            f"{remedy}; or --tls required, which encrypts for whoever answers:"
             " somebody in between can then read and change everything"
         )
     return RefusedError("server-tls", f"{login}: {what}; no password was sent. {ways}")

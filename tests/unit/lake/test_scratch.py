@@ -45,6 +45,17 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_and_what_others_use
     living.communicate()
 
 
+def test_what_java_wrote_while_its_folder_was_removed_goes_later(tmp_path):
+    left = tmp_path / f"{PREFIX}left"
+    (left / "blockmgr").mkdir(mode=0o700, parents=True)
+    left.chmod(0o700)
+    make_scratch(str(tmp_path))
+    assert left.exists()
+    os.utime(left, (0, 0))
+    make_scratch(str(tmp_path))
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("kind", ["of all", "link", "without lock", "file", "lock is a link"])
 def test_what_is_not_certainly_left_by_a_process_of_ours_stays(tmp_path, kind):
     other, elsewhere = tmp_path / f"{PREFIX}other", tmp_path / "elsewhere"

@@ -132,6 +132,13 @@ def test_another_host_must_prove_who_it_is_if_nothing_is_said(way, keys):
     assert "--tls-ca FILE" in error.message and "--tls required" in error.message
 
 
+def test_another_ca_is_no_way_out_for_an_expired_certificate(tmp_path):
+    keys = Keys(tmp_path, ANOTHER_HOST, days=0.5)
+    with RogueServer(asks_for_clear, keys) as rogue:
+        error = refused(rogue, tls_ca=str(keys.certificate))
+    assert "expired" in error.message and "Renew it" in error.message and "--tls-ca" not in error.message
+
+
 @pytest.mark.parametrize("settings", ({}, {"tls": "verify"}, {"tls": "required"}))
 def test_a_server_without_tls_is_told_nothing(settings):
     with RogueServer(asks_for_clear) as rogue:

@@ -12,11 +12,14 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 PREFIX = "mirrorlake-spark-"
 _LOCK = "in-use"
 _OURS = stat.S_IFDIR | 0o700
+_MAKING_S = 3600
+"""A folder without a lock is new, or else its process ended while it removed it and Java still wrote into it."""
 _held: list[int] = []
 """File descriptors of locks, which last until the process ends."""
 
@@ -43,6 +46,10 @@ def _remove_if_left(folder: Path) -> None:
         if found.st_uid != os.geteuid() or found.st_mode != _OURS:
             return
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        if time.time() - found.st_mtime > _MAKING_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
     except OSError:
         return
     try:
