@@ -110,16 +110,14 @@ class Query:
     def is_cut(self) -> bool:
         return len(self.raw) > MAX_STATEMENT_BYTES
 
-    @property
-    def whole(self) -> str:
-        """All of the statement, decoded."""
-        return decode_statement(bytes(self.raw), self.charset[0] if self.charset else None)
-
     def pieces(self) -> Iterator[str]:
         """Yield all of the statement in pieces. They overlap, so that each name is in one of them as a whole."""
         for start in range(0, len(self.raw), MAX_STATEMENT_BYTES):
-            piece = self.raw[max(0, start - _OVERLAP_BYTES) : start + MAX_STATEMENT_BYTES]
-            yield decode_statement(bytes(piece), self.charset[0] if self.charset else None)
+            yield self.decoded(bytes(self.raw[max(0, start - _OVERLAP_BYTES) : start + MAX_STATEMENT_BYTES]))
+
+    def decoded(self, piece: bytes) -> str:
+        """A piece of the statement as text."""
+        return decode_statement(piece, self.charset[0] if self.charset else None)
 
     @property
     def is_in_force(self) -> bool:

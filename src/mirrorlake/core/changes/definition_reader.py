@@ -25,11 +25,12 @@ from mirrorlake.core.ddl.effect.override import Answer, definition_changes, put_
 from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
 from mirrorlake.core.ddl.effect.suspects import LongStatement, outside_comments
 from mirrorlake.core.ddl.parse.create import may_be_of_server
+from mirrorlake.core.ddl.parse.lexer import with_signs
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
-from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id
+from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id, has_ascii_bytes_for_ascii_alone
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
@@ -41,7 +42,7 @@ QUERY, FORMAT_DESCRIPTION = 2, 15
 _DEFINING = pa.array([QUERY, FORMAT_DESCRIPTION, int(EventType.TABLE_MAP)], pa.int16())
 _LAST_MICROSECOND = 999_999
 _MOST_WITHOUT_COMMENTS = 64 << 20
-"""Of the comments of a longer statement each word counts: it is not held as a whole. MySQL's own limit by default."""
+"""Of the comments of a longer statement each word counts. MySQL's own limit by default."""
 _READ_AS_UTF8 = (None, "utf8mb3", "utf8mb4")
 
 
@@ -200,10 +201,12 @@ def _defining(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _whole(query: Query, server: SourceServer, session: LoggedSession) -> LongStatement:
-    n_bytes = len(query.raw)
-    if n_bytes > _MOST_WITHOUT_COMMENTS:
+    """There is a character for each byte while comments are found, so that no long text is held."""
+    n_bytes, client = len(query.raw), session.client_charset
+    if n_bytes > _MOST_WITHOUT_COMMENTS or not has_ascii_bytes_for_ascii_alone(client):
         return LongStatement(n_bytes, query.pieces())
-    return LongStatement(n_bytes, outside_comments(query.whole, server, session))
+    pieces = outside_comments(str(query.raw, "latin-1"), server, replace(session, client_charset=None))
+    return LongStatement(n_bytes, (with_signs(query.decoded(piece.encode("latin-1")), client) for piece in pieces))
 
 
 def _in_utf8(query: Query, client: str | None) -> str | None:

@@ -149,6 +149,11 @@ def keeps_ascii(charset: str) -> bool:
     return list(decode_by_table(ascii_codes, code_table(charset))) == list(ascii_codes)
 
 
+def has_ascii_bytes_for_ascii_alone(charset: str | None) -> bool:
+    """Is a byte below 80 always the character of ASCII, and no part of another? None: read as UTF-8."""
+    return charset in (None, BINARY, *UTF8) or MAX_BYTES.get(charset) == 1 and keeps_ascii(charset)
+
+
 def holds_ascii(charset: str) -> bool:
     """Has it all characters of ASCII, with whatever bytes? swe7 has letters of Swedish instead of some."""
     return charset != "swe7"

@@ -64,6 +64,19 @@ def test_a_name_among_comments_is_found(tmp_path, flavor):
     assert [table for table, _, _ in refused(flavor, events)] == ["o k"]
 
 
+@pytest.mark.parametrize(
+    ("collation", "encoding", "names"),
+    [(45, "utf8", ["ка"]), (36, "cp866", ["ка"]), (14, "cp1251", ["ка"]), (28, "gbk", ["t", "ка"])],
+)
+def test_a_name_in_the_character_set_of_the_session_is_found(tmp_path, collation, encoding, names):
+    """In GBK the sign that ends a comment may be a part of a character, so words in comments count."""
+    text = f"DROP TABLE v /* t {LONG}*/ , ка".encode(encoding)
+    log = Log(
+        "mysql", [*TABLES, Ddl("CREATE TABLE d.ка (id INT PRIMARY KEY)"), Ddl(text, "d", charsets=(collation, 45, 45))]
+    )
+    assert [table for table, _, _ in refused("mysql", bronze(tmp_path, log))] == names
+
+
 @FLAVORS
 def test_a_long_call_of_a_routine_refuses_every_table(tmp_path, flavor):
     """As a short one does: it may have changed rows of any."""

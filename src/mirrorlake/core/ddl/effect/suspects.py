@@ -50,7 +50,9 @@ def outside_comments(statement: str, server: SourceServer, session: LoggedSessio
                 parts, n_characters = [piece[-_OVERLAP_CHARACTERS:]], 0
     except LexError:
         pass
-    yield "".join([*parts, statement[end:]])
+    yield "".join(parts)
+    for start in range(end, len(statement), _PIECE_CHARACTERS):
+        yield statement[max(0, start - _OVERLAP_CHARACTERS) : start + _PIECE_CHARACTERS]
 
 
 def suspects(statement: str, database: str, definitions: Definitions) -> list[TableName]:
