@@ -166,7 +166,7 @@ def test_a_default_is_the_first_label_that_the_collation_takes_for_it(kind, labe
 )
 def test_the_time_of_a_statement_has_the_digits_of_its_function(flavor, default, fraction):
     definitions = Definitions()
-    context = {"database": "d", "sql_mode": 0, "flavor": flavor, "default_charset": "utf8mb4"}
+    context = {"database": "d", "sql_mode": 0, "flavor": flavor, "server_charset": "utf8mb4"}
     for sql in ("create database d", "create table t (id int primary key)"):
         definitions.apply(interpret(sql, definitions=definitions, **context))
     sql, now = f"alter table t add v datetime(6) default {default}", "2023-11-14 22:13:20.987654"
