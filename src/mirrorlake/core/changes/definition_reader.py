@@ -139,7 +139,8 @@ class DefinitionReader:
             if query.statement in ("BEGIN", "COMMIT", "ROLLBACK") or not query.is_in_force:
                 continue
             yield from self._between_transactions(int(events.lsn[i]))
-            server, session = self._server(int(events.lsn[i])), self._session(query, events, i)
+            server = self._server(int(events.lsn[i]))
+            session = self._session(query, events, i, server.version)
             found = self._effect(query, server, session)
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = replace(session, has_failed=False, connection_charset=None, client_charset=None)
@@ -161,7 +162,7 @@ class DefinitionReader:
     def _server(self, lsn: int) -> SourceServer:
         return SourceServer(self._flavor, self._version(lsn), self._name_case, self._default_engine, self._engine_of)
 
-    def _session(self, query: Query, events: BronzeEvents, i: int) -> LoggedSession:
+    def _session(self, query: Query, events: BronzeEvents, i: int, version: int | None) -> LoggedSession:
         client, connection, server = (self._charset(number) for number in query.charset or (None, None, None))
         return LoggedSession(
             query.database,
@@ -173,7 +174,7 @@ class DefinitionReader:
             now=_moment(query, int(events.timestamp[i])),
             time_zone=query.time_zone,
             has_failed=query.error_code != 0,
-            has_made_table=query.has_made_table(self._flavor, self._version(int(events.lsn[i]))),
+            has_made_table=query.has_made_table(self._flavor, version),
             may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
         )
 
@@ -201,7 +202,8 @@ def _defining(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _whole(query: Query, server: SourceServer, session: LoggedSession) -> LongStatement:
-    """There is a character for each byte while comments are found, so that no long text is held."""
+    """All of a long statement. There is a character for each byte while comments are found, so that no long text is
+    held."""
     n_bytes, client = len(query.raw), session.client_charset
     if n_bytes > _MOST_WITHOUT_COMMENTS or not has_ascii_bytes_for_ascii_alone(client):
         return LongStatement(n_bytes, query.pieces())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from mirrorlake.core.constants import SYSTEM_DATABASES
@@ -107,9 +108,7 @@ def why_not_understood(text: str, database: str, flavor: str, name_case: NameCas
 def _without_failing(tokens: Tokens, before: Before, whole: LongStatement | None) -> list[DefinitionChange]:
     """Interpret, and turn unexpected errors into a refusal: they must stop no other table."""
     try:
-        parsed = _parse(tokens, before)
-        if whole:
-            parsed = _of_long(parsed, whole, tokens.database, before)
+        parsed = _parse_long(tokens, whole, before) if whole else _parse(tokens, before)
         return _changes(parsed, tokens, before)
     except (MemoryError, MirrorlakeError):  # the latter: a server that was asked
         raise
@@ -135,16 +134,19 @@ def _parse(tokens: Tokens, before: Before) -> Statement:
         return _refused(tokens, before, str(error))
 
 
-def _of_long(parsed: Statement, whole: LongStatement, database: str, before: Before) -> Statement:
+def _parse_long(tokens: Tokens, whole: LongStatement, before: Before) -> Statement:
     """A statement that is too long, from what its beginning says. Unless its first words decide its effect, it refuses
-    the followed tables whose names are words of it."""
+    the followed tables whose names are words of it. tokens: of the beginning."""
+    parsed = None
+    with suppress(LexError, ParseError):
+        parsed = parse_statement(tokens)
     if isinstance(parsed, NoEffect | RoutineCall):
         return parsed
     if isinstance(parsed, CreateTrigger):
         return replace(parsed, columns=None)
     is_dml = isinstance(parsed, RefusedStatement) and parsed.code == STATEMENT_DML
     reason = f"a statement of {whole.n_bytes:,} bytes that has the table's name among its words is too long"
-    names = suspects_of_long(whole.pieces, database, before.definitions)
+    names = suspects_of_long(whole.pieces, tokens.database, before.definitions)
     return RefusedStatement(tuple(names), STATEMENT_DML if is_dml else _UNSUPPORTED, reason)
 
 

@@ -153,25 +153,20 @@ def _kept(
     if column.generated is not None and column.generated == before.generated and column.type != before.type:
         if replaces_nulls(before, column, mode):
             raise NotDerivable(f"column {column.name} is computed again, and NULL becomes another value")
-        return _computed(plan, column, mode, old, sources)
-    found: Conversion = (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode)
-    checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
+        return _with_value(plan, computed_value(column, sources, old, mode))
+    return _with_value(plan, (text_conversion if old.as_text else conversion)(quote(before.name), before, column, mode))
+
+
+def _with_value(plan: _PlannedColumn, found: Conversion) -> _PlannedColumn:
+    checks = (Check(found.fails, f"column {plan.name}: {found.reason}"),) if found.fails else ()
     return replace(plan, sql=found.sql, checks=checks, invalid=found.invalid)
-
-
-def _computed(
-    plan: _PlannedColumn, column: Column, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
-) -> _PlannedColumn:
-    found = computed_value(column, sources, old, mode)
-    checks = (Check(found.fails, f"column {column.name}: {found.reason}"),) if found.fails else ()
-    return replace(plan, sql=found.sql, checks=checks)
 
 
 def _added(
     plan: _PlannedColumn, column: Column, step: Add, mode: ServerMode, old: TableSchema, sources: Mapping[str, Column]
 ) -> _PlannedColumn:
     if column.generated is not None:
-        return _computed(plan, column, mode, old, sources)
+        return _with_value(plan, computed_value(column, sources, old, mode))
     if step.needs_empty:
         raise NotDerivable(f"column {column.name}: {step.needs_empty}")
     if step.value is None:

@@ -226,7 +226,7 @@ def _text(name: str, schema: TableSchema) -> _Value | None:
 
 
 def _date(column: Column) -> _Value:
-    """Dates as texts compare as the server compares dates, valid or not."""
+    """A date. Those that are texts compare as the server compares dates, valid or not."""
 
     def limit(bound: str) -> Sql:
         found = "NULL" if bound.upper() == "NULL" else bound_literal(bound.strip("'\""), column.type)
