@@ -8,11 +8,10 @@ from itertools import product
 
 import pytest
 
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Keep, ServerMode
 from mirrorlake.core.sql_text import bytes_literal, literal
 from mirrorlake.lake.gold.convert.by_type import conversion
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 
 STRICT, PADDED = "STRICT_ALL_TABLES", "STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH"
 _MODES = {"": 0, STRICT: 1 << 22, PADDED: 1 << 22 | 1 << 31}
@@ -90,9 +89,8 @@ def made_by_gold(spark, flavor: str, asked: list[Case]) -> list[list[str | None]
     """In one query."""
     columns = []
     for case in asked:
-        definitions = Definitions()
         context = {"database": "d", "sql_mode": _MODES[case.mode], "flavor": flavor, "server_charset": "latin1"}
-        definitions.apply(interpret(creation(case), definitions=definitions, **context))
+        definitions = definitions_after(creation(case), **context)
         (change,) = interpret(f"ALTER TABLE t {case.clause}", definitions=definitions, **context)
         mode = next(step for step in change.steps if isinstance(step, ServerMode))
         kept = next(step for step in change.steps if isinstance(step, Keep) and step.name == "c")

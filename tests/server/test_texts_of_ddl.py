@@ -5,13 +5,12 @@ Each definition is added to a table of one row, in a session of its own; gold ma
 
 from __future__ import annotations
 
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.generated.expressions import computed_column
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 
 TABLE = "CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, s VARCHAR(9), n INT) CHARACTER SET utf8mb4"
 ROW = "SELECT 1 AS id, 'é' AS s, 7 AS n"
@@ -153,11 +152,7 @@ def test_labels_in_another_character_set_are_those_of_the_server(server):
 
 def labels(flavor: str, *statements: str) -> tuple[str, ...] | None:
     """None: the table is refused."""
-    definitions = Definitions()
-    for sql in statements:
-        context = {"database": "d", "flavor": flavor, "sql_mode": 0}
-        definitions.apply(interpret(sql, definitions=definitions, **context))
-    found = definitions.get("d", "t")
+    found = definitions_after(*statements, database="d", flavor=flavor).get("d", "t")
     return found.columns[0].type.labels if isinstance(found, TableSchema) else None
 
 
@@ -177,8 +172,8 @@ def made_by_server(cursor, session: str, definition: str) -> tuple[str, str]:
 
 
 def made_by_gold(session: str, definition: str, charset: str, flavor: str) -> str | None:
-    definitions, context = Definitions(), {"database": "d", "flavor": flavor}
-    definitions.apply(interpret(TABLE.replace("TEMPORARY ", ""), sql_mode=0, definitions=definitions, **context))
+    context = {"database": "d", "flavor": flavor}
+    definitions = definitions_after(TABLE.replace("TEMPORARY ", ""), **context)
     [change] = interpret(
         f"ALTER TABLE t ADD g {definition}", definitions=definitions, connection_charset=charset,
         sql_mode=NO_BACKSLASH_ESCAPES if session == WITHOUT_ESCAPES else 0, **context,

@@ -17,3 +17,11 @@ def interpret(statement: str, *, definitions: Definitions, **context: Any) -> li
     server = SourceServer(**{name: value for name, value in context.items() if name in _OF_SERVER})
     session = LoggedSession(**{name: value for name, value in context.items() if name not in _OF_SERVER})
     return effect.interpret(statement, server, session, definitions)
+
+
+def definitions_after(*statements: str, **context: Any) -> Definitions:
+    """The definitions after statements of one session. context: see ``interpret``."""
+    definitions = Definitions()
+    for statement in statements:
+        definitions.apply(interpret(statement, definitions=definitions, **context))
+    return definitions

@@ -6,13 +6,12 @@ import time
 
 import pytest
 
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.row_steps import Add, ServerMode
 from mirrorlake.core.schema.tables import Column, Default
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.convert.column_values import value_of
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 
 VALUES = {
     "int default 007": "7", "int default -0": "0", "int default '+5'": "5", "int default 0x41": "65",
@@ -78,11 +77,12 @@ NOT_DERIVABLE = (
 )  # fmt: skip
 
 
+SHOP = ("create database d", "create table t (id int primary key)")
+
+
 def value(column: str) -> str:
-    definitions = Definitions()
     context = {"database": "d", "sql_mode": 1 << 21, "flavor": "mysql", "server_charset": "utf8mb4"}
-    for sql in ("create database d", "create table t (id int primary key)"):
-        definitions.apply(interpret(sql, definitions=definitions, **context))
+    definitions = definitions_after(*SHOP, **context)
     [change] = interpret(f"alter table t add v {column}", definitions=definitions, **context)
     added = next(step for step in change.steps if isinstance(step, Add))
     if added.needs_empty:
@@ -123,11 +123,7 @@ def test_a_number_that_no_integer_holds_is_not_derivable_and_soon(n_digits):
 )
 def test_a_timestamps_default_is_a_moment_in_the_sessions_zone(zone, text, moment):
     column, mode = Column("c", ColumnType("timestamp")), ServerMode("mysql", is_strict=True, time_zone=zone)
-    if moment is None:
-        with pytest.raises(NotDerivable):
-            value_of(Default("string", text), column, mode)
-    else:
-        assert value_of(Default("string", text), column, mode) == moment
+    assert_value(text, column, mode, moment)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +141,11 @@ def test_a_timestamps_default_is_a_moment_in_the_sessions_zone(zone, text, momen
 )
 def test_a_default_is_the_first_label_that_the_collation_takes_for_it(kind, labels, collation, text, is_strict, sql):
     column = Column("c", ColumnType(kind, labels=labels, charset="utf8mb4"), collation=collation)
-    mode = ServerMode("mysql", is_strict)
+    assert_value(text, column, ServerMode("mysql", is_strict), sql)
+
+
+def assert_value(text: str, column: Column, mode: ServerMode, sql: str | None) -> None:
+    """sql: None if the value of the DEFAULT is not known."""
     if sql is None:
         with pytest.raises(NotDerivable):
             value_of(Default("string", text), column, mode)
@@ -165,10 +165,8 @@ def test_a_default_is_the_first_label_that_the_collation_takes_for_it(kind, labe
     ],
 )
 def test_the_time_of_a_statement_has_the_digits_of_its_function(flavor, default, fraction):
-    definitions = Definitions()
-    context = {"database": "d", "sql_mode": 0, "flavor": flavor, "server_charset": "utf8mb4"}
-    for sql in ("create database d", "create table t (id int primary key)"):
-        definitions.apply(interpret(sql, definitions=definitions, **context))
+    context = {"database": "d", "flavor": flavor, "server_charset": "utf8mb4"}
+    definitions = definitions_after(*SHOP, **context)
     sql, now = f"alter table t add v datetime(6) default {default}", "2023-11-14 22:13:20.987654"
     [change] = interpret(sql, definitions=definitions, now=now, **context)
     [added] = [step.value for step in change.steps if isinstance(step, Add)]

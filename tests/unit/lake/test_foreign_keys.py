@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.lake.gold.cascade.foreign_keys import Comparison, Reference, above, alone, reached, references
 from mirrorlake.lake.gold.control.register import DROPPED, REFUSED, STREAMING, TableEntry, TableRegister
 from mirrorlake.lake.gold.control.rules import TableRules
 from mirrorlake.lake.gold.merge.changes import TableChanges
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after
 
 SHOP = (
     "create table a (id int primary key, u int unique)",
@@ -24,9 +23,7 @@ SHOP = (
 
 
 def register(*statements: str, states: dict[str, str] | None = None) -> TableRegister:
-    definitions = Definitions()
-    for sql in ("create database s charset utf8mb4", *statements):
-        definitions.apply(interpret(sql, database="s", flavor="mariadb", definitions=definitions))
+    definitions = definitions_after("create database s charset utf8mb4", *statements, database="s", flavor="mariadb")
     found = ((name, definitions.get("s", name)) for name in definitions.tables_of("s"))
     return TableRegister(
         TableEntry(1, "s", name, (states or {}).get(name, STREAMING), f"s__{name}__1", schema)

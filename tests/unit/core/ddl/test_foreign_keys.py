@@ -6,7 +6,7 @@ import pytest
 
 from mirrorlake.core.schema.engines import NO_ENGINE_SUBSTITUTION
 from mirrorlake.core.schema.history import Definitions, Refused
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 
 SHOP = (
     "create database d charset utf8mb4",
@@ -19,15 +19,7 @@ SHOP = (
 
 
 def after(*statements: str, flavor: str = "mysql", version: int | None = None) -> Definitions:
-    definitions = Definitions()
-    for statement in statements:
-        definitions.apply(
-            interpret(
-                statement, database="d", flavor=flavor, server_charset="utf8mb4",
-                definitions=definitions, version=version,
-            )
-        )  # fmt: skip
-    return definitions
+    return definitions_after(*statements, database="d", flavor=flavor, server_charset="utf8mb4", version=version)
 
 
 def foreign_keys(definitions: Definitions, table: str) -> list[str]:

@@ -680,10 +680,7 @@ VERSIONED = KEYED.format("with system versioning ")
 def test_the_end_of_rows_in_force_is_the_servers_as_long_as_that_is_not_upgraded(statements, expected):
     definitions = Definitions()
     for text, version in [*statements, ("alter table t truncate partition p1", statements[-1][1])]:
-        changes = interpret(
-            text, database="d", flavor="mariadb", definitions=definitions,
-            version=version,
-        )  # fmt: skip
+        changes = interpret(text, database="d", flavor="mariadb", definitions=definitions, version=version)
         definitions.apply(changes)
     assert changes[0].steps[0].partitioning.row_end == expected
 

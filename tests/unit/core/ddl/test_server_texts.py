@@ -6,7 +6,7 @@ import pytest
 
 from mirrorlake.core.ddl.effect.server_texts import without_lost_characters
 from mirrorlake.core.schema.history import Definitions
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 
 OF_SERVER = "CREATE TABLE `n` (\n  `id` int(11) NOT NULL,\n  `c` {}\n)"
 
@@ -68,7 +68,4 @@ def test_mysql_leaves_out_the_options_of_a_table_in_ansi_mode():
 
 
 def database(flavor: str) -> Definitions:
-    found = Definitions()
-    sql = "create database d character set utf8mb4"
-    found.apply(interpret(sql, database="", flavor=flavor, server_charset="utf8mb4", definitions=Definitions()))
-    return found
+    return definitions_after("create database d character set utf8mb4", flavor=flavor)

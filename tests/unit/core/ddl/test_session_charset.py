@@ -235,8 +235,6 @@ def test_a_statement_that_the_server_wrote_may_be_in_utf8(tmp_path, flavor):
 def test_labels_whose_bytes_mean_other_characters_refuse_the_table(label, old, new, is_kept):
     definitions = Definitions()
     for sql in (f"create table d.t (e enum('{label}') charset {old})", f"alter table d.t convert to charset {new}"):
-        changes = interpret(
-            sql, database="d", flavor="mysql", definitions=definitions
-        )  # fmt: skip
+        changes = interpret(sql, database="d", flavor="mysql", definitions=definitions)
         definitions.apply(changes)
     assert [change.action for change in changes] == ["alter" if is_kept else "refuse"]

@@ -7,22 +7,15 @@ import pytest
 from mirrorlake.core.schema.history import ABSENT, Definitions, Refused
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.tables import TableSchema
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after
 
 LOWER, KEPT = NameCase(1), NameCase(2)
 NOT_KNOWN = NameCase(None)
 
 
 def after(name_case: NameCase, *statements: str, database: str = "Shop", flavor: str = "mysql") -> Definitions:
-    definitions = Definitions()
-    for sql in statements:
-        definitions.apply(
-            interpret(
-                sql, database=database, flavor=flavor, server_charset="utf8mb4", definitions=definitions,
-                name_case=name_case,
-            )
-        )  # fmt: skip
-    return definitions
+    context = {"database": database, "flavor": flavor, "name_case": name_case}
+    return definitions_after(*statements, server_charset="utf8mb4", **context)
 
 
 def known(definitions: Definitions) -> dict[str, str | list[str]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.name_case import folded, folded_by_spark
 from mirrorlake.core.schema.tables import TableSchema
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after
 
 ALIKE_FOR_SERVERS = [
     "aA",
@@ -58,12 +57,11 @@ def test_two_names_for_spark(pair):
 
 
 def test_a_statement_means_the_column_that_the_server_means():
-    definitions = Definitions()
-    for sql in (
+    definitions = definitions_after(
         "create table d.f (id int primary key, `maße` int, `masse` int, `i` int)",
         "alter table d.f drop column masse",
         "alter table d.f rename column `İ` to `k`, add column MASSE int after `MAßE`",
-    ):
-        definitions.apply(interpret(sql, database="d", flavor="mysql", definitions=definitions))
+        flavor="mysql",
+    )
     found = definitions.get("d", "f")
     assert isinstance(found, TableSchema) and [c.name for c in found.columns] == ["id", "maße", "MASSE", "k"]
