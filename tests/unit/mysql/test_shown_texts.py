@@ -117,7 +117,7 @@ def test_time_grows_with_the_texts_length_and_no_faster(first, piece, last, monk
     def text(n: int) -> str:
         return f"CREATE TABLE `t` (\n  `v` int COMMENT '?',\n{first}{piece * n}{last})"
 
-    assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text, "mariadb"), text, 20_000)
+    assert_linear(lambda text: with_all_characters(Answers(), TableName("d", "t"), text, "mariadb"), text, 10_000)
 
 
 @pytest.mark.parametrize("text", [SHOWN, SHOWN.replace("?", "x")])
