@@ -320,7 +320,7 @@ def status(
     options = _options(ctx)
     from mirrorlake.jobs.inspect.status import read_status
     from mirrorlake.jobs.inspect.status_view import show_status
-    from mirrorlake.jobs.run.end_checks import check_lag
+    from mirrorlake.jobs.run.hops import check_lag
     from mirrorlake.jobs.run.open import open_lake
 
     found = read_status(open_lake(options, brief=True), options)
@@ -744,10 +744,10 @@ def workspace_status(
 ) -> None:  # fmt: skip
     """Show lag, refused tables and last runs of a lake, read through a SQL warehouse."""
     options = _workspace_options(ctx)
+    from mirrorlake.jobs.workspace.client import find_warehouse
     from mirrorlake.jobs.workspace.client import workspace as log_in
     from mirrorlake.jobs.workspace.statements import Warehouse as SqlWarehouse
     from mirrorlake.jobs.workspace.status import read_health, show_health
-    from mirrorlake.jobs.workspace.warehouses import find_warehouse
     from mirrorlake.lake.delta.names import LakeNames
 
     with log_in(profile) as client:

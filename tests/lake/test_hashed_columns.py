@@ -17,7 +17,7 @@ from mirrorlake.jobs.source_look import defined, differences
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, write_snapshot
 from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.delta.snapshot_cells import cell_types
+from mirrorlake.lake.delta.types import cell_types
 from mirrorlake.lake.silver.overrides import give
 from tests.support.binlog_spec import Ddl, Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs

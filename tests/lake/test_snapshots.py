@@ -21,7 +21,7 @@ from mirrorlake.lake.bronze.table import end_lsn
 from mirrorlake.lake.delta.maintenance import REMOVED, remove_snapshot
 from mirrorlake.lake.delta.notes import read_commits
 from mirrorlake.lake.delta.progress import read_progress
-from mirrorlake.lake.delta.snapshot_cells import cell_types
+from mirrorlake.lake.delta.types import cell_types
 from mirrorlake.lake.silver.overrides import give, read_answers
 from tests.support.binlog_spec import Delete, Insert, Log, Transaction, Update
 from tests.support.binlog_writer import write_logs

@@ -20,8 +20,7 @@ from mirrorlake.core.binlog.rows.mapped_table import MappedTable, describe
 from mirrorlake.core.binlog.rows.table_map import parse_table_map
 from mirrorlake.core.schema.charsets import charset_of_collation_id
 from mirrorlake.core.schema.history import DefinitionChange, Definitions, Refused
-from mirrorlake.core.schema.sequences import SEQUENCE
-from mirrorlake.core.schema.tables import TableSchema, same_definition
+from mirrorlake.core.schema.tables import SEQUENCE, TableSchema, same_definition
 from mirrorlake.core.schema.types import ColumnType
 from tests.support.definition_fold import DefinitionFold
 from tests.support.interpreting import interpret

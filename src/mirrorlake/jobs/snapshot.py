@@ -26,15 +26,14 @@ from mirrorlake.jobs.database_charsets import note_charsets
 from mirrorlake.jobs.followed import awaited, streaming
 from mirrorlake.jobs.run.chosen_tables import chosen_tables
 from mirrorlake.jobs.run.open import create_lake
-from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.run_log import recorded
-from mirrorlake.jobs.run.source import server_login
+from mirrorlake.jobs.run.source import check_source, server_login
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.source_look import no_versions, shown_definition
 from mirrorlake.lake.bronze.ingest import IngestProgress, begin
 from mirrorlake.lake.bronze.snapshots import new_snapshot_id, select_cells, write_snapshot
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.snapshot_cells import cell_types
+from mirrorlake.lake.delta.types import cell_types
 from mirrorlake.lake.silver.overrides import give, read_answers
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.consistent_read import ConsistentRead, TableChanged

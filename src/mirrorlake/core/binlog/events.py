@@ -15,7 +15,6 @@ from uuid import UUID
 import numpy as np
 
 from mirrorlake.core.binlog.byte_reader import ByteReader
-from mirrorlake.core.binlog.query_text import decode_statement
 from mirrorlake.core.binlog.tagged_gtid import PARTS_ITEMS, TAG, TAG_BYTES, read_tagged_gtid
 from mirrorlake.core.constants import (
     EXPLICIT_TIMESTAMPS_FLAG,
@@ -29,6 +28,7 @@ from mirrorlake.core.constants import (
 from mirrorlake.core.mariadb_gtid import MariadbGtidSet
 from mirrorlake.core.mysql_gtid import MysqlGtidSet
 from mirrorlake.core.position import is_log_name
+from mirrorlake.core.schema.charsets import decode_statement
 from mirrorlake.errors import RefusedError
 
 _FIRST_MARIADB_ONLY_TYPES = 160

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from mirrorlake.core.binlog.events import parse_query
 from mirrorlake.core.binlog.framing import HEADER_BYTES
-from mirrorlake.core.binlog.query_text import as_text
 from mirrorlake.core.binlog.rows import decode, row_image
 from mirrorlake.core.binlog.rows.decode import ChangeArrays, EventArrays
 from mirrorlake.core.binlog.rows.layout import RowLayouts
@@ -32,6 +31,7 @@ from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.kernels.compiling import address_of
 from mirrorlake.core.kernels.memory import addresses
+from mirrorlake.core.schema.charsets import as_text
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase

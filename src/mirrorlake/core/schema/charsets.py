@@ -12,6 +12,8 @@ import re
 from functools import cache
 from itertools import product
 
+import pyarrow as pa
+
 from mirrorlake.core.schema.charset_codes import LINEAR, code_table, decode_by_table, decode_single_bytes
 
 OTHER = "other"
@@ -206,3 +208,22 @@ def _codes(charset: str) -> dict[str, bytes]:
 def _characters(charset: str) -> frozenset[int]:
     table = code_table(charset)
     return frozenset(table[table < LINEAR].tolist())
+
+
+def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
+    """Decode a statement. Never fails: an invalid code becomes U+FFFD. None = not logged, which servers read as
+    UTF-8."""
+    if client_collation_id is None:
+        return statement.decode("utf-8", "replace")
+    charset = charset_of_collation_id(client_collation_id, "mysql")
+    if charset == OTHER:  # the two flavors' numbers never contradict each other
+        charset = charset_of_collation_id(client_collation_id, "mariadb")
+    return decode_loosely(statement, charset)
+
+
+def as_text(statements: pa.BinaryArray) -> pa.StringArray:
+    """Decode statements whose character set the log does not have: as UTF-8, with U+FFFD for invalid bytes."""
+    try:
+        return statements.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([text.decode("utf-8", "replace") for text in statements.to_pylist()], pa.string())

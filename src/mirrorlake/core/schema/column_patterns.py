@@ -15,8 +15,8 @@ from typing import NamedTuple
 from mirrorlake.core.schema.hashing import DigestKey
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
 from mirrorlake.core.schema.name_case import folded
-from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.table_patterns import shadowed
 from mirrorlake.core.schema.tables import Column, TableSchema
 
 _WILD = "*?["

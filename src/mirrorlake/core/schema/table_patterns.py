@@ -2,22 +2,28 @@
 
 ``*`` fits any characters, ``?`` one, ``[abc]`` one of these; ``!`` in front excludes what fits. If all
 patterns exclude, every other table is taken. A ``*`` alone fits every table.
+
+Tables that online schema change tools keep next to the table they change follow that table. gh-ost: ``_t_gho`` gets the
+rows in their new form, ``_t_ghc`` is the tool's log, ``t`` becomes ``_t_del`` or ``_t_20240102030405_del``.
+pt-online-schema-change: ``_t_new``, or with more underscores in front, and ``_t_old``.
 """
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
-from mirrorlake.core.schema.shadow_tables import is_tool_log, shadowed
 from mirrorlake.core.schema.table_name import TableName
 
 NOT_CHOSEN = "no pattern of --tables fits it"
 _EVERY = ("*", "*.*")
 _WILD = "*?["
+_LOG = re.compile("_.+_ghc")
+_SHADOW = re.compile(r"_(.+?)(?:_[0-9]{14})?_(?:gho|del|new|old)")
 _LIKE = 0.75
 """How like a name must be to be shown, from 0 to 1: the database is often equal."""
 
@@ -72,6 +78,19 @@ def nearest(pattern: str, names: Collection[TableName]) -> list[str]:
     if _is_wild(table) and database not in (databases := {name.database for name in names}):
         return [f"{like}.{table}" for like in difflib.get_close_matches(database, sorted(databases))]
     return difflib.get_close_matches(f"{database}.{table}", sorted(map(str, names)), cutoff=_LIKE)
+
+
+def is_tool_log(table: str) -> bool:
+    return _LOG.fullmatch(table) is not None
+
+
+def shadowed(table: str) -> tuple[str, ...]:
+    """Names of the tables that this one can be a shadow of; none when its name is no shadow's."""
+    found = _SHADOW.fullmatch(table)
+    if found is None:
+        return ()
+    name = found[1]
+    return tuple(name[i:] for i in range(len(name) - len(name.lstrip("_")) + 1) if name[i:])
 
 
 def _excludes(pattern: str) -> bool:

@@ -18,6 +18,12 @@ from mirrorlake.core.schema.types import MIRRORED, ColumnType
 RESERVED_COLUMN = "_lsn"  # the mirror's own column
 FILLED_BY_READERS = frozenset(("_tmp_metadata_row_index", "__delta_internal_is_row_deleted"))
 """Spark and Delta put numbers of rows, or flags, into columns of these names, whatever the file has."""
+SEQUENCE = "sequence"
+"""Code in silver of a name that a sequence has: nothing of it is followed, and no table is refused."""
+_SEQUENCE_COLUMNS = (
+    "next_not_cached_value", "minimum_value", "maximum_value", "start_value", "increment", "cache_size", "cycle_option",
+    "cycle_count",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +224,11 @@ def _why_column_not_mirrored(column: Column) -> tuple[str, str] | None:
     if kind.has_charset and kind.charset is not None and kind.charset not in SUPPORTED:
         return "column-charset", f"column {column.name} has character set {kind.charset}"
     return None
+
+
+def is_sequence(schema: TableSchema) -> bool:
+    """Is this a sequence of MariaDB, as table maps with names show it? Its one row is logged, but has no mirror."""
+    return tuple(column.name for column in schema.columns) == _SEQUENCE_COLUMNS
 
 
 def same_definition(from_map: TableSchema, from_ddl: TableSchema) -> str | None:

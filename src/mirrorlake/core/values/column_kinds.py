@@ -14,7 +14,6 @@ import numpy as np
 from mirrorlake.core.kernels.compiling import call_at
 from mirrorlake.core.kernels.memory import addresses, item_i64, kernel, peek_u8, peek_u16, peek_u32
 from mirrorlake.core.values import kinds
-from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.clock_text import put_old_fine_time, put_old_time, put_time
 from mirrorlake.core.values.compressed import plain_value
 from mirrorlake.core.values.decimal_text import put_decimal_text
@@ -44,7 +43,7 @@ from mirrorlake.core.values.temporal import (
     put_old_timestamp,
     put_timestamp,
 )
-from mirrorlake.core.values.text import put_text, put_utf8
+from mirrorlake.core.values.text import put_binary, put_text, put_utf8
 from mirrorlake.core.values.uuid_inet import put_uuid_or_inet
 
 STORED_BYTES, _A, _B, _C = range(1, 5)

@@ -1,4 +1,4 @@
-"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8.
+"""CHAR, VARCHAR, TEXT: row image -> VARIANT string, in UTF-8. BINARY, VARBINARY, BLOB -> VARIANT binary.
 
 Bytes that are no text of the column's character set -> VARIANT binary, unchanged.
 
@@ -13,10 +13,9 @@ import numpy as np
 
 from mirrorlake.core.kernels.memory import copy_at, item_u32, kernel, peek_u8, peek_u16, peek_u64, poke_u8, poke_u64
 from mirrorlake.core.schema.charset_codes import LINEAR, LINEAR_POINTS, NEXT, SUPPLEMENTARY_LINEAR, UNASSIGNED
-from mirrorlake.core.values.binary import put_binary
 from mirrorlake.core.values.kinds import NO_ROOM
 from mirrorlake.core.values.utf8 import HIGH_BITS, is_ascii, is_utf8
-from mirrorlake.core.values.variant import put_string_header
+from mirrorlake.core.values.variant import put_binary_header, put_string_header
 
 UTF8, TABLE, ASCII_TABLE, UCS2, UTF16, UTF16LE, UTF32 = range(7)
 FORMS = {
@@ -25,6 +24,20 @@ FORMS = {
 }  # fmt: skip
 """The others are ASCII_TABLE. utf8mb3 may be utf8mb4: MariaDB's ``utf8`` is one or the other by ``old_mode``, which no
 log has."""
+
+
+@kernel
+def put_binary(p, n_bytes, padded_bytes, o, room_until):
+    """Write a binary value. ``padded_bytes``: n of BINARY(n), whose trailing zeros the server does not log; 0 for the
+    other types."""
+    n_out = max(n_bytes, padded_bytes)
+    if o + n_out + 5 > room_until:
+        return NO_ROOM
+    o = put_binary_header(o, n_out)
+    copy_at(o, p, n_bytes)
+    for i in range(n_bytes, n_out):
+        poke_u8(o + i, np.uint8(0))
+    return o + n_out
 
 
 @kernel

@@ -11,19 +11,20 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
-from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.end_checks import check_end
+from mirrorlake.errors import RefusedError, RetryableError, UsageError
 from mirrorlake.jobs.run.not_mirrored import count_not_mirrored, warn_of_unused
 from mirrorlake.jobs.run.open import as_compared, create_lake, create_tables, open_lake
-from mirrorlake.jobs.run.preflight import check_source
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
 from mirrorlake.jobs.run.retry import keep_running
-from mirrorlake.jobs.run.run_log import recorded
-from mirrorlake.jobs.run.source import open_source
+from mirrorlake.jobs.run.run_log import RunLog, recorded, refused_tables
+from mirrorlake.jobs.run.source import check_source, open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY
 from mirrorlake.mysql.binlog_dump import LiveSource
+
+MOST_NAMES = 5
+"""Refused tables that the error of ``--fail-on refused`` names."""
 
 
 def run(options: Options, watcher: Watcher, spark: SparkSession | None = None) -> None:
@@ -114,3 +115,19 @@ def _with_source(
             check_end(lake, options, log)
     finally:
         source.close()
+
+
+def check_end(lake: Lake, options: Options, log: RunLog) -> None:
+    """Raise RefusedError ``tables-refused``, RetryableError ``lag``, if the options ask for it."""
+    if options.fail_on == "refused" and (refused := refused_tables(lake)):
+        named = [f"{entry.name} ({entry.code})" for entry in refused[:MOST_NAMES]]
+        more = f" and {len(refused) - MOST_NAMES} more" if len(refused) > MOST_NAMES else ""
+        raise RefusedError("tables-refused", f"{', '.join(named)}{more}")
+    check_lag(log.lag_s, options.max_lag)
+
+
+def check_lag(lag_s: float | None, max_lag: float | None) -> None:
+    """lag_s: None: not known. max_lag: seconds, or None. Raises RetryableError ``lag``."""
+    if max_lag is not None and (lag_s is None or lag_s > max_lag):
+        found = "is not known" if lag_s is None else f"is {lag_s:,.0f} s"
+        raise RetryableError("lag", f"the lag {found}, and may be {max_lag:,.0f} s")

@@ -16,7 +16,6 @@ from mirrorlake.jobs.run.column_secret import column_key
 from mirrorlake.jobs.run.first_start import begin, kept_names
 from mirrorlake.jobs.run.password import take_password
 from mirrorlake.lake.bronze import table as bronze
-from mirrorlake.lake.delta.column_check import check_secret
 from mirrorlake.lake.delta.lake import DEFAULT_ENGINE, Lake
 from mirrorlake.lake.delta.names import LakeNames, table_exists
 from mirrorlake.lake.delta.progress import Progress, read_progress
@@ -39,7 +38,7 @@ def create_lake(options: Options, source: BinlogSource, spark: SparkSession | No
     began = recorded.payload if recorded else {"source": source.identity, "flavor": source.flavor}
     name_case = _name_case(options, source, recorded)
     lake = Lake(spark, names, began["source"], began["flavor"], name_case, hidden=_hidden(options, name_case))
-    check_secret(lake)
+    lake.check_column_secret()
     if isinstance(source, LiveSource):
         default = source.control.variable(DEFAULT_ENGINE)
         engine_of = partial(ask_engine, source.control.login)
@@ -93,7 +92,7 @@ def open_lake(options: Options, spark: SparkSession | None = None, *, brief: boo
     name_case = NameCase(began.get(NAME_CASE))
     hidden = _hidden(options, name_case)
     lake = Lake(spark, names, began["source"], began["flavor"], name_case, began.get(DEFAULT_ENGINE), hidden=hidden)
-    check_secret(lake)
+    lake.check_column_secret()
     return lake
 
 

@@ -9,6 +9,7 @@ from mirrorlake.jobs.run.password import password, warn
 from mirrorlake.mysql.binlog_dump import LiveSource
 from mirrorlake.mysql.binlog_files import FileSource
 from mirrorlake.mysql.login import ServerLogin
+from mirrorlake.mysql.preflight import require_source
 
 
 def open_source(options: Options) -> BinlogSource:
@@ -29,3 +30,9 @@ def server_login(options: Options) -> ServerLogin:
     if login.tls_mode == "off" and not login.is_loopback:
         warn(f"--tls off: everything between here and {login.host} goes in plain text, rows too")
     return login
+
+
+def check_source(source: BinlogSource) -> None:
+    """Raise RefusedError with the code of the first thing that a server lacks; files are not checked."""
+    if isinstance(source, LiveSource):
+        require_source(source.control)

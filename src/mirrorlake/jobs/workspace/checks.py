@@ -13,12 +13,12 @@ from databricks.sdk.service.jobs import JobSettings
 
 from mirrorlake.config import Options
 from mirrorlake.errors import UsageError
+from mirrorlake.jobs.workspace.client import find_warehouse
 from mirrorlake.jobs.workspace.findings import ERROR, WARNING, Finding, looked_up, ok
 from mirrorlake.jobs.workspace.grants import User
 from mirrorlake.jobs.workspace.jobs import deployed_jobs
 from mirrorlake.jobs.workspace.lake_checks import check_lake
 from mirrorlake.jobs.workspace.parts import needs_password, secret_parts
-from mirrorlake.jobs.workspace.warehouses import find_warehouse
 from mirrorlake.mysql.login import ServerLogin
 
 OLDEST_RUNTIME = (17, 3)

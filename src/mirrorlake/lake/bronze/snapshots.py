@@ -17,8 +17,8 @@ from mirrorlake.lake.delta.creation import create_table
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import legible
 from mirrorlake.lake.delta.progress import append_once
-from mirrorlake.lake.delta.snapshot_cells import cell_types
 from mirrorlake.lake.delta.stage import Stage
+from mirrorlake.lake.delta.types import cell_types
 
 HOP = "copy"
 _AS_NUMBER = {"bit": "{} + 0", "float": "{} * 1e0", "double": "{} * 1e0"}

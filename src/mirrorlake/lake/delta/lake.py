@@ -12,13 +12,16 @@ from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NAME_CASE, NameCase
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.errors import RetryableError
+from mirrorlake.errors import RefusedError, RetryableError
 from mirrorlake.lake.delta.names import LakeNames
+from mirrorlake.lake.delta.progress import read_progress
 from mirrorlake.lake.delta.session import is_connect
 from mirrorlake.lake.delta.stage import Stage
 
 DEFAULT_ENGINE = "default_storage_engine"
 """Key of a note: the source's value when it was read last; absent for files."""
+COLUMN_CHECK = "column_check"
+"""Key of the notes of silver_changes: the digest of a fixed text by the secret of hashed columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,14 @@ class Lake:
     def parallelism(self) -> int:
         """Number of tasks that run at once, if the session says it."""
         return 8 if is_connect(self.spark) else self.spark.sparkContext.defaultParallelism
+
+    def check_column_secret(self) -> None:
+        """Raise RefusedError ``lake-column-secret`` if this process has another secret than the one that silver has
+        digests of: equal values would get other digests."""
+        key = self.hidden.key
+        recorded = read_progress(self.spark, self.names.silver_changes) if key else None
+        if recorded and key and recorded.payload.get(COLUMN_CHECK, key.check) != key.check:
+            raise RefusedError("lake-column-secret", "the secret of hashed columns is not the one that the lake has")
 
     def staged(self, stage: Stage, columns: Sql) -> DataFrame:
         """The rows of a stage, for Spark to append.

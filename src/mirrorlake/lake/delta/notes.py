@@ -8,6 +8,7 @@ Delta transaction id, null for DDL) and ``commit`` (a unique name).
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ _NUMBERS = range(-(1 << 63), 1 << 63)
 _WITHOUT_HISTORY = (*ABSENT, "DELTA_TABLE_ONLY_OPERATION", "DELTA_ONLY_OPERATION", "EXPECT_TABLE_NOT_VIEW")
 
 Note = dict[str, Any]
+LOOK_EVERY_S = 5.0
+"""Seconds between two polls of a process that follows."""
 
 
 class Payload(dict[str, Any]):
@@ -175,3 +178,18 @@ def _is_whole(note: dict[str, Any]) -> bool:
 def _has_type(value: Any, kind: type) -> bool:
     """Has the value exactly this type, and is a number one of 64 bits?"""
     return type(value) is kind and (kind is not int or value in _NUMBERS)
+
+
+class TableNews:
+    """Polls a small table that others write. A table is empty when created, so its first version is no news."""
+
+    def __init__(self, spark: SparkSession, table: Sql):
+        self._spark, self._table, self._version, self._looked_at = spark, table, 0, float("-inf")
+
+    def has_come(self) -> bool:
+        """Is there a version that did not exist at the last call? Polls at most every ``LOOK_EVERY_S``."""
+        if time.monotonic() - self._looked_at < LOOK_EVERY_S:
+            return False
+        self._looked_at, known = time.monotonic(), self._version
+        self._version = newest_version(self._spark, self._table)
+        return self._version != known

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
+from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.schema.types import BLOBS, DATED, LABELLED, MAX_DECIMAL_DIGITS, STRINGS, ColumnType
 from mirrorlake.core.sql_text import Sql
 from mirrorlake.errors import RefusedError
@@ -50,3 +53,17 @@ def spark_type(column_type: ColumnType, *, as_text: bool = False) -> Sql:
     if name in _OTHERS:
         return _OTHERS[name]
     raise RefusedError("column-type", f"{column_type.sql()} has no mirror type yet")
+
+
+def cell_name(number: int) -> Sql:
+    """Name of the column for source column ``number``, counted from 0."""
+    return f"c{number}"
+
+
+def holds_bytes(kind: ColumnType) -> bool:
+    return spark_type(kind) == "binary"
+
+
+def cell_types(schema: TableSchema) -> pa.Schema:
+    kinds = (pa.binary() if holds_bytes(column.type) else pa.string() for column in schema.columns)
+    return pa.schema([(cell_name(number), kind) for number, kind in enumerate(kinds)])

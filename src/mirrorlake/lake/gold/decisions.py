@@ -9,9 +9,8 @@ from mirrorlake.core.changes.conditions import GENERATED, MAYBE_REPLACED
 from mirrorlake.core.ddl.effect.name_doubts import CODE as NAME_CASE
 from mirrorlake.core.position import show_lsn
 from mirrorlake.core.schema.hashing import DIGEST
-from mirrorlake.core.schema.sequences import is_sequence
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import TableSchema, is_sequence
 from mirrorlake.core.schema.versioning import as_mirrored
 from mirrorlake.lake.delta.types import spark_type
 from mirrorlake.lake.gold.control.register import (

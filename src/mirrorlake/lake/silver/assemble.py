@@ -36,12 +36,11 @@ from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.timeline import Timeline
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.bronze.table import end_lsn
-from mirrorlake.lake.delta.column_check import COLUMN_CHECK
-from mirrorlake.lake.delta.lake import Lake
+from mirrorlake.lake.delta.lake import COLUMN_CHECK, Lake
+from mirrorlake.lake.delta.notes import TableNews
 from mirrorlake.lake.delta.progress import append_from, claim_source, read_progress, refuse_restored, renew
 from mirrorlake.lake.delta.recent import Recent, RecentCommit
 from mirrorlake.lake.delta.stage import Stage
-from mirrorlake.lake.delta.table_news import TableNews
 from mirrorlake.lake.silver.amendment import Amendment, amend, amend_database, brought
 from mirrorlake.lake.silver.definitions import DefinitionLog
 from mirrorlake.lake.silver.events import NO_XA, ORDER, collect, definition_events, events_at_commits, undone
@@ -97,7 +96,7 @@ class AssembleHop:
         refuse_restored(lake.spark, lake.names.silver_table_schemas)
         self._recorded = renew(lake.spark, lake.names.silver_changes, recorded)
         self._prepared: dict[str, int] = self._recorded.payload.get(PREPARED, {}) if self._recorded else {}
-        self._news, self._answers = TableNews(lake, lake.names.control_answers), list[Answer]()
+        self._news, self._answers = TableNews(lake.spark, lake.names.control_answers), list[Answer]()
         self._look()
         self._n_answers = self._recorded.payload.get(ANSWERS, 0) if self._recorded else len(self._answers)
         self._definitions = self._read_definitions()

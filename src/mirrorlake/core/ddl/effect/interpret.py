@@ -61,9 +61,8 @@ from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
-from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema, why_not_mirrored
+from mirrorlake.core.schema.tables import SEQUENCE, TableSchema, why_not_mirrored
 from mirrorlake.errors import MirrorlakeError
 
 _MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)

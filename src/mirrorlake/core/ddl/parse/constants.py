@@ -9,14 +9,19 @@ Integers have 63 bits, and texts whose case changes are ASCII. Anything else giv
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any, TypeVar
+
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError
-from mirrorlake.core.ddl.parse.nesting import Nested, unnest
 from mirrorlake.core.ddl.parse.session import SourceServer
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
 from mirrorlake.core.schema.tables import Default
 
 _LARGEST = 2**63 - 1
 _CASES = {"UPPER": str.upper, "UCASE": str.upper, "LOWER": str.lower, "LCASE": str.lower}
+_T = TypeVar("_T")
+_Nested = Generator["_Nested[Any]", Any, _T]
+"""A call that yields the calls that it makes and gets what each returns."""
 
 
 def constant(text: str) -> Default | None:
@@ -36,25 +41,25 @@ class _Reader:
         self._tokens = Tokens(text, SourceServer("mysql"))
 
     def read(self) -> int | str:
-        value = unnest(self._sum())
+        value = _unnest(self._sum())
         if not self._tokens.at_end:
             raise self._tokens.unexpected()
         return value
 
-    def _sum(self) -> Nested[int | str]:
+    def _sum(self) -> _Nested[int | str]:
         value = yield self._term()
         while operator := next((o for o in "+-" if self._tokens.accept(o)), None):
             other = self._number((yield self._term()))
             value = self._integer(self._number(value) + (other if operator == "+" else -other))
         return value
 
-    def _term(self) -> Nested[int | str]:
+    def _term(self) -> _Nested[int | str]:
         value = yield self._factor()
         while self._tokens.accept("*"):
             value = self._integer(self._number(value) * self._number((yield self._factor())))
         return value
 
-    def _factor(self) -> Nested[int | str]:
+    def _factor(self) -> _Nested[int | str]:
         tokens = self._tokens
         if tokens.accept("-"):
             return -self._number((yield self._factor()))
@@ -66,7 +71,7 @@ class _Reader:
             return tokens.string()
         return (yield self._function(tokens.name().upper()))
 
-    def _function(self, name: str) -> Nested[str]:
+    def _function(self, name: str) -> _Nested[str]:
         self._tokens.expect("(")
         if name == "CONCAT":
             parts = [str((yield self._sum()))]
@@ -91,3 +96,22 @@ class _Reader:
         if abs(value) > _LARGEST:
             raise self._tokens.unexpected()
         return value
+
+
+def _unnest(call: _Nested[_T]) -> _T:
+    """Return the result of the call, on an explicit stack, so that an expression may nest to any depth.
+
+    Raises what the call, or one inside it, raises.
+    """
+    calls: list[_Nested[Any]] = [call]
+    returned: Any = None
+    while calls:
+        try:
+            inner = calls[-1].send(returned)
+        except StopIteration as end:
+            calls.pop()
+            returned = end.value
+        else:
+            calls.append(inner)
+            returned = None
+    return returned

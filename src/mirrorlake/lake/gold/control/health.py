@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from mirrorlake.core.schema.shadow_tables import shadowed
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.table_patterns import shadowed
 from mirrorlake.core.sql_text import Sql
 
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"

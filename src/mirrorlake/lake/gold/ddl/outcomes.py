@@ -7,15 +7,15 @@ is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mirrorlake.core.schema.history import DefinitionChange
 from mirrorlake.core.schema.row_steps import Exchange, From, FromSnapshot, Remove, TakeRows
-from mirrorlake.core.schema.sequences import SEQUENCE
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.core.schema.tables import TableSchema
+from mirrorlake.core.schema.tables import SEQUENCE, TableSchema
 from mirrorlake.core.schema.versioning import SYSTEM_TIME, of_rows_in_force
+from mirrorlake.core.sql_text import literal
 from mirrorlake.errors import RefusedError
 from mirrorlake.lake.gold.control.register import (
     DROPPED,
@@ -29,14 +29,14 @@ from mirrorlake.lake.gold.control.register import (
     mirror_id,
 )
 from mirrorlake.lake.gold.control.rules import DROP_PARTITION, DROP_TABLE, TRUNCATE, TableRules
+from mirrorlake.lake.gold.control.source_properties import source_properties
 from mirrorlake.lake.gold.control.table import own_columns
 from mirrorlake.lake.gold.convert.conversion import NotDerivable
 from mirrorlake.lake.gold.ddl.classes import DdlClass
 from mirrorlake.lake.gold.ddl.columns import new_layout
-from mirrorlake.lake.gold.ddl.descriptions import described
 from mirrorlake.lake.gold.ddl.held_definitions import altered, created, held_as, shows
 from mirrorlake.lake.gold.ddl.snapshot_rows import take_snapshot
-from mirrorlake.lake.gold.ddl.steps import UNCLEAR, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
+from mirrorlake.lake.gold.ddl.steps import UNCLEAR, Alter, AppendRows, Check, Create, Delete, ExchangeRows, Stop, Work
 from mirrorlake.lake.gold.partition.rows import rows_in
 
 
@@ -240,7 +240,7 @@ class _Statement:
             return Work(entry.mirror_id, (Delete(rows.where),), unclear)
         refuses_invalid = self.rules.refuses_invalid(change.database, change.table, entry.schema)
         layout = new_layout(entry.schema, change.schema, change.steps, refuses_invalid=refuses_invalid)
-        steps = (*layout.steps, *described(entry.schema, change.schema))
+        steps = (*layout.steps, *_described(entry.schema, change.schema))
         return Work(entry.mirror_id, steps, layout.checks, layout.in_one) if steps or layout.checks else None
 
     def _streaming(
@@ -267,6 +267,14 @@ def _refuse_another_form(mine: TableEntry, other: TableEntry) -> None:
 def _side_by_side(mine: TableSchema, theirs: TableSchema) -> tuple[tuple[str, str], ...]:
     pairs = ((one.name, other.name) for one, other in zip(mine.columns, theirs.columns, strict=True))
     return (*pairs, *((name, name) for name in own_columns(mine)))
+
+
+def _described(old: TableSchema, new: TableSchema) -> Iterator[Alter]:
+    """The commit that gives a mirror its new comment and properties, if they differ. old, new: the mirror's."""
+    before, after = (source_properties(schema) | {"comment": schema.comment} for schema in (old, new))
+    changed = [f"{literal(key)} = {literal(text)}" for key, text in after.items() if before[key] != text]
+    if changed:
+        yield Alter(f"SET TBLPROPERTIES ({', '.join(changed)})", may_repeat=True)
 
 
 _OUTCOMES: dict[str, Callable[[_Statement, DefinitionChange, TableEntry | None], Outcome | None]] = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import DATED, INTEGERS, STRINGS, ColumnType
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.lake.delta.snapshot_cells import cell_name, holds_bytes
-from mirrorlake.lake.delta.types import spark_type
+from mirrorlake.lake.delta.types import cell_name, holds_bytes, spark_type
 from mirrorlake.lake.gold.control.register import INVALID_KEY, INVALID_VALUE
 from mirrorlake.lake.gold.control.table import COMMIT_COLUMNS
 from mirrorlake.lake.gold.convert.date_text import meant

@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 from mirrorlake.core.schema.tables import TableSchema
 from mirrorlake.core.sql_text import Sql, quote
 from mirrorlake.errors import RefusedError
-from mirrorlake.lake.delta.column_check import check_secret
 from mirrorlake.lake.delta.creation import UNBORN, remove_unborn, require_born, require_own
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import table_exists
@@ -356,7 +355,7 @@ def _take_snapshot(session, lake: Lake, lsn: int, mirror_id: str, step: TakeSnap
     cells = ", ".join(f"{expression} AS {quote(name)}" for name, expression in step.columns)
     rows = session.sql(f"SELECT {cells}, {lsn}L AS {LSN_COLUMN} FROM {copy}")
     if step.hashed:
-        check_secret(lake)
+        lake.check_column_secret()
         rows = with_digests(rows, step.hashed, lake.hidden.key)
     noted = {**payload, "invalid": n_invalid}
     append_once(session, lake.names.mirror(mirror_id), rows, app_id=lake.app_id(mirror_id), lsn=lsn, payload=noted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from mirrorlake.errors import UsageError
 from mirrorlake.lake.delta.damaged_rows import own_rows
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.table_news import TableNews
+from mirrorlake.lake.delta.notes import TableNews
 from mirrorlake.lake.gold.control.epochs import DONE
 from mirrorlake.lake.gold.control.table import EPOCHS_COLUMNS
 from mirrorlake.lake.gold.syncpoint import syncpoints
@@ -19,7 +19,7 @@ from mirrorlake.lake.gold.syncpoint.syncpoints import Syncpoint
 
 class SyncpointRequests:
     def __init__(self, lake: Lake):
-        self._lake, self._news = lake, TableNews(lake, lake.names.control_syncpoints)
+        self._lake, self._news = lake, TableNews(lake.spark, lake.names.control_syncpoints)
         self._asked: list[Syncpoint] = []
         self._ends: dict[str, int] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirrorlake.lake.delta.lake import Lake
-from mirrorlake.lake.delta.table_news import TableNews
+from mirrorlake.lake.delta.notes import TableNews
 from mirrorlake.lake.gold.control.register import TableRegister
 from mirrorlake.lake.gold.syncpoint import syncpoints
 from mirrorlake.lake.gold.views.keeper import ViewKeeper
@@ -18,7 +18,7 @@ class NewestSyncpointViews:
 
     def __init__(self, lake: Lake, template: str, report: Callable[[LeftOut], None], *, parses_json: bool = False):
         """See ``ViewKeeper``."""
-        self._lake, self._news = lake, TableNews(lake, lake.names.control_syncpoints)
+        self._lake, self._news = lake, TableNews(lake.spark, lake.names.control_syncpoints)
         self._keeper = ViewKeeper(lake, template, report, parses_json=parses_json, of_syncpoints=True)
 
     def keep_if_new(self) -> None:
