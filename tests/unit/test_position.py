@@ -227,7 +227,8 @@ def test_mariadb_gtid_set_keeps_the_last_of_each_domain():
 @pytest.mark.parametrize(
     ("flavor", "text"),
     [*(("mariadb", text) for text in ("0-1", "0-1-1,0-1-2", f"{A}:1"))]
-    + [*(("mysql", text) for text in ("0-1-1", A, f"{A}:0", f"{A}:5-4", f"{A}:blue", f"{A}:1-3:-"))],
+    + [*(("mysql", text) for text in ("0-1-1", A, f"{A}:0", f"{A}:5-4", f"{A}:blue", f"{A}:1-3:-"))]
+    + [("mysql", "\uff11" + A[1:] + ":1")],  # a digit of another script
 )
 def test_malformed_gtid_set_is_a_usage_error(flavor, text):
     with pytest.raises(UsageError):

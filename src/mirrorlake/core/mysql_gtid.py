@@ -187,6 +187,9 @@ def _decode_sources(raw: bytes) -> Iterator[tuple[str, Intervals]]:
 
 
 def _uuid(text: str, whole: str) -> str:
+    """With lower-case letters. ``UUID`` takes the digits of every script, the server those of ASCII."""
+    if not text.isascii():
+        raise _not_mysql(whole)
     try:
         return str(UUID(text))
     except ValueError:
