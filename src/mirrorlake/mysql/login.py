@@ -12,6 +12,7 @@ from mirrorlake.config import TlsMode
 from mirrorlake.errors import UsageError
 
 _URL = "a server is given as mysql://user@host:port"
+_HOST = re.compile(r"[\w.:%-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -63,7 +64,7 @@ class ServerLogin:
             raise UsageError("usage", f"{_URL}, without control characters")
         if "?" in url or "#" in url:
             raise UsageError("usage", f"{_URL}, without ? and #: what they set is given as an option, such as --tls")
-        if parts.scheme != "mysql" or not host or not user or parts.path.strip("/") or port == 0:
+        if parts.scheme != "mysql" or not _HOST.fullmatch(host or "") or not user or parts.path.strip("/") or port == 0:
             raise UsageError("usage", _URL)
         return cls(host, 3306 if port is None else port, unquote(user), password, **settings)
 

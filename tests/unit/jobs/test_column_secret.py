@@ -42,3 +42,9 @@ def test_no_secret_or_a_short_one_is_a_usage_error(monkeypatch, secret):
     with pytest.raises(UsageError, match=r"^column-secret: "):
         column_key(HASHING)
     assert column_key(Options(lake="lake", columns={"*.*.mail": "drop"})) is None
+
+
+def test_a_secret_that_is_not_utf8_is_a_usage_error(monkeypatch):
+    monkeypatch.setattr(column_secret, "_taken", os.fsdecode(b"\xff" + SECRET.encode()))
+    with pytest.raises(UsageError, match="^usage: MIRRORLAKE_COLUMN_SECRET is not UTF-8$"):
+        column_key(HASHING)

@@ -25,6 +25,12 @@ def test_the_password_leaves_the_environment_and_can_be_read_again(monkeypatch):
     assert password(Options(lake="l")) == "newer"
 
 
+def test_a_password_that_is_not_utf8_is_a_usage_error(monkeypatch):
+    monkeypatch.setitem(os.environ, "MIRRORLAKE_PASSWORD", os.fsdecode(b"s3cret\xff"))
+    with pytest.raises(UsageError, match="^usage: MIRRORLAKE_PASSWORD is not UTF-8$"):
+        password(Options(lake="l"))
+
+
 @pytest.mark.parametrize("verb", [["tables"], ["sql", "SELECT 1"], ["assemble"], ["demo", "--help"]])
 def test_a_verb_without_a_source_takes_it_too(verb, tmp_path):
     """A process that the verb would start inherits the environment as it is when the verb's work begins."""

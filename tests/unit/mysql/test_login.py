@@ -34,6 +34,7 @@ def test_what_no_host_is_called_is_a_usage_error(host):
         "mysql://u@h:1/db", "mysql://u:s3cret@h:1", "mysql://u:s3cret#x@h:1", "mysql://u@h:1?password=s3cret",
         "mysql://u@h:1?ssl-mode=VERIFY_IDENTITY", "mysql://u@h:1?", "mysql://u@h:1#s3cret", "mysql://u@h:1#",
         "mysql://u@h:1/?tls=s3cret", "mysql://u\tx@h:1", "mysql://u@h:1\n", "mysql://u%00@h:1", "mysql://u%0ax@h:1",
+        "mysql://u@h;password=s3cret", "mysql://u@h,password=s3cret:1", "mysql://u@h password=s3cret",
     ],
 )  # fmt: skip
 def test_any_other_url_is_a_usage_error_that_does_not_repeat_it(url):

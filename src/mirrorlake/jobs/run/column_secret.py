@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mirrorlake.errors import UsageError
-from mirrorlake.jobs.run.secret import read_secret
+from mirrorlake.jobs.run.secret import read_secret, utf8
 
 if TYPE_CHECKING:
     from mirrorlake.config import Options
@@ -32,7 +32,7 @@ def column_key(options: Options) -> DigestKey | None:
     take_column_secret()
     if not options.hashes_columns:
         return None
-    secret = read_secret(options.column_secret) if options.column_secret else _taken
+    secret = read_secret(options.column_secret) if options.column_secret else utf8(_taken or "", COLUMN_SECRET_VARIABLE)
     if not secret:
         raise UsageError("column-secret", "`columns` hashes columns, and there is no secret")
     if len(secret) < SHORTEST:

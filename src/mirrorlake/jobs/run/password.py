@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mirrorlake.errors import UsageError
 from mirrorlake.jobs.run.column_secret import take_column_secret
-from mirrorlake.jobs.run.secret import read_secret
+from mirrorlake.jobs.run.secret import read_secret, utf8
 from mirrorlake.shown import say
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def password(options: Options) -> str:
 
 def _given(options: Options) -> str | None:
     """The password from the file, else the environment; None: there is none."""
-    return _taken if options.password_file is None else _of_file(options.password_file)
+    if options.password_file is not None:
+        return _of_file(options.password_file)
+    return None if _taken is None else utf8(_taken, PASSWORD_VARIABLE)
 
 
 def password_to_keep(options: Options) -> str:

@@ -31,6 +31,15 @@ def scope_and_key(secret: str) -> tuple[str, str]:
     return scope, key
 
 
+def utf8(text: str, variable: str) -> str:
+    """The text of an environment variable. Raises UsageError if its bytes are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError("usage", f"{variable} is not UTF-8") from None
+    return text
+
+
 def _workspace_client() -> Any:
     from databricks.sdk import WorkspaceClient
 
