@@ -17,6 +17,9 @@ SEEN = "table_map"
 TEMPORARY = "temporary"
 """Action of a CREATE TEMPORARY TABLE: later statements may mean it, and not the ordinary table of its name."""
 
+MERGED = "its rows are changed through a table of engine MERGE, too"
+"""Reason of the refusal of a table that a UNION names."""
+
 
 class Absent(Enum):
     ABSENT = "the table does not exist"
@@ -113,7 +116,7 @@ class Definitions:
     """Tables by name. ``get`` is None for a table whose CREATE is not in the log: it needs a snapshot.
 
     schema_ids: of every definition recorded so far, those of table maps included. temporary: names that temporary
-    tables have had whose statements are logged.
+    tables have had whose statements are logged. merged: names in a UNION, whichever tables have them.
     """
 
     def __init__(self, changes: Iterable[DefinitionChange] = ()):
@@ -123,6 +126,7 @@ class Definitions:
         self._spellings: dict[TableName, set[TableName]] = {}
         self.schema_ids: set[int] = set()
         self.temporary: set[TableName] = set()
+        self.merged: set[TableName] = set()
         self.apply(changes)
 
     def get(self, database: str, table: str) -> TableSchema | Refused | Absent | None:
@@ -137,7 +141,7 @@ class Definitions:
         others._tables = {name: known for name, known in self._tables.items() if name != one}
         others._children = {name: schema for name, schema in self._children.items() if name != one}
         others._databases, others.schema_ids = self._databases, self.schema_ids
-        others._spellings, others.temporary = self._spellings, self.temporary
+        others._spellings, others.temporary, others.merged = self._spellings, self.temporary, self.merged - {one}
         return others
 
     def database(self, name: str) -> Database | None:
@@ -188,6 +192,8 @@ class Definitions:
 
     def _refuse(self, change: DefinitionChange) -> None:
         self._set(change.database, change.table, Refused(change.code or "", change.reason or ""))
+        if change.reason == MERGED:
+            self.merged.add(change.name)
 
     def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
         name = TableName(database, table)

@@ -6,7 +6,9 @@ from random import Random
 
 import pytest
 
+from mirrorlake.core.ddl.effect.override import Answer, definition_changes
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions, Refused
+from mirrorlake.core.schema.lower_case_names import AS_WRITTEN
 from mirrorlake.core.schema.row_steps import Add, Exchange, From, Keep, Remove, TakeRows
 from mirrorlake.core.schema.tables import Column
 from mirrorlake.core.schema.types import ColumnType
@@ -560,6 +562,31 @@ def test_a_refused_table_comes_back_by_drop_and_create():
     for sql in ("drop table t", "create table t (id int primary key)"):
         definitions.apply(run(sql, definitions))
     assert definitions.get("d", "t").primary_key == ("id",)
+
+
+@pytest.mark.parametrize(
+    "statements, is_refused",
+    [
+        (("drop table m", "create table m (id int) engine=myisam"), True),
+        (("drop table m", "create table m (id int)"), True),  # its engine is not known
+        (("drop table m", "create table n (id int) engine=myisam", "rename table n to m"), True),
+        (("rename table m to o", "create table n (id int) engine=myisam", "alter table n rename to m"), True),
+        (("drop database d", "create database d", "create table m (id int) engine=myisam"), True),
+        (("drop table m", "create table m (id int) engine=innodb", "alter table m engine=myisam"), True),
+        (("drop table m", "create table m (id int) engine=innodb"), False),
+    ],
+)
+def test_a_table_that_takes_a_name_in_a_union_is_refused(statements, is_refused):
+    union = ("create table m (id int) engine=myisam", "create table e.u (id int) engine=merge union=(d.m)")
+    known = after("create database d", "create database e", *union, *statements).get("d", "m")
+    assert (known == Refused("ddl-unsupported", MERGED)) == is_refused
+
+
+def test_a_table_in_a_union_that_a_resync_brought_back_is_followed():
+    definitions = after("create table m (id int) engine=myisam", "create table u (id int) engine=merge union=(m)")
+    answer = Answer(1, 5, "d", "m", "create table m (id int) engine=myisam", "a copy")
+    definitions.apply(definition_changes(answer, "mysql", definitions, AS_WRITTEN))
+    assert [change.action for change in run("alter table m add c int", definitions)] == ["alter"]
 
 
 def test_character_set_of_column_table_database_and_server():

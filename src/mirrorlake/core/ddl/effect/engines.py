@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.parse.statements import AlterTable, CreateTable, RefusedClause, Statement
 from mirrorlake.core.schema.engines import may_be_replaced, why_engine_loses_rows, why_keys_are_unsure
-from mirrorlake.core.schema.history import DefinitionChange
+from mirrorlake.core.schema.history import MERGED, DefinitionChange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
+from mirrorlake.core.schema.tables import TableSchema
 
-_MERGED = "its rows are changed through a table of engine MERGE, too"
+_MAY_BE_MERGED = ("myisam", None)
 
 
 def by_engines(changes: Iterable[DefinitionChange], parsed: Statement, before: Before) -> list[DefinitionChange]:
     """The changes of a statement; refuses tables whose foreign keys may not exist, and tables in a UNION."""
-    sure = [_with_sure_keys(change, before) for change in changes]
-    return [*sure, *(refuse(name, "ddl-unsupported", _MERGED) for name in _union(parsed))]
+    sure = [_unless_merged(_with_sure_keys(change, before), before) for change in changes]
+    return [*sure, *(refuse(name, "ddl-unsupported", MERGED) for name in _union(parsed))]
 
 
 def why_engine(parsed: CreateTable, before: Before) -> str | None:
@@ -42,6 +43,20 @@ def _with_sure_keys(change: DefinitionChange, before: Before) -> DefinitionChang
         return change
     reason = why_keys_are_unsure(change.schema, before.server.default_engine)
     return refuse(change.name, NOT_FOLLOWED, reason, change.schema) if reason else change
+
+
+def _unless_merged(change: DefinitionChange, before: Before) -> DefinitionChange:
+    """The change; the refusal of a table that takes a name in a UNION. A table of engine MERGE finds its tables by
+    their names, also one that was made later (measured: MySQL 9.7, MariaDB 10.11)."""
+    if change.action == "refuse" or change.name not in before.definitions.merged or not _may_be_merged(change.schema):
+        return change
+    if _may_be_merged(before.known(change.name)):  # a resync brought it back
+        return change
+    return refuse(change.name, "ddl-unsupported", MERGED, change.schema)
+
+
+def _may_be_merged(known: object) -> bool:
+    return isinstance(known, TableSchema) and known.engine in _MAY_BE_MERGED
 
 
 def _union(parsed: Statement) -> Iterable[TableName]:
