@@ -51,7 +51,9 @@ spark.table("t").write.format("delta").save(sys.argv[1])
 def run_python(code, folder, *arguments, umask=-1, **environment):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, umask=umask)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, umask=umask, timeout=240
+    )
 
 
 def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps_the_umask(tmp_path):
@@ -108,6 +110,25 @@ os._exit(0)
 def test_a_java_that_was_killed_is_spark_ended_at_each_further_call_and_nothing_is_printed(tmp_path, when):
     done = run_python(KILLED, tmp_path, when)
     assert (done.stdout.split(), done.stderr) == (["spark-ended"] * 3, "")
+
+
+WITHOUT_MEMORY = """
+import os
+from mirrorlake.lake.delta.failures import as_ours
+from mirrorlake.lake.delta.session import open_session
+spark = open_session(brief=True, driver_memory="1g")
+try:
+    spark.sql("SELECT repeat('a', 2147483647)").toArrow()
+except Exception as error:
+    print(as_ours(error).code, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_java_without_memory_ends_also_if_a_thread_that_serves_rows_needed_it(tmp_path):
+    """Spark would wait for that thread without end."""
+    done = run_python(WITHOUT_MEMORY, tmp_path)
+    assert (done.stdout.split(), done.stderr) == (["spark-ended"], "")
 
 
 def test_the_active_session_is_used_again(spark):

@@ -94,6 +94,8 @@ FEW_MALLOC_ARENAS = ("MALLOC_ARENA_MAX", "2")
 """glibc keeps pools for each thread, of which the JVM has many: 130 MB that nothing uses."""
 COLLECTOR = "-XX:+UseParallelGC"
 """Java's default, G1, marks concurrently: a backlog of a million changes takes a fifth more CPU time with it."""
+END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
+"""Spark waits without end for some of its threads, such as the one that serves rows to Python, if they lack memory."""
 NO_EXTERNAL_XML = ("-Djavax.xml.accessExternalDTD=", "-Djavax.xml.accessExternalSchema=")
 """A row's XML may name a DTD or schema elsewhere: Java's parser, which ``xpath`` asks, would fetch it."""
 CLASS_ARCHIVE = "java-classes.jsa"
@@ -245,7 +247,8 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
     java_options = [
         f'-Dderby.system.home="{scratch}"', f'-Djava.io.tmpdir="{scratch}"',
-        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR, *NO_EXTERNAL_XML,
+        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
+        END_WITHOUT_MEMORY, *NO_EXTERNAL_XML,
     ]  # fmt: skip
     archive = Path(sys.prefix) / CLASS_ARCHIVE
     if archive.exists():
