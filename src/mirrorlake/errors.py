@@ -117,6 +117,13 @@ REFUSALS: dict[str, str] = {
     "internal": "This is a defect of mirrorlake; please report it with the output of --verbose.",
 }
 
+_OF_LATER_VERSION = "This version of mirrorlake does not know the code: use the one that recorded it, or a later one."
+
+
+def next_step(code: str | None) -> str:
+    """What to do about a refusal that a lake records, which a later version may have done."""
+    return REFUSALS.get(code or "", _OF_LATER_VERSION)
+
 
 class MirrorlakeError(Exception):
     """Base of all errors a user can meet; never raised itself.

@@ -16,6 +16,7 @@ from mirrorlake.lake.delta.maintenance import (
     UNCHANGED,
     compact,
     drop_feature,
+    keep_history,
     remove_mirror,
     remove_staged,
 )
@@ -131,6 +132,7 @@ def test_a_table_whose_folder_is_a_link_stays(spark, names, tmp_path):
     folder.rename(outside)
     folder.symlink_to(outside)
     before = sorted(outside.rglob("*"))
+    keep_history(spark, table, 99)
     assert (compact(spark, table, 30), drop_feature(spark, table, "deletionVectors")) == (LINKED, LINKED)
     assert remove_mirror(spark, names, "a__1") == LINKED and sorted(outside.rglob("*")) == before
 

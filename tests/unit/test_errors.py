@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import pickle
 import re
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from mirrorlake import errors
 from mirrorlake.errors import REFUSALS, InternalError, MirrorlakeError, RefusedError, RetryableError, UsageError
+from mirrorlake.jobs.show.health import show_refused
+from mirrorlake.lake.gold.control.health import RefusedTable
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 KINDS = (RetryableError, RefusedError, UsageError, InternalError)
@@ -82,6 +85,15 @@ def test_every_code_is_documented_once_with_its_hint():
     missing = {code: hint for code, hint in REFUSALS.items() if dict(rows).get(code) != hint}
     assert missing == {}, "docs/refusals.md lacks these codes or words their hint otherwise"
     assert set(dict(rows)) == set(REFUSALS)
+
+
+def test_a_refusal_that_a_later_version_recorded_has_a_next_step_too():
+    assert errors.next_step("usage") == REFUSALS["usage"]
+    shown = io.StringIO()
+    show_refused([RefusedTable("shop", "orders", "no-such-code", "why")], shown)
+    first, second = shown.getvalue().splitlines()
+    assert first == "refused shop.orders: no-such-code: why"
+    assert second.strip() == errors.next_step("no-such-code") == errors.next_step(None)
 
 
 def test_exit_codes_are_documented():

@@ -92,7 +92,7 @@ def _maintained(
     kept += [mirror_id for mirror_id in removable if mirror_id in pinned]
     for mirror_id in kept:
         mirror = names.mirror(mirror_id)
-        unless_damaged(partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1))
+        unless_damaged(partial(keep_history, lake.spark, mirror, options.syncpoint_days + 1, names.location(mirror)))
     delete_older(lake.spark, names.control_runs, RUN_DAYS)
     tables = {name: names.system_table(name) for name in SYSTEM_TABLES}
     tables |= {mirror_id: names.mirror(mirror_id) for mirror_id in kept}

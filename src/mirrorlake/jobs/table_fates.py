@@ -10,7 +10,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.schema.column_patterns import ColumnPatterns
 from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.table_name import TableName
-from mirrorlake.errors import REFUSALS, RefusedError
+from mirrorlake.errors import REFUSALS, RefusedError, next_step
 from mirrorlake.jobs.source_look import no_versions, shown_definition
 from mirrorlake.mysql.connection import ServerConnection
 from mirrorlake.mysql.consistent_read import CurrentRead, TableChanged
@@ -97,7 +97,7 @@ def _fate(
     if name in known.awaited:
         return TableFate(*name, AWAITED)
     if entry and entry.is_refused and entry.code:
-        return TableFate(*name, REFUSED, entry.code, entry.reason, REFUSALS[entry.code])
+        return TableFate(*name, REFUSED, entry.code, entry.reason, next_step(entry.code))
     if not table.has_versions:
         return TableFate(*name, NO_SNAPSHOT, reason=no_versions(table), todo=_WITHOUT_SNAPSHOT)
     if refusal := why_undefined(name):

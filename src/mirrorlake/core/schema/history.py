@@ -16,9 +16,12 @@ SEEN = "table_map"
 """Action of a definition that a table map, not a DDL, gave."""
 TEMPORARY = "temporary"
 """Action of a CREATE TEMPORARY TABLE: later statements may mean it, and not the ordinary table of its name."""
-
-MERGED = "its rows are changed through a table of engine MERGE, too"
+MERGED = "merged"
+"""Action of a UNION that names a table which is not of MyISAM: one of MyISAM with its name would be in the UNION."""
+THROUGH_MERGE = "its rows are changed through a table of engine MERGE, too"
 """Reason of the refusal of a table that a UNION names."""
+NOTES = (SEEN, TEMPORARY, MERGED)
+"""Actions that say nothing new of the table of their name."""
 
 
 class Absent(Enum):
@@ -52,6 +55,7 @@ class DefinitionChange:
     refuse      named        as far as it is known   -           code and reason say why
     table_map   named        as the table map says   -           a table that is not known from DDL
     temporary   named        -                       -           a temporary table has had the name
+    merged      named        -                       -           a UNION has the name
     create_database, alter_database, drop_database:
                 ""           -                       (("charset", name or None),)
 
@@ -74,7 +78,7 @@ class DefinitionChange:
     @property
     def concerns_table(self) -> bool:
         """Does it say something new of the table of this name?"""
-        return self.action not in (SEEN, TEMPORARY)
+        return self.action not in NOTES
 
     def to_row(self) -> dict:
         """The columns of silver_table_schemas except lsn."""
@@ -192,8 +196,8 @@ class Definitions:
 
     def _refuse(self, change: DefinitionChange) -> None:
         self._set(change.database, change.table, Refused(change.code or "", change.reason or ""))
-        if change.reason == MERGED:
-            self.merged.add(change.name)
+        if change.reason == THROUGH_MERGE:
+            self._note_merged(change)
 
     def _set(self, database: str, table: str, known: TableSchema | Refused | Absent) -> None:
         name = TableName(database, table)
@@ -210,6 +214,9 @@ class Definitions:
 
     def _note_temporary(self, change: DefinitionChange) -> None:
         self.temporary.add(change.name)
+
+    def _note_merged(self, change: DefinitionChange) -> None:
+        self.merged.add(change.name)
 
     def _begin_database(self, change: DefinitionChange) -> None:
         exists = change.action == "create_database"
@@ -238,6 +245,7 @@ _APPLY = {
     "refuse": Definitions._refuse,
     SEEN: Definitions._note_map,
     TEMPORARY: Definitions._note_temporary,
+    MERGED: Definitions._note_merged,
     "create_database": Definitions._begin_database,
     "drop_database": Definitions._begin_database,
     "alter_database": Definitions._alter_database,

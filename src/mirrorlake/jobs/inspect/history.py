@@ -8,7 +8,7 @@ from datetime import datetime
 import pandas as pd
 from pyspark.sql import functions as F
 
-from mirrorlake.core.schema.history import SEEN, TEMPORARY
+from mirrorlake.core.schema.history import NOTES
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.sql_text import Sql, literal, quote
 from mirrorlake.errors import UsageError
@@ -91,7 +91,7 @@ def ddl_history(
         f"""SELECT c.commit_ts AS committed, concat_ws('.', s.database, nullif(s.table, '')) AS table_name, s.action,
                    c.statement, coalesce(b.kind, 'none') AS effect, s.refusal AS code, s.reason, s.lsn
             FROM (SELECT * FROM {lake.names.silver_table_schemas}
-                  WHERE {names} AND action NOT IN ({literal(SEEN)}, {literal(TEMPORARY)})
+                  WHERE {names} AND action NOT IN ({", ".join(map(literal, NOTES))})
                   QUALIFY row_number() OVER (PARTITION BY lsn, database, table ORDER BY answer DESC) = 1) s
             LEFT JOIN (SELECT * FROM {lake.names.silver_changes} WHERE op = 'DDL') c ON c.lsn = s.lsn
             LEFT JOIN (SELECT lsn, max(kind) AS kind FROM {lake.names.control_barriers} WHERE phase = 'executed'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mirrorlake.core.sql_text import Sql
-from mirrorlake.errors import REFUSALS
+from mirrorlake.errors import next_step
 from mirrorlake.jobs.inspect.history import frame
 from mirrorlake.jobs.inspect.status import Status
 from mirrorlake.lake.delta.lake import Lake
@@ -57,7 +57,7 @@ def first_rows(lake: Lake) -> pd.DataFrame:
 
 def next_steps(status: Status) -> list[str]:
     """What to do next, the most urgent first."""
-    steps = [f"{e.database}.{e.table} is refused ({e.code}): {REFUSALS[e.code or '']}" for e in status.refused]
+    steps = [f"{e.database}.{e.table} is refused ({e.code}): {next_step(e.code)}" for e in status.refused]
     if not status.n_events:
         steps.append("The lake has no event of the log yet: run the replication job.")
     elif (status.gold.lag_bytes or 0) or status.open_epoch:

@@ -11,7 +11,7 @@ from mirrorlake.config import Options
 from mirrorlake.core.digits import is_number
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.sql_text import Sql, literal, quote
-from mirrorlake.errors import REFUSALS, UsageError
+from mirrorlake.errors import UsageError, next_step
 from mirrorlake.jobs.inspect.ddl import list_refused
 from mirrorlake.jobs.inspect.history import during, frame, known
 from mirrorlake.jobs.inspect.status import read_status
@@ -102,7 +102,7 @@ def refusals(lake: Lake) -> pd.DataFrame:
             about = {"committed": found.get("at"), "position": found.get("position")}
             rows.append({
                 "table_name": str(entry.name), "code": entry.code, "reason": entry.reason, **about,
-                "statement": found.get("statement"), "next_step": REFUSALS.get(entry.code or "", ""), "lsn": entry.lsn,
+                "statement": found.get("statement"), "next_step": next_step(entry.code), "lsn": entry.lsn,
             })  # fmt: skip
     columns = ["table_name", "code", "reason", "committed", "position", "statement", "next_step", "lsn"]
     return pd.DataFrame(rows, columns=columns)

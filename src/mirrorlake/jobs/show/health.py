@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from mirrorlake.errors import REFUSALS
+from mirrorlake.errors import next_step
 from mirrorlake.jobs.show.output import show_table
 from mirrorlake.lake.gold.control.health import RefusedTable, RunRow
 from mirrorlake.shown import say, shown
@@ -15,7 +15,7 @@ def show_refused(tables: Iterable[RefusedTable], stream: TextIO) -> None:
     for one in tables:
         what = f"{one.database}.{one.table}: {one.code}: {shown(one.reason)}"
         say(f"refused {what}", stream)
-        say(f"        {REFUSALS[one.code]}", stream)
+        say(f"        {next_step(one.code)}", stream)
 
 
 def show_last_runs(runs: Sequence[RunRow], stream: TextIO) -> None:

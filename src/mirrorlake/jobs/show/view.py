@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import FIRST_EVENT_OFFSET, BinlogPosition, show_lsn
-from mirrorlake.errors import REFUSALS, RetryableError
+from mirrorlake.errors import REFUSALS, RetryableError, next_step
 from mirrorlake.jobs.run.log_bytes import LogExtent, offset_of
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.bronze.ingest import IngestedBatch
@@ -173,7 +173,7 @@ class BarView(View):
 def refusal_lines(entry: TableEntry) -> tuple[str, str]:
     """Say why a table is no longer mirrored, and what to do."""
     table, reason = f"{entry.database}.{entry.table}", shown(entry.reason)
-    return f"refused   {table}: {entry.code}: {reason}", f"          {REFUSALS[entry.code]}"
+    return f"refused   {table}: {entry.code}: {reason}", f"          {next_step(entry.code)}"
 
 
 def _range(lsns: LsnRange) -> str:

@@ -120,9 +120,10 @@ def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
     return True
 
 
-def keep_history(spark: SparkSession, table: Sql, days: int) -> None:
-    """Make Delta keep commits, and the files of versions, for at least ``days`` days, whoever runs VACUUM."""
-    if not table_exists(spark, table):
+def keep_history(spark: SparkSession, table: Sql, days: int, location: str | None = None) -> None:
+    """Make Delta keep commits, and the files of versions, for at least ``days`` days, whoever runs VACUUM, unless the
+    folder is a link. location: of an external table."""
+    if not table_exists(spark, table) or _has_link(table, location):
         return
     shown = read_properties(spark, table)
     settings = {}

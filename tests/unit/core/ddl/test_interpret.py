@@ -574,12 +574,26 @@ def test_a_refused_table_comes_back_by_drop_and_create():
         (("drop database d", "create database d", "create table m (id int) engine=myisam"), True),
         (("drop table m", "create table m (id int) engine=innodb", "alter table m engine=myisam"), True),
         (("drop table m", "create table m (id int) engine=innodb"), False),
+        (("drop table m", "create table m (id int) engine=innodb", "alter table e.u union=(d.m)"), False),
     ],
 )
 def test_a_table_that_takes_a_name_in_a_union_is_refused(statements, is_refused):
     union = ("create table m (id int) engine=myisam", "create table e.u (id int) engine=merge union=(d.m)")
     known = after("create database d", "create database e", *union, *statements).get("d", "m")
     assert (known == Refused("ddl-unsupported", MERGED)) == is_refused
+
+
+def test_a_table_of_another_engine_in_a_union_is_followed_until_it_is_one_of_myisam():
+    definitions = after("create table m (id int) engine=innodb")
+    union = run("create table e.u (id int) engine=innodb union=(d.m)", definitions)
+    assert union == [DefinitionChange("refuse", "e", "u", code="ddl-unsupported", reason="UNION")] + [
+        DefinitionChange("merged", "d", "m")
+    ]
+    definitions.apply(DefinitionChange.from_row(change.to_row()) for change in union)
+    definitions.apply(run("alter table m add c int", definitions))
+    assert [column.name for column in definitions.get("d", "m").columns] == ["id", "c"]
+    definitions.apply(run("alter table m engine=myisam", definitions))
+    assert definitions.get("d", "m") == Refused("ddl-unsupported", MERGED)
 
 
 def test_a_table_in_a_union_that_a_resync_brought_back_is_followed():

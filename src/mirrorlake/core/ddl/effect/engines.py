@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mirrorlake.core.ddl.effect.context import Before, refuse
 from mirrorlake.core.ddl.parse.statements import AlterTable, CreateTable, RefusedClause, Statement
 from mirrorlake.core.schema.engines import may_be_replaced, why_engine_loses_rows, why_keys_are_unsure
-from mirrorlake.core.schema.history import MERGED, DefinitionChange
+from mirrorlake.core.schema.history import MERGED, THROUGH_MERGE, DefinitionChange
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import TableSchema
@@ -18,7 +18,7 @@ _MAY_BE_MERGED = ("myisam", None)
 def by_engines(changes: Iterable[DefinitionChange], parsed: Statement, before: Before) -> list[DefinitionChange]:
     """The changes of a statement; refuses tables whose foreign keys may not exist, and tables in a UNION."""
     sure = [_unless_merged(_with_sure_keys(change, before), before) for change in changes]
-    return [*sure, *(refuse(name, "ddl-unsupported", MERGED) for name in _union(parsed))]
+    return [*sure, *(_in_union(name, before) for name in _union(parsed))]
 
 
 def why_engine(parsed: CreateTable, before: Before) -> str | None:
@@ -52,7 +52,16 @@ def _unless_merged(change: DefinitionChange, before: Before) -> DefinitionChange
         return change
     if _may_be_merged(before.known(change.name)):  # a resync brought it back
         return change
-    return refuse(change.name, "ddl-unsupported", MERGED, change.schema)
+    return refuse(change.name, "ddl-unsupported", THROUGH_MERGE, change.schema)
+
+
+def _in_union(name: TableName, before: Before) -> DefinitionChange:
+    """The refusal of a table in a UNION. One of another engine than MyISAM cannot be used through it as long as it has
+    that engine."""
+    known = before.known(name)
+    if isinstance(known, TableSchema) and not _may_be_merged(known):
+        return DefinitionChange(MERGED, *name)
+    return refuse(name, "ddl-unsupported", THROUGH_MERGE)
 
 
 def _may_be_merged(known: object) -> bool:
