@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from mirrorlake.core.binlog import query_text
 from mirrorlake.core.binlog.events import (
     FormatDescription,
     MariadbGtid,
@@ -23,6 +22,7 @@ from mirrorlake.core.binlog.events import (
 from mirrorlake.core.constants import MOST_GTID_SET_BYTES
 from mirrorlake.core.mariadb_gtid import MariadbGtidSet
 from mirrorlake.core.mysql_gtid import MysqlGtidSet
+from mirrorlake.core.schema.charsets import decode_statement
 from mirrorlake.errors import RefusedError
 from tests.support import binlog_events as bodies
 from tests.support.binlog_spec import Query
@@ -167,7 +167,7 @@ def test_query_as_the_servers_write_it(flavor, version):
     ],
 )
 def test_statement_is_decoded_in_the_clients_charset(collation_id, statement, text):
-    assert query_text.decode_statement(statement, collation_id) == text
+    assert decode_statement(statement, collation_id) == text
 
 
 def test_mysql_gtid_of_every_server_generation():
