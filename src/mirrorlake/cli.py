@@ -320,8 +320,8 @@ def status(
     options = _options(ctx)
     from mirrorlake.jobs.inspect.status import read_status
     from mirrorlake.jobs.inspect.status_view import show_status
-    from mirrorlake.jobs.run.hops import check_lag
     from mirrorlake.jobs.run.open import open_lake
+    from mirrorlake.lake.gold.control.health import check_lag
 
     found = read_status(open_lake(options, brief=True), options)
     if as_json:

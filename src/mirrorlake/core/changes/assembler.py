@@ -31,7 +31,6 @@ from mirrorlake.core.ddl.effect.interpret import interpret
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.kernels.compiling import address_of
 from mirrorlake.core.kernels.memory import addresses
-from mirrorlake.core.schema.charsets import as_text
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.lower_case_names import AS_WRITTEN, NameCase
@@ -242,7 +241,7 @@ class Assembler:
         found = events.texts(notes[notes >= 0])
         if (notes == decode.EARLIER_NOTE).any():
             found = pa.concat_arrays([self._note, found])  # it can only be the first
-        _, ends, text = as_text(found).buffers()
+        _, ends, text = _as_text(found).buffers()
         n_before = np.concatenate([[0], np.cumsum(is_noted)])
         offsets = np.frombuffer(ends, np.int32)[n_before]
         noted = np.packbits(is_noted, bitorder="little")
@@ -351,3 +350,11 @@ def _may_cascade(events: BronzeEvents, event: np.ndarray, ops: np.ndarray) -> np
     is_change = (decode.INSERT <= ops) & (ops <= decode.DELETE)
     flags = events.buf[np.where(is_change, events.offset[event] + _ROWS_FLAGS_AT, 0)]
     return is_change & (flags & (_NO_FOREIGN_KEY_CHECKS_F | _USE_SQL_FOREIGN_KEY_F) == 0)
+
+
+def _as_text(statements: pa.BinaryArray) -> pa.StringArray:
+    """Decode statements whose character set the log does not have: as UTF-8, with U+FFFD for invalid bytes."""
+    try:
+        return statements.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([text.decode("utf-8", "replace") for text in statements.to_pylist()], pa.string())

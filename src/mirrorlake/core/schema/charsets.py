@@ -1,4 +1,4 @@
-"""Character sets as the two servers number and spell them.
+"""Character sets as the two servers number and spell them, and the text of a statement in one.
 
 Ids are what information_schema.COLLATIONS of MySQL 9.7 and MariaDB 10.11 list; both families kept the ids of MySQL 5.5
 for everything below 248. MariaDB gives its later collations blocks of ids, one for each character set
@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import product
-
-import pyarrow as pa
 
 from mirrorlake.core.schema.charset_codes import LINEAR, code_table, decode_by_table, decode_single_bytes
 
@@ -219,11 +217,3 @@ def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
     if charset == OTHER:  # the two flavors' numbers never contradict each other
         charset = charset_of_collation_id(client_collation_id, "mariadb")
     return decode_loosely(statement, charset)
-
-
-def as_text(statements: pa.BinaryArray) -> pa.StringArray:
-    """Decode statements whose character set the log does not have: as UTF-8, with U+FFFD for invalid bytes."""
-    try:
-        return statements.cast(pa.string())
-    except pa.ArrowInvalid:
-        return pa.array([text.decode("utf-8", "replace") for text in statements.to_pylist()], pa.string())

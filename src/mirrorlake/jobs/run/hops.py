@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from mirrorlake.config import Options
 from mirrorlake.core.binlog.source import BinlogSource
-from mirrorlake.errors import RefusedError, RetryableError, UsageError
+from mirrorlake.errors import RefusedError, UsageError
 from mirrorlake.jobs.run.not_mirrored import count_not_mirrored, warn_of_unused
 from mirrorlake.jobs.run.open import as_compared, create_lake, create_tables, open_lake
 from mirrorlake.jobs.run.replicate import run_all, run_apply, run_assemble, run_ingest
@@ -21,6 +21,7 @@ from mirrorlake.jobs.run.source import check_source, open_source
 from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.lake.delta.lake import Lake
 from mirrorlake.lake.delta.names import UNITY
+from mirrorlake.lake.gold.control.health import check_lag
 from mirrorlake.mysql.binlog_dump import LiveSource
 
 MOST_NAMES = 5
@@ -124,10 +125,3 @@ def check_end(lake: Lake, options: Options, log: RunLog) -> None:
         more = f" and {len(refused) - MOST_NAMES} more" if len(refused) > MOST_NAMES else ""
         raise RefusedError("tables-refused", f"{', '.join(named)}{more}")
     check_lag(log.lag_s, options.max_lag)
-
-
-def check_lag(lag_s: float | None, max_lag: float | None) -> None:
-    """lag_s: None: not known. max_lag: seconds, or None. Raises RetryableError ``lag``."""
-    if max_lag is not None and (lag_s is None or lag_s > max_lag):
-        found = "is not known" if lag_s is None else f"is {lag_s:,.0f} s"
-        raise RetryableError("lag", f"the lag {found}, and may be {max_lag:,.0f} s")

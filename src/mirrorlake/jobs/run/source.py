@@ -1,4 +1,4 @@
-"""Open the source that the options name: a server or files. No Spark."""
+"""Open the source that the options name, a server or files, and check it. No Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The login to a workspace of Databricks, and its errors as ours."""
+"""The login to a workspace of Databricks, its SQL warehouse, and its errors as ours."""
 
 from __future__ import annotations
 

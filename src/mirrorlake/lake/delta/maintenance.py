@@ -123,7 +123,7 @@ def _run_unless_busy(spark: SparkSession, *statements: Sql) -> bool:
 def keep_history(spark: SparkSession, table: Sql, days: int, location: str | None = None) -> None:
     """Make Delta keep commits, and the files of versions, for at least ``days`` days, whoever runs VACUUM, unless the
     folder is a link. location: of an external table."""
-    if not table_exists(spark, table) or _has_link(table, location):
+    if not table_exists(spark, table):
         return
     shown = read_properties(spark, table)
     settings = {}
@@ -131,7 +131,7 @@ def keep_history(spark: SparkSession, table: Sql, days: int, location: str | Non
         found = _DAYS.fullmatch(shown.get(name, ""))
         if days > (int(found[1]) if found else default):
             settings[name] = f"interval {days} days"
-    if settings:
+    if settings and not _has_link(table, location):
         set_properties(spark, table, settings)
 
 

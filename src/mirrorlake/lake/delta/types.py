@@ -1,4 +1,4 @@
-"""MySQL column types as the Spark types of a mirror table."""
+"""MySQL column types as the Spark types of a mirror table, and as the cells of a snapshot, text or bytes."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _in_union(name: TableName, before: Before) -> DefinitionChange:
     """The refusal of a table in a UNION. One of another engine than MyISAM cannot be used through it as long as it has
     that engine."""
     known = before.known(name)
-    if isinstance(known, TableSchema) and not _may_be_merged(known):
+    if isinstance(known, TableSchema) and known.engine not in _MAY_BE_MERGED:
         return DefinitionChange(MERGED, *name)
     return refuse(name, "ddl-unsupported", THROUGH_MERGE)
 

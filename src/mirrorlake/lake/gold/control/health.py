@@ -11,6 +11,7 @@ from typing import Any
 from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.table_patterns import shadowed
 from mirrorlake.core.sql_text import Sql
+from mirrorlake.errors import RetryableError
 
 STREAMING, REFUSED, DROPPED = "streaming", "refused", "dropped"
 N_RUNS = 10
@@ -81,6 +82,13 @@ def since_complete(runs: Iterable[RunRow], now: datetime) -> float | None:
 def age(at: datetime | None, now: datetime) -> float | None:
     """Seconds since a moment."""
     return round(max(0.0, (now - at).total_seconds()), 3) if at else None
+
+
+def check_lag(lag_s: float | None, max_lag: float | None) -> None:
+    """lag_s: None: not known. max_lag: seconds, or None. Raises RetryableError ``lag``."""
+    if max_lag is not None and (lag_s is None or lag_s > max_lag):
+        found = "is not known" if lag_s is None else f"is {lag_s:,.0f} s"
+        raise RetryableError("lag", f"the lag {found}, and may be {max_lag:,.0f} s")
 
 
 def count_states(states: Iterable[tuple[TableName, str]]) -> dict[str, int]:
