@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.spark_settings import HUNDREDS_OF_LAKES
 
 TIERS = {"lake": "lake", "server": "server"}  # folder below tests/ -> marker
 HERE = Path(__file__).parent
+ON_DATABRICKS_SPARK = version("pyspark").startswith("4.0.")
 
 
 def pytest_addoption(parser):
@@ -50,6 +52,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("long") and not config.option.long:
             item.add_marker(pytest.mark.skip(reason="takes long: make test-long"))
+        if item.get_closest_marker("databricks") and not (config.option.long or ON_DATABRICKS_SPARK):
+            item.add_marker(pytest.mark.skip(reason="on the Spark of Databricks Runtime: make test-spark40"))
         folder = item.path.relative_to(HERE).parts[0]
         if folder in TIERS:
             item.add_marker(TIERS[folder])

@@ -125,7 +125,7 @@ def has_ended(processes: list[Future]) -> bool:
 
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
-    log, commits_each = (EVERY_CLASS, 1) if is_long else (FEW, 8)
+    log, commits_each = (EVERY_CLASS, 1) if is_long else (FEW, 14)
     run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path)
     relay = Relay(run, monkeypatch, commits_each)
     ends = relay.finish()
@@ -168,6 +168,7 @@ def six_tables(spark: SparkSession, folder: Path, *between) -> LakeRun:
     return LakeRun.up_to_silver(spark, log, folder)
 
 
+@pytest.mark.long
 def test_each_group_applies_its_own_mirrors(spark, tmp_path):
     run = six_tables(spark, tmp_path)
     applied = in_groups(run, 3)

@@ -23,7 +23,7 @@ from tests.support.ddl_log import ddl, insert, table
 from tests.support.foreign_keys import ForeignKeyHistory
 from tests.support.lake_runs import QUIET, LakeRun
 
-TRANSACTIONS, TRANSACTIONS_LONG = 40, 1200
+TRANSACTIONS, TRANSACTIONS_LONG = 25, 1200
 EPOCHS, EPOCHS_LONG = 2, 6
 SIZES = {"driver": Sizes(), "workers": Sizes(local=0)}
 
@@ -70,6 +70,7 @@ CHAINS = {"moved": "on update cascade", "nulled": "on update set null", "freed":
 """Of each, c references p, and g references what c's foreign key sets."""
 
 
+@pytest.mark.long
 def test_a_set_column_that_is_referenced_itself_refuses_the_lower_table(spark, tmp_path):
     both = "on delete cascade on update cascade"
     actions = {**CHAINS, "unchanged": "on update cascade", "removed": both}

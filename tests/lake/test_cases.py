@@ -2,7 +2,7 @@
 
 Recorded by ``python -m tests.record_cases``. A case is a database; all cases of a server go through one lake. Bronze
 and silver take all of them. Gold takes all in the long form. In the short form each case that both servers have belongs
-to one of them, and gold takes a twelfth of a server's cases: others with each seed.
+to one of them, and gold takes a twentieth of a server's cases: others with each seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.record_cases import CASES, LOGS, case_database, case_names, holds_tex
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS
 
-SHORT = 12
+SHORT = 20
 
 
 @pytest.fixture(scope="module", params=[pytest.param(f, marks=pytest.mark.xdist_group(f)) for f in FLAVORS])

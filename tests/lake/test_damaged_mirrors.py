@@ -99,7 +99,7 @@ def update(name: str) -> Transaction:
     return Transaction([Update(table(name, "id", "v"), [({"id": 1, "v": 1}, {"id": 1, "v": 2})])])
 
 
-@pytest.fixture(scope="module", params=["folder", "catalog"])
+@pytest.fixture(scope="module", params=["folder", pytest.param("catalog", marks=pytest.mark.long)])
 def where(request) -> str:
     return request.param
 

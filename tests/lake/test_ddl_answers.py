@@ -101,8 +101,8 @@ def gold(run: LakeRun) -> dict[str, list[str]]:
 def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_is_killed(
     answered, tmp_path, monkeypatch, is_long
 ):
-    """In the short form every fifth commit ends the process."""
-    every = 1 if is_long else 5
+    """In the short form every twelfth commit ends the process."""
+    every = 1 if is_long else 12
     run = answered.copied(tmp_path / "copy")
     assert gold(run) == {"u": AS_IN_SOURCE["u"]}
     kills = carry_out_under_kills(monkeypatch, run.folder, [run.assemble, run.apply], every=every)
@@ -135,6 +135,7 @@ def test_a_table_without_a_key_goes_on_from_where_it_is_however_the_rest_is_cut(
     assert gold(run)["k"] == AS_IN_SOURCE_LATER["k"]
 
 
+@pytest.mark.long
 def test_an_answer_that_is_known_from_the_start_gives_the_same_rows(answered, tmp_path):
     found = replay(answered.options(source=None), str(tmp_path / "into"), QUIET, answered.spark)
     assert found == [

@@ -15,8 +15,8 @@ ROUNDS = 20
 
 
 def test_a_kill_behind_every_commit_changes_nothing(spark, tmp_path, monkeypatch, is_long):
-    """In the short form after every fifth one. Mirrors have all that options add to them."""
-    every = 1 if is_long else 5
+    """In the short form after every ninth one. Mirrors have all that options add to them."""
+    every = 1 if is_long else 9
     log, added = Log("mariadb", EVERY_CLASS.items), {"commit_columns": True, "change_feed": True}
     run = LakeRun.up_to_silver(spark, log, tmp_path, **added)
     assert apply_with_kills(run, monkeypatch, every) > EVERY_CLASS.n_steps // every

@@ -216,6 +216,7 @@ def test_maintenance_by_others_between_the_steps_of_a_run_changes_nothing(run):
     check(run, HISTORY)
 
 
+@pytest.mark.long
 def test_clocks_of_writers_that_differ_change_nothing(run):
     """Each step's files are dated as a writer dates them whose clock is a day ahead, or a year late."""
     bring(run.logs)

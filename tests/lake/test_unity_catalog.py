@@ -116,6 +116,7 @@ def take_names(run: LakeRun) -> set[str]:
     return set(mirrors)
 
 
+@pytest.mark.databricks
 def test_a_lake_in_a_catalog_that_refuses_statements_equals_the_source(spark, tmp_path, monkeypatch, catalog):
     refused = refuse_as_unity_catalog(monkeypatch, spark)
     monkeypatch.setattr(creation, "UNBORN_AFTER_S", 0.2)

@@ -53,6 +53,7 @@ INSERT INTO old_latin.made_alike VALUES (1, 'Ж')
 """.strip().split("\n")
 
 
+@pytest.mark.long
 def test_tables_that_are_newer_than_a_snapshot_are_followed(server, spark, lake_dir):
     server.reset()
     server.play(OLDER)

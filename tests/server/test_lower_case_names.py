@@ -88,6 +88,7 @@ def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower
     assert (check.ok, check.found) == (True, "1")
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("lower_case_names")
 def test_of_files_the_option_says_it_and_without_it_no_mirror_is_wrong(lower, spark, lake_dir, tmp_path):
     lower.reset()

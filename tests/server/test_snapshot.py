@@ -138,6 +138,7 @@ def test_every_value_of_random_tables_is_copied_followed_and_compared(server, se
     assert all(table.rows == table.mirror_rows > 0 for table in found if table.state == EQUAL)
 
 
+@pytest.mark.long
 def test_older_tables_are_copied_and_compared_while_a_run_and_sessions_are_at_work(
     server, seed, is_long, spark, lake_dir, tmp_path
 ):
