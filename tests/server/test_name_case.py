@@ -5,7 +5,9 @@ from __future__ import annotations
 import pymysql
 import pytest
 
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.schema.name_case import folded
+from tests.support.pure_hops import bronze_of
 from tests.support.servers import Server
 
 CHARACTERS = [chr(code) for code in range(1, 0x10000) if not 0xD800 <= code < 0xE000]
@@ -13,6 +15,9 @@ AT_ONCE = 2000
 PAIRS = ["ßẞ", "sſ", "ςσ", "µμ", "iı", "iİ", "kK", "åÅ", "ÿŸ", "ⴀႠ", "ⱥȺ", "ѐЀ", "ӏӀ", "ϸϷ", "ǆǅ", "ⓩⓏ"]
 OTHERWISE_IN_MARIADB_118 = ["sſ", "ςσ", "µμ", "iı", "iİ", "ⴀႠ", "ⱥȺ", "ӏӀ", "ϸϷ"]
 DUPLICATE = 1060
+INVALID = (b"\xff", b"\x80", b"\xa1", b"\xf5", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\xef\xbf\xbd")
+CLIENTS = ("utf8mb4", "gb18030", "gbk", "sjis", "cp932", "big5", "euckr", "ujis", "ascii", "hebrew", "latin1")
+MEANT = ("t", "t?", "t??", "t???", "t????")
 
 
 def test_every_characters_lower_case(server: Server):
@@ -35,3 +40,34 @@ def test_columns_of_one_table(server: Server, pair):
         is_one = True
     is_otherwise = server.program == "mariadb118" and pair in OTHERWISE_IN_MARIADB_118
     assert is_one == ((folded(pair[0]) == folded(pair[1])) is not is_otherwise)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_table_that_a_name_with_invalid_codes_means(server: Server, client):
+    """MySQL takes such names. Each table that it empties by one is empty in the mirror, too, or refused."""
+    server.reset()
+    server.execute("CREATE DATABASE names")
+    emptied = []
+    with server.connect(database="names") as connection, connection.cursor() as cursor:
+        for table in MEANT:
+            cursor.execute(f"CREATE TABLE `{table}` (id INT PRIMARY KEY)")
+        for code in INVALID:
+            for table in MEANT:
+                cursor.execute(f"REPLACE INTO `{table}` VALUES (1)")
+            if was_truncated(server, client, b"TRUNCATE TABLE `t" + code + b"`"):
+                emptied += [table for table in MEANT if not cursor.execute(f"SELECT * FROM `{table}`")]
+    server.execute("FLUSH BINARY LOGS")
+    changes = DefinitionReader(server.flavor).read(bronze_of(server.datadir))
+    found = {change.table for _, change in changes if change.action in ("truncate", "refuse")}
+    assert found >= set(emptied)
+    assert bool(emptied) == (server.flavor == "mysql" and client != "latin1")
+
+
+def was_truncated(server: Server, client: str, statement: bytes) -> bool:
+    try:
+        with server.connect(database="names") as connection, connection.cursor() as cursor:
+            cursor.execute(f"SET NAMES {client}")
+            cursor.execute(statement)
+    except pymysql.err.MySQLError:
+        return False
+    return True

@@ -190,6 +190,32 @@ def test_a_name_that_is_invalid_in_the_clients_character_set_refuses_the_table(t
     assert (change.action, change.table, change.code) == ("refuse", "t", "ddl-unsupported")
 
 
+UNREAD = [
+    (b"TRUNCATE TABLE `t\xff`", {"d.t", "d.t?", "d.t?u"}),
+    (b"ALTER TABLE `t\xffu` ADD a INT", {"d.t", "d.t?", "d.t?u"}),
+    (b"DROP TABLE v, `t\xff`, `t?\xff`", {"d.t", "d.t?", "d.t?u", "d.v"}),
+    (b"RENAME TABLE v TO `t\xff`, x.y TO x.c", {"d.t", "d.t?", "d.t?u", "d.v"}),
+    (b"TRUNCATE TABLE `d\xff`.`t`", {"d.t"}),
+    (b"TRUNCATE TABLE `t\xff` frobnicate", {"d.t", "d.t?", "d.t?u"}),
+    (b"DROP DATABASE `d\xff`", {"d.t", "d.t?", "d.t?u", "d.v"}),
+    (b"CREATE TABLE `\xef\xbf\xbd` (t INT, v INT)", {"d.\ufffd"}),
+    (b"CREATE INDEX `\xff` ON e.w (t, d, v)", {"e.w"}),
+    (b"TRUNCATE TABLE e.`\xff`", set()),
+    (b"DROP DATABASE `\xff`", set()),
+]
+
+
+@pytest.mark.parametrize(("statement", "tables"), UNREAD)
+def test_a_name_that_is_invalid_refuses_each_table_that_it_may_mean(tmp_path, statement, tables):
+    """MySQL 9.7 empties ``t`` by the first of them, and no other word of a statement counts."""
+    created = [f"CREATE TABLE {name} (a INT)" for name in ("t", "`t?`", "`t?u`", "v", "e.t", "e.w")]
+    databases = ["CREATE DATABASE d", "CREATE DATABASE e"]
+    log = Log("mysql", [Ddl(text, "d", charsets=(UTF8MB4,) * 3) for text in (*databases, *created, statement)])
+    changes = [change for _, change in DefinitionReader("mysql").read(bronze(tmp_path, log))][8:]
+    assert {str(change.name) for change in changes} == tables
+    assert {change.action for change in changes} <= {"refuse"}
+
+
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_path, flavor):
     text, charsets = "CREATE TABLE d.t (a VARCHAR(9) DEFAULT '☃')", (UTF8MB4, LATIN1, UTF8MB4)

@@ -17,7 +17,14 @@ from mirrorlake.core.ddl.effect.engines import by_engines, engine_of_new, why_en
 from mirrorlake.core.ddl.effect.foreign_keys import children_of, with_references
 from mirrorlake.core.ddl.effect.name_doubts import with_doubts
 from mirrorlake.core.ddl.effect.server_texts import of_create
-from mirrorlake.core.ddl.effect.suspects import LongStatement, followed, outside_comments, suspects, suspects_of_long
+from mirrorlake.core.ddl.effect.suspects import (
+    LongStatement,
+    followed,
+    meant_by_unread,
+    outside_comments,
+    suspects,
+    suspects_of_long,
+)
 from mirrorlake.core.ddl.effect.temporary_tables import create_temporary, renamed_temporary, without_doubt
 from mirrorlake.core.ddl.effect.triggers import create_trigger, drop_trigger
 from mirrorlake.core.ddl.effect.whole_tables import (
@@ -57,7 +64,7 @@ from mirrorlake.core.ddl.parse.statements import (
     TableToPartition,
     TruncateTable,
 )
-from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
+from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens, UnreadName
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
@@ -129,6 +136,10 @@ def _changes(parsed: Statement, tokens: Tokens, before: Before) -> list[Definiti
 def _parse(tokens: Tokens, before: Before) -> Statement:
     try:
         return parse_statement(tokens)
+    except UnreadName as error:
+        dropped = error.statement.name if isinstance(error.statement, DropDatabase) else None
+        names = meant_by_unread(tokens.tables, dropped, before.definitions)
+        return RefusedStatement(tuple(names), _UNSUPPORTED, str(error))
     except (LexError, ParseError) as error:
         return _refused(tokens, before, str(error))
 
@@ -152,6 +163,8 @@ def _parse_long(tokens: Tokens, whole: LongStatement, before: Before) -> Stateme
 def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     """Refuse a statement. tokens: read as far as it was understood."""
     many = _MANY_TABLES.match(tokens.statement)
+    if tokens.unread:
+        tokens.tables += meant_by_unread(tokens.tables, None, before.definitions)
     if tokens.tables and not many:
         return RefusedStatement(tuple(tokens.tables), _UNSUPPORTED, reason)
     readable = "".join(outside_comments(tokens.statement, before.server, before.session))
@@ -209,7 +222,7 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
         return [refuse(name, "ddl-ambiguous", "CREATE TABLE IF NOT EXISTS of a table that may have existed")]
     if known is not None and known is not ABSENT and not parsed.or_replace:
         return _create_again(parsed, known) if is_certain else []
-    model = before.known(parsed.like) if parsed.like else None
+    model = before.known(parsed.like) if parsed.like and not parsed.unsupported else None
     if not is_certain and before.server.flavor == "mysql" and before.server.assumed_version >= _LOGS_DDL_XID:
         engine = model.engine if isinstance(model, TableSchema) else parsed.options.engine
         if (engine or before.server.engine_of(name.database, name.table)) in (None, "innodb"):

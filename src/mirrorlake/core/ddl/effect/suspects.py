@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mirrorlake.core.ddl.parse.lexer import Kind, LexError, tokenize, with_signs
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
-from mirrorlake.core.ddl.parse.tokens import MAX_TOKENS
+from mirrorlake.core.ddl.parse.tokens import MAX_TOKENS, NO_CHARACTER
 from mirrorlake.core.schema.history import Definitions
 from mirrorlake.core.schema.name_case import folded
 from mirrorlake.core.schema.table_name import TableName
@@ -90,6 +90,33 @@ def _occurring(names: set[str], text: str) -> set[str]:
     words = {name for name in names if _WORD.fullmatch(name)}
     found = {word for match in _WORD.finditer(text) if (word := match[0]) in words}
     return found | {name for name in names - words if any(name.replace(end, end * 2) in text for end in _END_OF_QUOTED)}
+
+
+def meant_by_unread(tables: Iterable[TableName], database: str | None, definitions: Definitions) -> list[TableName]:
+    """Followed tables that these names may mean to the server, and those of this database."""
+    named: dict[str, set[str]] = {}
+    for name in tables:
+        named.setdefault(_readable(name.database), set()).add(_readable(name.table))
+    dropped = database and _readable(database)
+
+    def is_meant(name: TableName) -> bool:
+        homes = _readings(name.database)
+        return dropped in homes or any(
+            not named[home].isdisjoint(_readings(name.table)) for home in homes & named.keys()
+        )
+
+    return list(filter(is_meant, followed(definitions)))
+
+
+def _readable(name: str) -> str:
+    """The name up to what cannot be read."""
+    return "".join(name.partition(NO_CHARACTER)[:2])
+
+
+def _readings(name: str) -> set[str]:
+    """What ``_readable`` makes of each statement's name that may mean this one."""
+    unread = (i for i, character in enumerate(name) if character in ("?", NO_CHARACTER))
+    return {name, name + NO_CHARACTER, *(name[:i] + NO_CHARACTER for i in unread)}
 
 
 def followed(definitions: Definitions) -> Iterable[TableName]:

@@ -34,6 +34,7 @@ def read_create_table(tokens: Tokens, or_replace: bool) -> CreateTable:
         _check_backslashes(tokens)
     except (LexError, ParseError) as error:
         table.unsupported = str(error)
+    table.unsupported = table.unsupported or tokens.unread
     return table
 
 

@@ -21,6 +21,7 @@ from mirrorlake.core.ddl.parse.statements import (
     Clause,
     CreateDatabase,
     CreateSequence,
+    CreateTable,
     CreateTemporaryTable,
     DropDatabase,
     DropKey,
@@ -32,7 +33,7 @@ from mirrorlake.core.ddl.parse.statements import (
     TableOptions,
     TruncateTable,
 )
-from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens
+from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens, UnreadName
 from mirrorlake.core.ddl.parse.triggers import read_create_trigger, read_drop_trigger, sees_trigger
 from mirrorlake.core.schema.charsets import charset_of_collation_name
 from mirrorlake.core.schema.keys import UNIQUE
@@ -52,7 +53,8 @@ _INDEX_WORDS = ("INDEX", "FULLTEXT", "VECTOR")
 
 
 def parse_statement(tokens: Tokens) -> Statement:
-    """Parse a statement. Raises LexError and ParseError; the tables named until then are in ``tokens.tables``."""
+    """Parse a statement. Raises LexError and ParseError; the tables named until then are in ``tokens.tables``. A
+    CREATE TABLE with a name that cannot be read is ``unsupported``."""
     reads_otherwise = False
     while tokens.accept("SET", "STATEMENT"):
         while not tokens.accept("FOR"):
@@ -61,6 +63,8 @@ def parse_statement(tokens: Tokens) -> Statement:
     statement = _parse(tokens)
     if reads_otherwise and not isinstance(statement, NoEffect):
         raise ParseError("SET STATEMENT of sql_mode or a character set: the server had read the statement before")
+    if tokens.unread and not isinstance(statement, NoEffect | CreateTable):
+        raise UnreadName(statement, tokens.unread)
     return statement
 
 

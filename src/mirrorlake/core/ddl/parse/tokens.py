@@ -18,7 +18,8 @@ MAX_TOKENS = 1_000_000
 """Maximum number of tokens read of a statement. A table of 4096 columns, or of 8192 partitions, needs a tenth of it."""
 _NAMES = "utf8mb3"
 """The character set of the servers' names and comments. They replace what it lacks by a question mark."""
-_NO_CHARACTER = "\ufffd"
+NO_CHARACTER = "\ufffd"
+"""Instead of an invalid code. In a name, MySQL has a question mark for it, or the name ends there (measured: 9.7)."""
 _WITHOUT_CHECK = (BINARY, "utf8mb3", "gb18030")
 """Character sets of a client whose invalid codes the servers take, and which could hold U+FFFD itself."""
 
@@ -27,10 +28,18 @@ class ParseError(ValueError):
     """The statement has a part that is not understood; the message names it, without any value of a row."""
 
 
+class UnreadName(ParseError):
+    """All of the statement was read, but a name in it may be another one to the server."""
+
+    def __init__(self, statement: object, reason: str):
+        super().__init__(reason)
+        self.statement = statement
+
+
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
     database: of the session, as the server compares names. statement: with the blanks and signs of client_charset, also
-    in quotes, as those of ASCII.
+    in quotes, as those of ASCII. unread: why a name that was read may be another one to the server; None: no name is.
 
     Raises LexError and ParseError from every method that reads.
     """
@@ -46,6 +55,7 @@ class Tokens:
         self.server, self.session = server, session
         self.database = server.name_case.fold(session.database)
         self.tables: list[TableName] = []
+        self.unread: str | None = None
 
     def peek(self, distance: int = 0) -> Token:
         read, wanted = self._read, self._at + distance
@@ -112,8 +122,8 @@ class Tokens:
         if self.peek().kind not in (Kind.WORD, Kind.QUOTED):
             raise self.unexpected()
         text = self.next().text
-        if _NO_CHARACTER in text:  # a question mark for the servers, or the name ends there
-            raise ParseError("character_set_client of its session lacks a character of a name")
+        if NO_CHARACTER in text:
+            self.unread = "character_set_client of its session lacks a character of a name"
         return as_converted(text, _NAMES)
 
     def comment(self) -> str:
@@ -177,7 +187,7 @@ class Tokens:
         """The text. Raises ParseError if a character set of its session lacks one of its characters, which may also be
         an invalid code of the client's (the servers make question marks of it)."""
         client = self.session.client_charset
-        if as_converted(text, client or "") != text or client in _WITHOUT_CHECK and _NO_CHARACTER in text:
+        if as_converted(text, client or "") != text or client in _WITHOUT_CHECK and NO_CHARACTER in text:
             raise ParseError("character_set_client of its session lacks a character of a text")
         if as_converted(text, self.session.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
