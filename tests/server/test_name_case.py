@@ -71,3 +71,21 @@ def was_truncated(server: Server, client: str, statement: bytes) -> bool:
     except pymysql.err.MySQLError:
         return False
     return True
+
+
+@pytest.mark.parametrize("client", ["latin1", "cp932", "gbk", "utf8mb4"])
+def test_a_create_or_replace_that_fails_drops_the_table(mariadb: Server, client):
+    """In UTF-8, whatever the session's character set is."""
+    name = {"latin1": "é"}.get(client, "表")
+    mariadb.reset()
+    mariadb.execute("CREATE DATABASE names")
+    mariadb.execute(f"CREATE TABLE names.`{name}` (id INT PRIMARY KEY)")
+    with mariadb.connect(database="names", charset=client) as connection, connection.cursor() as cursor:
+        with pytest.raises(pymysql.err.IntegrityError):
+            cursor.execute(
+                f"CREATE OR REPLACE TABLE `{name}` (id INT PRIMARY KEY) AS SELECT 1 AS id UNION ALL SELECT 1"
+            )
+        assert not cursor.execute("SHOW TABLES")
+    mariadb.execute("FLUSH BINARY LOGS")
+    changes = DefinitionReader("mariadb").read(bronze_of(mariadb.datadir))
+    assert [(change.action, change.table) for _, change in changes][-1] == ("drop", name)

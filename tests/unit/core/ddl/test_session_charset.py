@@ -216,6 +216,16 @@ def test_a_name_that_is_invalid_refuses_each_table_that_it_may_mean(tmp_path, st
     assert {change.action for change in changes} <= {"refuse"}
 
 
+@pytest.mark.parametrize("client", [LATIN1, CP932, UTF8MB4])
+def test_the_drop_behind_a_failed_create_or_replace_is_in_utf8(tmp_path, client):
+    """MariaDB 10.11 and 11.8 write it so in any session."""
+    created = Ddl("CREATE TABLE `表é` (a INT)", "d", charsets=(UTF8MB4,) * 3)
+    dropped = "DROP TABLE IF EXISTS `d`.`表é`/* Generated to handle failed CREATE OR REPLACE */"
+    log = Log("mariadb", [created, Ddl(dropped, "d", charsets=(client, client, UTF8MB4))])
+    _, (_, change) = DefinitionReader("mariadb").read(bronze(tmp_path, log))
+    assert (change.action, change.table) == ("drop", "表é")
+
+
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb"])
 def test_the_log_has_the_sessions_character_set_and_an_override_has_none(tmp_path, flavor):
     text, charsets = "CREATE TABLE d.t (a VARCHAR(9) DEFAULT '☃')", (UTF8MB4, LATIN1, UTF8MB4)
