@@ -5,7 +5,11 @@ from __future__ import annotations
 import pymysql
 import pytest
 
+from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.definition_reader import DefinitionReader
+from mirrorlake.core.changes.opened_events import open_events
+from mirrorlake.core.changes.undone import Undone
+from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.schema.name_case import folded
 from tests.support.pure_hops import bronze_of
 from tests.support.servers import Server
@@ -89,3 +93,29 @@ def test_a_create_or_replace_that_fails_drops_the_table(mariadb: Server, client)
     mariadb.execute("FLUSH BINARY LOGS")
     changes = DefinitionReader("mariadb").read(bronze_of(mariadb.datadir))
     assert [(change.action, change.table) for _, change in changes][-1] == ("drop", name)
+
+
+@pytest.mark.parametrize(("client", "names"), [("latin1", "éÉ"), ("latin1", "ßs"), ("cp1251", "яЯ"), ("utf8mb4", "éÉ")])
+def test_savepoints_in_any_session(mariadb: Server, client, names):
+    """The server compares their names without regard to case, and logs them in UTF-8. The second one replaces the
+    first, or it is not known which of them is meant."""
+    mariadb.reset()
+    mariadb.execute("CREATE DATABASE names")
+    mariadb.execute("CREATE TABLE names.t (id INT PRIMARY KEY)")
+    first, second = names
+    with mariadb.connect(database="names", charset=client, autocommit=False) as connection:
+        with connection.cursor() as cursor:
+            for statement in (
+                "INSERT INTO t VALUES (1)", f"SAVEPOINT `{first}`", "INSERT INTO t VALUES (2)", f"SAVEPOINT `{second}`",
+                "INSERT INTO t VALUES (3)", "CREATE TEMPORARY TABLE x (id INT)", f"ROLLBACK TO `{first}`", "COMMIT",
+            ):  # fmt: skip
+                cursor.execute(statement)
+    n_rows = len(mariadb.query("SELECT * FROM names.t"))
+    mariadb.execute("FLUSH BINARY LOGS")
+    events = bronze_of(mariadb.datadir)
+    definitions = DefinitionReader("mariadb")
+    definitions.read(events)
+    timeline = definitions.timeline(LsnRange(-1, 2**62))
+    silver = Assembler("mariadb", timeline, Undone.of(list(open_events(events)))).assemble(events)
+    found = [op for batch in silver for op in batch.column("op").to_pylist()]
+    assert found.count("INSERT") == n_rows or "REFUSED" in found
