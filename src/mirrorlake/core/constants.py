@@ -97,6 +97,9 @@ class EventFlag(IntEnum):
     THREAD_SPECIFIC = 0x04
     """On a QUERY event: the session's call, of a procedure perhaps, has used a temporary table. All later statements of
     the procedure have it, too (measured: MySQL 9.7, MariaDB 10.11)."""
+    SUPPRESS_USE = 0x08
+    """On a QUERY event: its database does not matter. Of a TRUNCATE: the server wrote it, in UTF-8 (measured: MariaDB
+    10.11, 11.8); a user's own has no such flag, whatever its text is."""
     ARTIFICIAL = 0x20
     """Made by the server for this connection; it is in no file."""
     IGNORABLE = 0x80
