@@ -10,8 +10,8 @@ from tests.support.lake_runs import LakeRun
 
 KINDS = ("types-", "ddl-", "columns-", "refuse-row-image", "refuse-resync")
 NOT_ITS_SQL = "types-compressed"
-SHORT = 30
-"""The short form has every thirtieth case."""
+SHORT = 12
+"""The short form has every twelfth case."""
 
 
 @pytest.mark.row_metadata("default")

@@ -253,11 +253,13 @@ def step_done(session: SparkSession, table: Sql, *, app_id: str, lsn: int) -> St
 def run_ddl(session: SparkSession, sql: Sql, payload: Mapping[str, Any], *, lsn: int | None = None) -> None:
     """Run DDL whose commit carries the note; Delta keeps no transaction id for DDL, so the caller must not repeat it.
 
-    ``lsn``: the table is complete up to here when the statement has run; None for DDL that moves no progress.
+    ``lsn``: the table is complete up to here when the statement has run; None for DDL that moves no progress, which has
+    no note either where a session takes no settings.
     Raises: RefusedError("lake-writer") when another writer changes or creates the table at the same moment.
     """
+    has_note = lsn is not None or takes_settings(session)
     try:
-        with session_settings(session, {USER_METADATA: note_text(new_note(payload, lsn))}):
+        with session_settings(session, {USER_METADATA: note_text(new_note(payload, lsn))} if has_note else {}):
             session.sql(sql).collect()
     except Exception as error:
         if any(race in str(error) for race in RACES):

@@ -63,7 +63,8 @@ class Create:
 @dataclass(frozen=True, slots=True)
 class Alter:
     """clause: the text after ALTER TABLE and the name. needs: features that the mirror must have for it.
-    may_repeat: a second time it changes nothing, nor does it change a row or a column's name, type or position."""
+    may_repeat: a second time it changes nothing, nor does it change a row or a column's name, type or position. So it
+    moves no progress: a process that others have overtaken may run it when the mirror is far past the statement."""
 
     clause: Sql
     needs: frozenset[Feature] = frozenset()
@@ -154,6 +155,10 @@ class Work:
         kept = tuple(step for step in self.steps if not isinstance(step, Alter) or step.may_repeat)
         return (self.in_one, *kept) if self.in_one else kept
 
+    def may_repeat_after(self, number: int) -> bool:
+        """May all steps after this number of them be repeated?"""
+        return all(isinstance(step, Alter) and step.may_repeat for step in self.steps[number:])
+
     @property
     def renames_among_others(self) -> bool:
         """Would a refused RENAME COLUMN leave a part of the statement done?"""
@@ -221,6 +226,8 @@ def _carry_out(
         return 0
     if done.in_one:
         in_one, steps = True, work.steps_in_one
+    elif done.number and work.may_repeat_after(done.number):
+        in_one, steps = False, work.steps
     if done.number and (done.of != len(steps) or done.in_one not in (None, in_one)):
         return Stop(MIRROR_DIVERGED, "it has a part of the statement, by a session that takes other settings")
     if done.number == 0:
@@ -327,11 +334,8 @@ def _take(session, lake: Lake, lsn: int, mirror_id: str, step: MirrorStep, paylo
             statement = create_mirror_statement(mirror, schema, more, lake.names.location(mirror), made_by)
             repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
             require_born(session, mirror)
-        case Alter(clause, may_repeat=True):
-            statement = f"ALTER TABLE {mirror} {clause}"
-            repeatable_ddl(session, mirror, statement, app_id=note_id, lsn=lsn, payload=payload)
-        case Alter(clause):
-            run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=lsn)
+        case Alter(clause, may_repeat=may_repeat):
+            run_ddl(session, f"ALTER TABLE {mirror} {clause}", payload, lsn=None if may_repeat else lsn)
         case Delete(where):
             nothing = session.table(mirror).limit(0)
             replace_once(session, mirror, nothing, where=where, app_id=app_id, lsn=lsn, payload=payload)
