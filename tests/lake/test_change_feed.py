@@ -11,6 +11,8 @@ from tests.support.canonical import canonical_row
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
 
+pytestmark = pytest.mark.xdist_group("change_feed")
+
 OLD, NEW, WIDE = table("older", "id", "v"), table("newer", "id", "v"), table("newer", "id", "v", "w")
 OTHER, TICKS, KEYLESS = (
     table("other", "id", "w"),

@@ -14,6 +14,8 @@ from tests.support.canonical import canonical_row
 from tests.support.ddl_log import ddl, insert, table
 from tests.support.lake_runs import LakeRun
 
+pytestmark = pytest.mark.xdist_group("table_features")
+
 PLAIN = (1, 2, ["appendOnly", "invariants"])
 
 
