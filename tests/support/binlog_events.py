@@ -117,12 +117,12 @@ def incident(kind: int, message: str) -> bytes:
     return struct.pack("<HB", kind, len(text)) + text
 
 
-def query(spec: Query, flavor: str, ddl_xid: int | None = None, thread_id: int = 8) -> bytes:
+def query(spec: Query, flavor: str, ddl_xid: int | None = None) -> bytes:
     """ddl_xid: given for a DDL; also makes MySQL write the databases it updates and whether keys are required."""
     text = spec.text.encode() if isinstance(spec.text, str) else spec.text
     database = spec.database.encode()
     status = _status_variables(spec, flavor, ddl_xid)
-    head = struct.pack("<IIBHH", thread_id, 0, len(database), spec.error_code, len(status))
+    head = struct.pack("<IIBHH", spec.thread_id, 0, len(database), spec.error_code, len(status))
     return head + status + database + b"\0" + text
 
 

@@ -81,6 +81,7 @@ class Query:
     charset_database: int | None = None
     time_zone: str | None = None
     error_code: int = 0
+    thread_id: int = 8
 
 
 @dataclass(frozen=True)
