@@ -775,6 +775,12 @@ def test_a_server_is_asked_for_the_engine_that_a_statement_does_not_name():
     assert [brief(each) for each in run("create table b (id int)", definitions, **context)] == [
         refused("b", "ENGINE=blackhole")
     ]
+    definitions.apply(run("create table gone (id int)", definitions, **context))
+    assert [brief(each) for each in run("create table b like gone", definitions, **context)] == [
+        refused("b", "ENGINE=blackhole")
+    ]
+    definitions.apply(run("create table c2 like e", definitions, **context))
+    assert definitions.get("d", "c2").engine == "innodb"
 
 
 KEYED = ("create database d", "create table d.k (id int primary key, a int not null, b int not null, unique k (a, b))")

@@ -65,6 +65,7 @@ from mirrorlake.core.ddl.parse.statements import (
     TruncateTable,
 )
 from mirrorlake.core.ddl.parse.tokens import ParseError, Tokens, UnreadName
+from mirrorlake.core.schema.engines import why_engine_loses_rows
 from mirrorlake.core.schema.history import ABSENT, DefinitionChange, Definitions
 from mirrorlake.core.schema.keys import NOT_FOLLOWED
 from mirrorlake.core.schema.lower_case_names import NameCase
@@ -228,7 +229,9 @@ def _create(parsed: CreateTable, before: Before) -> list[DefinitionChange]:
         if (engine or before.server.engine_of(name.database, name.table)) in (None, "innodb"):
             return _perhaps_in_vain(name, engine)
     if isinstance(model, TableSchema):
-        return [DefinitionChange("create", name.database, name.table, define_like(model, name.database, name.table))]
+        schema = replace(define_like(model, *name), engine=model.engine or before.server.engine_of(*name))
+        reason = why_engine_loses_rows(schema.engine)
+        return [refuse(name, _UNSUPPORTED, reason) if reason else DefinitionChange("create", *name, schema)]
     dialect = of_create(parsed, before)  # asks whether the text names an engine
     parsed.options.engine = engine_of_new(parsed, before)
     refused = _why_create_refused(parsed, before)
