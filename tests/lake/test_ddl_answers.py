@@ -101,12 +101,12 @@ def gold(run: LakeRun) -> dict[str, list[str]]:
 def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_is_killed(
     answered, tmp_path, monkeypatch, is_long
 ):
-    """In the short form every twelfth commit ends the process."""
-    every = 1 if is_long else 12
+    """In the short form every eighth commit ends the process."""
+    every = 1 if is_long else 8
     run = answered.copied(tmp_path / "copy")
     assert gold(run) == {"u": AS_IN_SOURCE["u"]}
     kills = carry_out_under_kills(monkeypatch, run.folder, [run.assemble, run.apply], every=every)
-    assert kills > 6 * len(REFUSED) // every
+    assert kills >= 6 * len(REFUSED) // every
     assert gold(run) == AS_IN_SOURCE
     write_logs(run.logs, Log("mysql", ITEMS + MORE, metadata="MINIMAL", end="open"))
     run.all_hops()
