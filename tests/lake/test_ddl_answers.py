@@ -106,7 +106,7 @@ def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_
     run = answered.copied(tmp_path / "copy")
     assert gold(run) == {"u": AS_IN_SOURCE["u"]}
     kills = carry_out_under_kills(monkeypatch, run.folder, [run.assemble, run.apply], every=every)
-    assert kills >= 6 * len(REFUSED) // every
+    assert kills > (6 * len(REFUSED) if is_long else 2)
     assert gold(run) == AS_IN_SOURCE
     write_logs(run.logs, Log("mysql", ITEMS + MORE, metadata="MINIMAL", end="open"))
     run.all_hops()

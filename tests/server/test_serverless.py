@@ -16,8 +16,11 @@ CREATE = (
     "CREATE DATABASE shop",
     "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(20), at DATETIME(3), price DECIMAL(10,2))",
     "CREATE TABLE shop.visits (visitor INT, page VARCHAR(20))",
+    "CREATE TABLE shop.days (day DATE, n INT) PARTITION BY RANGE (YEAR(day)) (PARTITION old VALUES LESS THAN (2020),"
+    " PARTITION new VALUES LESS THAN MAXVALUE)",
     "INSERT INTO shop.orders VALUES (1, 'a', '2024-02-29 12:00:00.5', 1.5), (2, 'b', NULL, NULL), (3, 'c', NULL, 3)",
     "INSERT INTO shop.visits VALUES (1, 'x'), (1, 'x'), (2, 'y')",
+    "INSERT INTO shop.days VALUES ('2019-01-01', 1), ('2024-01-01', 2)",
 )
 CHANGES = (
     "UPDATE shop.orders SET note = 'A' WHERE id = 1",
@@ -25,6 +28,7 @@ CHANGES = (
     "DELETE FROM shop.visits WHERE visitor = 1 LIMIT 1",
     "ALTER TABLE shop.orders CHANGE note remark VARCHAR(40), ADD total BIGINT AFTER id, MODIFY id BIGINT",
     "UPDATE shop.orders SET total = id * 2",
+    "ALTER TABLE shop.days DROP PARTITION old",
     "ALTER TABLE shop.orders MODIFY price VARCHAR(20)",
     "RENAME TABLE shop.visits TO shop.visits_of_2024",
 )
@@ -73,9 +77,10 @@ def test_every_verb_that_writes_works_without_settings(mysql, tmp_path):
     assert {row["table"]: (row["state"], row["rows"]) for row in found} == {
         "orders": (EQUAL, 2),
         "visits_of_2024": (EQUAL, 2),
+        "days": (EQUAL, 1),
     }
     assert answers == {
-        "mirrors": {"shop.orders": 2, "shop.visits_of_2024": 2},
+        "mirrors": {"shop.days": 1, "shop.orders": 2, "shop.visits_of_2024": 2},
         "history": ["UPDATE", "UPDATE", "SNAPSHOT"],
         "ddl": ["alter", "alter", "create"],
         "hurried": ["question-time"],
