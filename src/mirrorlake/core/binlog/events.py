@@ -243,8 +243,8 @@ def _is_written_in_utf8(statement: memoryview) -> bool:
     """Did the server write it in UTF-8, whatever the session's character set is? So it writes SAVEPOINT and ROLLBACK
     TO, and the DROP TABLE of a CREATE OR REPLACE or DROP DATABASE that failed (measured: MySQL 5.6, MariaDB 10.11 and
     11.8)."""
-    ends_as_of_user = statement[-len(_DROP_OF_USERS) :] == _DROP_OF_USERS
-    return bytes(statement[:32]).startswith(_OF_SERVERS) and not ends_as_of_user
+    begins_as_of_server = bytes(statement[:32]).startswith(_OF_SERVERS)
+    return begins_as_of_server and statement[-len(_DROP_OF_USERS) :] != _DROP_OF_USERS
 
 
 def _status_vars(raw: bytes) -> dict[int, bytes]:
