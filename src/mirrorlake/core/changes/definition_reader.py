@@ -17,7 +17,7 @@ from mirrorlake.core.binlog.rows.table_map_cache import TableSlots
 from mirrorlake.core.changes.bronze_events import BronzeEvents, of_types
 from mirrorlake.core.changes.kept_text import with_kept_reasons
 from mirrorlake.core.changes.opened_events import open_events
-from mirrorlake.core.changes.recovered_ddl import agreed, is_recovered, possible_sessions
+from mirrorlake.core.changes.recovered_ddl import agreed, possible_sessions
 from mirrorlake.core.constants import EventFlag, EventType
 from mirrorlake.core.ddl.effect.context import refuse
 from mirrorlake.core.ddl.effect.hidden_columns import with_hidden
@@ -142,10 +142,8 @@ class DefinitionReader:
             yield from self._between_transactions(int(events.lsn[i]))
             server = self._server(int(events.lsn[i]))
             session = self._session(query, events, i, server.version)
-            found = self._effect(query, server, session)
-            if is_recovered(query, self._flavor):
-                readings = (self._effect(text, server, of) for text, of in possible_sessions(query, session))
-                found = agreed(readings, self.definitions)
+            readings = possible_sessions(query, session, self._flavor)
+            found = agreed((self._effect(text, server, of) for text, of in readings), self.definitions)
             answers = [answer for answer in self._answers if answer.lsn == events.lsn[i]]
             whole = replace(session, has_failed=False, connection_charset=None, client_charset=None)
             read = partial(interpret, server=server, session=whole, definitions=self.definitions)

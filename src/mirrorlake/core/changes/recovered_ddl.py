@@ -26,12 +26,12 @@ _ANOTHER_MOMENT = "2000-01-01 00:00:00"
 _REASON = "MariaDB logged it after a crash without its session, on which its effect depends"
 
 
-def is_recovered(query: Query, flavor: str) -> bool:
-    return flavor == "mariadb" and query.thread_id == 0 and not query.is_cut
-
-
-def possible_sessions(query: Query, logged: LoggedSession) -> Iterator[tuple[Query, LoggedSession]]:
-    """The statement and its session as the log has them, and as each other session may have meant its bytes."""
+def possible_sessions(query: Query, logged: LoggedSession, flavor: str) -> Iterator[tuple[Query, LoggedSession]]:
+    """The statement and its session as the log has them; of one that a start completed, also as each other session may
+    have meant its bytes."""
+    if flavor != "mariadb" or query.thread_id or query.is_cut:
+        yield query, logged
+        return
     raw = bytes(query.raw)
     if raw.endswith(_OF_SERVER):
         yield replace(query, statement=raw.decode("utf-8", "replace")), replace(logged, client_charset=None)
