@@ -56,6 +56,11 @@ def test_what_java_wrote_while_its_folder_was_removed_goes_later(tmp_path):
     assert not left.exists()
 
 
+def test_a_left_folder_that_another_process_removes_at_the_same_time_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: [self / f"{PREFIX}gone"])
+    assert make_scratch(str(tmp_path)).is_dir()
+
+
 @pytest.mark.parametrize("kind", ["of all", "link", "without lock", "file", "lock is a link"])
 def test_what_is_not_certainly_left_by_a_process_of_ours_stays(tmp_path, kind):
     other, elsewhere = tmp_path / f"{PREFIX}other", tmp_path / "elsewhere"

@@ -43,8 +43,11 @@ def _remove_if_left(folder: Path) -> None:
     """Remove a folder of ours whose process has ended; keep any other, and one that cannot be read."""
     try:
         found = folder.lstat()
-        if found.st_uid != os.geteuid() or found.st_mode != _OURS:
-            return
+    except OSError:  # another process has just removed it
+        return
+    if found.st_uid != os.geteuid() or found.st_mode != _OURS:
+        return
+    try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         if time.time() - found.st_mtime > _MAKING_S:
