@@ -153,6 +153,20 @@ def test_old_staged_batches_are_removed_and_all_else_in_the_folder_stays(names, 
     assert sorted(folder.name for folder in staged.iterdir()) == [running, filled, "d" * 32, "photos"]
 
 
+def test_a_staged_batch_that_its_run_removes_at_the_same_time_is_gone(names, lake_dir, monkeypatch):
+    batch = lake_dir / "_staging/ingest" / ("a" * 32)
+    batch.mkdir(parents=True)
+    os.utime(batch, (10**9, 10**9))
+
+    def removed_then(folder: Path) -> bool:
+        if folder == batch:
+            batch.rmdir()
+        return True
+
+    monkeypatch.setattr(Path, "is_dir", removed_then)
+    assert remove_staged(names, "ingest", 7) == 0
+
+
 @pytest.mark.parametrize("days", [29, -1, 36_501, 10**11])
 def test_a_retention_shorter_than_the_replay_window_or_without_an_end_is_refused(lake_dir, days):
     with pytest.raises(UsageError, match="from 30 to 36,500 days"):

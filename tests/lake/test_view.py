@@ -53,6 +53,14 @@ def test_lines_tell_hop_range_rows_and_seconds():
     )
 
 
+def test_a_file_that_is_purged_meanwhile_has_no_size(tmp_path, monkeypatch):
+    files = {1: tmp_path / "f.000001", 2: tmp_path / "f.000002"}
+    files[2].write_bytes(b"1234")
+    monkeypatch.setattr("mirrorlake.jobs.run.log_bytes.find_log_files", lambda folder: files)
+    extent = LogExtent.of_source(None, "files:logs", BinlogPosition(files[1].name, 4), BinlogPosition("f.000003", 4), 0)
+    assert (extent.sizes, extent.end) == ({2: 4}, (3, 4))
+
+
 def test_bars_measure_bytes_of_log_across_files():
     extent = LogExtent(SIZES, (1, 100), (3, 300))
     places = [(1, 100), (1, 1000), (2, 4), (3, 300), (0, 4)]

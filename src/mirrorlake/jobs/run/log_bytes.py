@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,10 +36,14 @@ class LogExtent:
         if start.file_number == end.file_number:
             return cls({}, *ends)
         if isinstance(source, LiveSource):
-            sizes = source.control.log_sizes().items()
-            return cls({first + BinlogPosition(name, 0).file_number: size for name, size in sizes}, *ends)
+            shown = source.control.log_sizes().items()
+            return cls({first + BinlogPosition(name, 0).file_number: size for name, size in shown}, *ends)
         files = find_log_files(Path((address or "").removeprefix("files:")))
-        return cls({first + number: path.stat().st_size for number, path in files.items()}, *ends)
+        sizes: dict[int, int] = {}
+        for number, path in files.items():
+            with suppress(FileNotFoundError):  # it has just been purged
+                sizes[first + number] = path.stat().st_size
+        return cls(sizes, *ends)
 
     @classmethod
     def of_bronze(cls, lake: Lake, lsn: int) -> LogExtent:

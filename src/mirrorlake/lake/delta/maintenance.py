@@ -187,10 +187,17 @@ def remove_staged(names: LakeNames, hop: str, older_than_days: int) -> int:
     root = Path(names.staging(hop))
     last = time.time() - older_than_days * 86400
     found = root.iterdir() if root.is_dir() and not root.is_symlink() else ()
-    stale = [folder for folder in found if is_batch(folder) and folder.stat().st_mtime < last]
+    stale = [folder for folder in found if _is_stale(folder, last)]
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)
     return len(stale)
+
+
+def _is_stale(folder: Path, last: float) -> bool:
+    try:
+        return folder.stat().st_mtime < last and is_batch(folder)
+    except FileNotFoundError:  # a run that has just ended removed it
+        return False
 
 
 def _has_new_commits(spark: SparkSession, table: Sql) -> bool:
