@@ -49,6 +49,10 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
 
 
 def pytest_collection_modifyitems(config, items):
+    heavy = [item for item in items if item.get_closest_marker("heavy")]
+    if not config.option.long and any(Path(given).is_dir() for given in config.args):  # else it is asked for by name
+        for item in heavy[config.option.seed % 2 :: 2]:
+            item.add_marker(pytest.mark.skip(reason="with every other seed, or make test-long"))
     for item in items:
         if item.get_closest_marker("long") and not config.option.long:
             item.add_marker(pytest.mark.skip(reason="takes long: make test-long"))

@@ -125,7 +125,7 @@ def has_ended(processes: list[Future]) -> bool:
 
 
 def test_mirrors_move_behind_every_commit_and_former_owners_run_on(spark, tmp_path, monkeypatch, is_long):
-    log, commits_each = (EVERY_CLASS, 1) if is_long else (FEW, 14)
+    log, commits_each = (EVERY_CLASS, 1) if is_long else (FEW, 20)
     run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path)
     relay = Relay(run, monkeypatch, commits_each)
     ends = relay.finish()
@@ -156,11 +156,11 @@ def in_groups(run: LakeRun, count: int) -> dict[int, int]:
     return {number: watcher.n_changes for number, watcher in watchers.items()}
 
 
-TABLES = [table(f"t{i}", "id", "v") for i in range(6)]
+TABLES = [table(f"t{i}", "id", "v") for i in range(4)]
 BOTH_ROWS = [json.dumps({"id": str(n), "v": str(n)}) for n in (1, 2)]
 
 
-def six_tables(spark: SparkSession, folder: Path, *between) -> LakeRun:
+def some_tables(spark: SparkSession, folder: Path, *between) -> LakeRun:
     """Each with ``BOTH_ROWS``, up to silver; the log has these items between the first row of all and the second."""
     creates = [ddl(f"create table {each.table} (id int primary key, v int)") for each in TABLES]
     first, second = ([insert(each, (n, n)) for each in TABLES] for n in (1, 2))
@@ -170,7 +170,7 @@ def six_tables(spark: SparkSession, folder: Path, *between) -> LakeRun:
 
 @pytest.mark.long
 def test_each_group_applies_its_own_mirrors(spark, tmp_path):
-    run = six_tables(spark, tmp_path)
+    run = some_tables(spark, tmp_path)
     applied = in_groups(run, 3)
     assert run.gold() == {("shop", each.table): BOTH_ROWS for each in TABLES}
     owners = {ApplyGroup(1, 3).owner_of(entry.mirror_id) for entry in run.register}
@@ -179,8 +179,9 @@ def test_each_group_applies_its_own_mirrors(spark, tmp_path):
     check_every_step_once(run.lake)
 
 
+@pytest.mark.heavy
 def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spark, tmp_path):
-    run = six_tables(spark, tmp_path, ddl("create table z (id int primary key)"))
+    run = some_tables(spark, tmp_path, ddl("create table z (id int primary key)"))
     hop = ApplyHop(run.lake, TableRules(), epoch_changes=1_000)
     epochs = hop.apply()
     next(epochs), next(epochs)
@@ -195,9 +196,10 @@ def test_what_another_group_finds_wrong_with_a_mirror_the_first_one_records(spar
     }
 
 
+@pytest.mark.heavy
 def test_a_group_without_the_others_gives_up(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("mirrorlake.lake.gold.apply_group.PATIENCE_S", 1.0)
-    run = six_tables(spark, tmp_path)
+    run = some_tables(spark, tmp_path)
     missing = []
     for group in ("2/2", "1/2"):
         with pytest.raises(RetryableError) as error:

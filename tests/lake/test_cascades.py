@@ -23,7 +23,7 @@ from tests.support.ddl_log import ddl, insert, table
 from tests.support.foreign_keys import ForeignKeyHistory
 from tests.support.lake_runs import QUIET, LakeRun
 
-TRANSACTIONS, TRANSACTIONS_LONG = 25, 1200
+TRANSACTIONS, TRANSACTIONS_LONG = 12, 1200
 EPOCHS, EPOCHS_LONG = 2, 6
 SIZES = {"driver": Sizes(), "workers": Sizes(local=0)}
 
@@ -48,6 +48,7 @@ def test_children_are_what_foreign_keys_left_of_them(spark, tmp_path, seed, is_l
 
 
 @pytest.mark.parametrize("where", ["driver", pytest.param("workers", marks=pytest.mark.long)])
+@pytest.mark.heavy
 def test_a_parent_that_does_not_log_what_is_referenced_refuses_its_child(spark, tmp_path, where):
     parent, child = table("p", "id", "u"), table("c", "id", "u")
     items = (
@@ -120,6 +121,7 @@ IN_ORDER = (
 )  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_a_removed_row_gives_up_the_key_that_it_then_has_and_once(spark, tmp_path):
     """A MariaDB 10.11 has these rows after these changes."""
     p, d, nulled = table("p", "id", "a", "v"), table("d", "id", "a", "b", "u"), table("nulled", "id", "v", "q")
@@ -157,6 +159,7 @@ def test_a_removed_row_gives_up_the_key_that_it_then_has_and_once(spark, tmp_pat
     assert (held["nulled"], held["moved"]) == ([("2", "7", "5")], [])
 
 
+@pytest.mark.heavy
 def test_a_reference_between_types_that_write_values_in_other_bytes_refuses_the_child(spark, tmp_path):
     """InnoDB takes the year 2001, stored as 101, for the number 101."""
     years = TableSchema("shop", "y", (Column("id", ColumnType("year"), nullable=False),), ("id",))

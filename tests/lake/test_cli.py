@@ -134,6 +134,7 @@ def test_a_lake_of_another_source_is_refused_and_stays_as_it_was(demo):
     assert sorted((path, path.stat().st_mtime_ns) for path in lake.rglob("*")) == before
 
 
+@pytest.mark.heavy
 def test_single_hops_do_what_run_does_and_print_one_line_per_commit(spark, tmp_path):
     config = tmp_path / "job.yaml"
     config.write_text(
@@ -299,6 +300,7 @@ def test_a_statement_that_fails_or_writes_is_a_usage_error_of_one_line(sql, stat
 # --- stopping
 
 
+@pytest.mark.heavy
 def test_a_run_that_follows_stops_cleanly_on_sigterm(tmp_path):
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     arguments = ["run", "--source", f"files:{DATA}/mysql", "--lake", str(tmp_path / "lake"), "--follow"]

@@ -98,6 +98,7 @@ def gold(run: LakeRun) -> dict[str, list[str]]:
     return {name: rows for (_, name), rows in run.gold().items()}
 
 
+@pytest.mark.heavy
 def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_is_killed(
     answered, tmp_path, monkeypatch, is_long
 ):
@@ -119,6 +120,7 @@ def test_answered_tables_go_on_with_the_rows_of_the_source_wherever_the_process_
 
 
 @pytest.mark.parametrize("commits", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.heavy
 def test_a_table_without_a_key_goes_on_from_where_it_is_however_the_rest_is_cut(
     refused, tmp_path, monkeypatch, commits
 ):

@@ -88,6 +88,7 @@ def mirrors(run: LakeRun) -> dict[str, str]:
     return {entry.table: run.lake.names.mirror(entry.mirror_id) for entry in entries(run)}
 
 
+@pytest.mark.heavy
 def test_comments_follow_the_statements_of_the_source(run):
     found = {}
     for name, mirror in mirrors(run).items():

@@ -110,6 +110,7 @@ def take_snapshot(run: LakeRun) -> None:
     give(run.lake, Answer(1, place, "shop", "older", CREATE, copy_id))
 
 
+@pytest.mark.heavy
 def test_mirrors_have_digests_and_rows_are_found_by_them(run):
     """Those of a snapshot, too: of texts in another character set, and of numbers without the zeros of ZEROFILL."""
     rate = digest_of(SECRET, 0.5, TYPES["rate"])

@@ -73,6 +73,7 @@ def run(spark, tmp_path_factory) -> LakeRun:
     return run
 
 
+@pytest.mark.heavy
 def test_no_file_of_silver_or_gold_has_a_hidden_value(run):
     assert files_with(run.folder, SECRET) == []
     assert any(SECRET.encode() in values(file) for file in (run.folder / "bronze").rglob("*.parquet"))

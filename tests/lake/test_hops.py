@@ -136,6 +136,7 @@ def test_events_that_are_large_when_opened_are_decoded_by_spark(spark, tmp_path,
     assert silvers[0].equals(silvers[1])
 
 
+@pytest.mark.databricks
 def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_number, monkeypatch):
     case = Case(seed, 1000 + history_number, items=8)
     if case.random.random() < 0.5:
@@ -153,6 +154,7 @@ def test_a_crash_at_any_step_changes_nothing(spark, tmp_path, seed, history_numb
     check(run, case.history)
 
 
+@pytest.mark.heavy
 def test_the_hops_of_one_process_hand_their_batches_on_in_memory(spark, tmp_path, seed):
     case = Case(seed, 2000)
     run = case.lake(spark, tmp_path)
@@ -165,6 +167,7 @@ FORMS = (("whole", 1_000_000), ("whole", 7), ("partial", 7))
 """Of the row images; and about how many changes one worker takes."""
 
 
+@pytest.mark.databricks
 def test_an_epoch_too_large_for_the_driver_is_reduced_by_workers(spark, tmp_path, seed, is_long, history_number):
     """By one worker for each table, by several that part its changes by key, and by one where images lack columns."""
     history = random_history(seed + 3000 + history_number, items=12, tables=2, keyless=0.4)

@@ -69,6 +69,7 @@ def test_what_became_null_is_in_the_report_and_in_the_mirrors_commit(spark, tmp_
     assert notes == [3, 0, None]
 
 
+@pytest.mark.heavy
 def test_an_epoch_that_is_repeated_tells_only_of_what_it_commits_now(spark, tmp_path, monkeypatch):
     run = LakeRun.up_to_silver(spark, LOG, tmp_path)
 
@@ -86,6 +87,7 @@ def test_an_epoch_that_is_repeated_tells_only_of_what_it_commits_now(spark, tmp_
     assert run.gold() == lines("orders", "offers", "visits")
 
 
+@pytest.mark.heavy
 def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, LOG, tmp_path)
     report = report_apply(run.options(invalid_values_of={"shop.o*": "refuse"}), spark)
@@ -103,6 +105,7 @@ def test_a_table_is_refused_before_the_epoch_that_brings_an_invalid_value(spark,
     assert run.register.get(("shop", "orders")) == entry
 
 
+@pytest.mark.heavy
 def test_a_mirror_holds_text_or_dates_as_its_create_was_applied_whatever_the_options_are_later(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, LOG, tmp_path)
     next(apply_hop(run.lake, run.options(invalid_values_of={"shop.o*": "text"})).apply())  # no end of it is recorded

@@ -111,6 +111,7 @@ def keeper(run: LakeRun, told: list[LeftOut] | None = None, template: str = BY_D
     return ViewKeeper(run.lake, template, [].append if told is None else told.append)
 
 
+@pytest.mark.heavy
 def test_a_run_makes_replaces_and_drops_views_and_a_refused_table_keeps_its_view(followed):
     _, found = followed
     assert found == AFTER
@@ -150,6 +151,7 @@ def test_a_kill_between_the_steps_of_a_circle_leaves_no_table_under_the_name_of_
     assert views(spark) == AFTER
 
 
+@pytest.mark.heavy
 def test_a_run_that_was_killed_around_its_views_is_repeated(spark, applied, tmp_path, monkeypatch):
     run = LakeRun.up_to_silver(spark, Log("mariadb", [*FIRST, *THEN]), tmp_path / "run")
     for when, call in (("before", 3), ("after", 1)):  # of the epoch with the renames, and of its repetition

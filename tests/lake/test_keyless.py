@@ -19,6 +19,7 @@ ONE, TWO = {"a": 1}, {"a": 2}
 CREATE = [Ddl("CREATE DATABASE shop"), *(Ddl(f"CREATE TABLE {name} (a INT)", "shop") for name in NAMES)]
 
 
+@pytest.mark.heavy
 def test_a_mirror_that_lacks_a_row_that_goes_is_refused_and_the_others_go_on(spark, tmp_path):
     """By a row that was never there, by one copy too many, and not at all."""
     filled = Transaction([Insert(table, [ONE, ONE, TWO]) for table in (T, U, V)])
@@ -37,6 +38,7 @@ def test_a_mirror_that_lacks_a_row_that_goes_is_refused_and_the_others_go_on(spa
     assert [run.mirror(entry.mirror_id) for entry in entries] == [as_before, as_before, [canonical_row(TWO)]]
 
 
+@pytest.mark.heavy
 def test_copies_that_stay_keep_their_lsn(spark, tmp_path, monkeypatch):
     """Also when the process ends after the commit that takes one away, and the epoch is repeated."""
     insert, delete = Transaction([Insert(T, [ONE, TWO])]), Transaction([Delete(T, [ONE])])

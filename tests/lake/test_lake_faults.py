@@ -202,6 +202,7 @@ def test_a_data_file_that_is_gone_is_named_and_once_back_the_run_goes_on(run, tm
     finish(run)
 
 
+@pytest.mark.heavy
 def test_maintenance_by_others_between_the_steps_of_a_run_changes_nothing(run):
     spark, names = run.spark, run.lake.names
     tables = [names.bronze_events, names.silver_changes, names.control_epochs, names.mirror(mirror_id(run, 0))]
@@ -250,6 +251,7 @@ def test_bronze_and_silver_go_on_from_what_a_restore_left(run):
     finish(run)
 
 
+@pytest.mark.heavy
 def test_a_restore_of_what_delta_would_take_for_done_is_refused_until_it_is_taken_back(run):
     bring(run.logs)
     names = run.lake.names
@@ -274,6 +276,7 @@ def dropped(run: LakeRun, mirror: str) -> None:
 
 
 @pytest.mark.parametrize("change", [edited, restored, dropped], ids=lambda change: change.__name__)
+@pytest.mark.heavy
 def test_a_mirror_that_others_changed_is_refused_and_the_other_tables_go_on(run, change):
     change(run, run.lake.names.mirror(mirror_id(run, 0)))
     bring(run.logs)

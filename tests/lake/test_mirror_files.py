@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mirrorlake.core.schema.tables import Column, TableSchema
 from mirrorlake.core.schema.types import ColumnType
 from mirrorlake.lake.gold.control.register import REFUSED
@@ -15,7 +17,7 @@ from tests.support.lake_runs import LakeRun, count_as_large
 COLUMNS = (Column("id", ColumnType("int"), False), Column("v", ColumnType("int"), True))
 KEYED = TableSchema("shop", "keyed", COLUMNS, ("id",))
 KEYLESS = TableSchema("shop", "keyless", COLUMNS, ())
-N_ROWS, N_EPOCHS = 30, 6
+N_ROWS, N_EPOCHS = 30, 4
 
 
 def row(number: int, value: int = 0) -> dict:
@@ -86,6 +88,7 @@ def both(rows: list[str]) -> dict:
     return {("shop", "keyed"): rows, ("shop", "keyless"): rows}
 
 
+@pytest.mark.heavy
 def test_all_rows_of_a_small_mirror_are_written_again(spark, tmp_path):
     epochs = Epochs(spark, tmp_path)
     for _ in range(3):
@@ -96,12 +99,13 @@ def test_all_rows_of_a_small_mirror_are_written_again(spark, tmp_path):
     assert epochs.run.gold() == both(expected(2))
 
 
+@pytest.mark.heavy
 def test_a_large_mirror_keeps_its_files_and_small_ones_are_put_together(spark, tmp_path, monkeypatch):
-    count_as_large(monkeypatch, max_small_files=3)
+    count_as_large(monkeypatch, max_small_files=2)
     epochs = Epochs(spark, tmp_path)
     for _ in range(N_EPOCHS + 1):
         epochs.apply_next()
-        assert epochs.files(KEYED) <= 3 + 2 and epochs.files(KEYLESS) <= 3 + 2
+        assert epochs.files(KEYED) <= 2 + 2 and epochs.files(KEYLESS) <= 2 + 2
     for table, form in ((KEYED, "Overwrite"), (KEYLESS, "MERGE")):
         done = epochs.operations(table)
         assert done[:4] == ["CREATE TABLE", "Append", "SET TBLPROPERTIES", f"{form} with vectors"]

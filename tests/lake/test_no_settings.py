@@ -25,9 +25,10 @@ TWO_ALTERS = [
 ]  # fmt: skip
 
 
-def test_a_kill_after_every_third_commit_of_ddl_changes_nothing(spark, tmp_path, monkeypatch, is_long):
-    """In the long form after every one, with every class of DDL."""
-    log, every = (EVERY_CLASS, 1) if is_long else (FEW, 3)
+@pytest.mark.heavy
+def test_kills_between_commits_of_ddl_change_nothing(spark, tmp_path, monkeypatch, is_long):
+    """After every fifth; in the long form after every one, with every class of DDL."""
+    log, every = (EVERY_CLASS, 1) if is_long else (FEW, 5)
     run = LakeRun.up_to_silver(spark, Log("mariadb", log.items), tmp_path, commit_columns=True)
     forbid_settings(monkeypatch, spark)
     assert apply_with_kills(run, monkeypatch, every) > log.n_steps // every // 2
@@ -54,6 +55,7 @@ def test_the_rows_of_random_histories_are_the_same(spark, tmp_path, monkeypatch,
     check(run, history)
 
 
+@pytest.mark.heavy
 def test_a_mirror_that_a_kill_left_without_its_first_note_is_the_one_that_is_used(spark, tmp_path, monkeypatch):
     run = LakeRun.up_to_silver(spark, Log("mariadb", TWO_ALTERS), tmp_path)
     forbid_settings(monkeypatch, spark)
@@ -65,6 +67,7 @@ def test_a_mirror_that_a_kill_left_without_its_first_note_is_the_one_that_is_use
 
 
 @pytest.mark.parametrize("n_alters, state", [(1, REFUSED), (3, STREAMING)])
+@pytest.mark.heavy
 def test_a_statement_begun_by_alters_is_not_ended_by_one_commit(spark, tmp_path, monkeypatch, n_alters, state):
     """The one commit would do again what the first ALTER has done; all of them leave nothing to do."""
     run = LakeRun.up_to_silver(spark, Log("mariadb", TWO_ALTERS), tmp_path)

@@ -55,6 +55,7 @@ def begins(run: LakeRun, days: int = 1) -> str | None:
     return kept and show_lsn(kept)
 
 
+@pytest.mark.heavy
 def test_files_that_all_hops_have_gone_past_are_let_go_and_all_goes_on(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS, end="open"), tmp_path)
     assert begins(run) is None  # gold has not begun
@@ -86,6 +87,7 @@ def test_what_a_statement_that_was_let_go_has_refused_stays_refused(spark, tmp_p
     assert refusal.value.code == "ddl-answer"
 
 
+@pytest.mark.heavy
 def test_an_answer_that_waits_keeps_the_log_that_it_needs(spark, tmp_path):
     run = LakeRun.up_to_silver(spark, Log("mysql", ITEMS, end="open"), tmp_path)
     run.apply()
@@ -97,6 +99,7 @@ def test_an_answer_that_waits_keeps_the_log_that_it_needs(spark, tmp_path):
     assert begins(run) == "000004:4"
 
 
+@pytest.mark.heavy
 def test_a_transaction_that_is_prepared_keeps_its_rows(spark, tmp_path):
     items = [*ITEMS[:7], *PREPARED, *ITEMS[7:]]
     run = LakeRun.up_to_silver(spark, Log("mariadb", items, end="open"), tmp_path)

@@ -112,6 +112,7 @@ def rows_of_every_type() -> Iterator[dict[str, object]]:
 
 
 @pytest.mark.parametrize("read", REFUSED_BY, ids=lambda read: read.__name__)
+@pytest.mark.heavy
 def test_a_program_reads_what_the_source_has_or_refuses(read, mirrors):
     found = {name: rows_or_refusal(read, folder) for name, (folder, _) in mirrors.items()}
     assert found == {name: None if name in REFUSED_BY[read] else rows for name, (_, rows) in mirrors.items()}

@@ -49,6 +49,7 @@ def test_a_replay_of_all_ddl_is_equal_and_a_lake_of_its_own(spark, tmp_path):
         assert run.gold() == gold
 
 
+@pytest.mark.heavy
 def test_a_replay_names_what_was_wrong(spark, tmp_path):
     """Silver as a defect could have made it: an update that came to nothing, and a row that was lost."""
     run = LakeRun.up_to_silver(spark, Log("mariadb", THREE_TABLES + MORE), tmp_path)

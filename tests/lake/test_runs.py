@@ -24,7 +24,10 @@ from mirrorlake.jobs.run.watcher import Watcher
 from mirrorlake.jobs.workspace.status import read_health
 from mirrorlake.lake.delta.names import SYSTEM_TABLES, LakeNames
 from mirrorlake.lake.gold.control.runs import RunRow, last_runs, record
+from tests.support.binlog_spec import Log
 from tests.support.command_line import complaint, mirrorlake_cli
+from tests.support.ddl_log import ddl, insert, table
+from tests.support.lake_runs import LakeRun
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(mirrorlake.__file__).parent / "demo_data/mysql"
@@ -161,8 +164,12 @@ def test_the_alerts_of_the_bundle_find_what_is_late_refused_and_without_a_run(op
 
 
 def test_maintenance_leaves_rows_with_sizes_or_a_code_also_in_a_table_without_sizes_and_forgets_old_runs(
-    options, spark
+    spark, tmp_path
 ):
+    items = (ddl("create database shop"), ddl("create table t (id int primary key)"), insert(table("t", "id"), (1,)))
+    run = LakeRun.up_to_silver(spark, Log("mysql", items), tmp_path)
+    run.apply()
+    options = run.options()
     hops.assemble(options, Watcher(), spark)
     lake = open_lake(options, spark)
     older = spark.table(lake.names.control_runs).drop("sizes").limit(1).cache()

@@ -56,6 +56,7 @@ def run_python(code, folder, *arguments, umask=-1, **environment):
     )
 
 
+@pytest.mark.heavy
 def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps_the_umask(tmp_path):
     here, table = tmp_path / "here", tmp_path / "table"
     here.mkdir()
@@ -107,6 +108,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("when", ["between calls", "with a call unread"])
+@pytest.mark.heavy
 def test_a_java_that_was_killed_is_spark_ended_at_each_further_call_and_nothing_is_printed(tmp_path, when):
     done = run_python(KILLED, tmp_path, when)
     assert (done.stdout.split(), done.stderr) == (["spark-ended"] * 3, "")
@@ -273,6 +275,7 @@ def test_java_maps_the_archive_of_classes(spark):
     assert str(archive) in Path(f"/proc/{pid}/maps").read_text()
 
 
+@pytest.mark.heavy
 def test_an_archive_of_another_java_is_left_aside(tmp_path):
     archive = tmp_path / "other.jsa"
     archive.write_bytes(b"of another Java")
@@ -297,6 +300,7 @@ print(*os.listdir(sys.argv[1]), sep="|", flush=True)
 )
 
 
+@pytest.mark.heavy
 def test_whatever_spark_keeps_outside_the_lake_is_in_one_folder_that_goes_with_the_process(tmp_path):
     temporary, other, work = (tmp_path / name for name in ("temp", "it's other", "work"))
     for folder in (temporary, other, work):

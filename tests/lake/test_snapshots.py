@@ -113,9 +113,9 @@ def end_of(run: LakeRun) -> int:
 def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_killed(
     earlier, ahead, tmp_path, monkeypatch, is_long
 ):
-    """ahead: what has passed the position before the snapshots exist. In the short form every third commit ends the
+    """ahead: what has passed the position before the snapshots exist. In the short form every sixth commit ends the
     process."""
-    every = 1 if is_long else 3
+    every = 1 if is_long else 6
     run, place = earlier.copied(tmp_path / "copy"), end_of(earlier)
     log(run.logs, *EARLIER, *LATER)
     run.ingest()
@@ -136,6 +136,7 @@ def test_copied_tables_have_the_rows_of_the_source_wherever_the_process_is_kille
     check_commits(run)
 
 
+@pytest.mark.heavy
 def test_a_snapshot_of_a_table_that_is_left_out_makes_no_mirror_and_can_be_repeated(earlier, tmp_path):
     run = earlier.copied(tmp_path / "copy")
     copy_tables(run, end_of(earlier), "e")
@@ -162,6 +163,7 @@ def test_values_of_a_snapshot_that_became_null_are_counted_once(earlier, tmp_pat
 
 
 @pytest.mark.parametrize("has_log", [False, True])
+@pytest.mark.heavy
 def test_a_lake_may_begin_with_copies_and_stand_still(earlier, spark, tmp_path, has_log):
     """has_log: its log begins before the copies, else with them. Nothing comes after them."""
     log(tmp_path / "logs", *EARLIER)
@@ -176,6 +178,7 @@ def test_a_lake_may_begin_with_copies_and_stand_still(earlier, spark, tmp_path, 
     assert (rows["e"], rows["g"]) == (['{"id": "1", "v": null}'], ['{"id": "4", "v": "4"}', '{"id": "5", "v": "5"}'])
 
 
+@pytest.mark.heavy
 def test_a_mirror_that_goes_on_may_be_copied_again(earlier, tmp_path):
     """Twice at one position, without new log: others have changed the mirror, then the mirror of the copy."""
     run, identities = earlier.copied(tmp_path / "copy"), set()

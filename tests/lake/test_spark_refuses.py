@@ -47,6 +47,7 @@ def test_names_that_a_mirror_cannot_hold_refuse_the_table(spark, tmp_path):
     assert run.gold() == {("d", "other"): [canonical_row({"id": 7})]}
 
 
+@pytest.mark.heavy
 def test_names_that_only_look_odd(spark, tmp_path):
     names = [
         "a b",
@@ -75,6 +76,7 @@ def test_names_that_only_look_odd(spark, tmp_path):
     assert run.gold() == {("d", "l"): rows, ("d", "other"): [], ("d", "third"): []}
 
 
+@pytest.mark.heavy
 def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, mirrored_before, monkeypatch):
     """A MERGE takes the two names for one."""
     count_as_large(monkeypatch, merges=True)
@@ -88,6 +90,7 @@ def test_row_changes_that_delta_does_not_take_refuse_the_table(spark, tmp_path, 
     assert run.mirror(refused.mirror_id) == [canonical_row(before)]
 
 
+@pytest.mark.heavy
 def test_a_key_with_a_name_that_deltas_merge_uses_refuses_the_table(spark, tmp_path, monkeypatch):
     """Spark calls it a defect of its own: the condition of the join has the wrong one of two columns."""
     count_as_large(monkeypatch, merges=True)
@@ -103,6 +106,7 @@ def test_a_key_with_a_name_that_deltas_merge_uses_refuses_the_table(spark, tmp_p
     assert run.gold() == {("d", "other"): [canonical_row({"id": n}) for n in (1, 2)], ("d", "third"): []}
 
 
+@pytest.mark.heavy
 def test_a_small_mirror_has_both_columns(spark, tmp_path, mirrored_before):
     schema, before = table("ſ", "s"), {"id": 1, "ſ": 2, "s": 3}
     update = Transaction([Update(schema, [(before, before | {"ſ": 4})])])
@@ -114,6 +118,7 @@ def test_a_small_mirror_has_both_columns(spark, tmp_path, mirrored_before):
     ("alter", "code"),
     [("ADD COLUMN `ſ` INT", "spark-refused"), ("DROP COLUMN v, ADD COLUMN `ſ` INT", "mirror-diverged")],
 )
+@pytest.mark.heavy
 def test_a_statement_that_delta_does_not_take_refuses_the_table(spark, tmp_path, mirrored_before, alter, code):
     row = {"id": 1, "s": 3, "v": 4}
     rows = Transaction([Insert(table("s", "v"), [row]), Insert(OTHER, [{"id": 1}])])

@@ -80,6 +80,7 @@ def test_the_rows_are_as_the_statements_left_them(run):
 
 
 @pytest.mark.skipif(version("delta-spark").startswith("4.0."), reason="its DROP FEATURE does not run on Spark 4.0.1")
+@pytest.mark.heavy
 def test_unneeded_features_are_taken_away_and_the_next_rename_brings_its_own_back(run):
     outcomes = maintain(Options(lake=str(run.folder)), run.spark, drop_features=True)
     mirrors = {entry.mirror_id: entry.table for entry in run.register}

@@ -92,6 +92,7 @@ def test_mysqls_gtids_are_found_in_any_case(demo, spark):
     assert [(c["op"], c["gtid"]) for c in found.transaction.changes.to_pylist()] == [("DDL", row.gtid)]
 
 
+@pytest.mark.heavy
 def test_a_key_may_have_any_type_and_name(spark, tmp_path):
     gone = ROW | {"number": 7}
     log = Log(

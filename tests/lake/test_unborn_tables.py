@@ -70,6 +70,7 @@ def test_a_table_that_another_process_is_creating_is_left_alone(lake_dir):
 
 
 @pytest.mark.parametrize("left_over", ["_staged_commits", "strange.json"])
+@pytest.mark.heavy
 def test_a_mirror_whose_creation_was_cut_off_is_created_or_refused_and_never_taken_for_created(
     spark, tmp_path, monkeypatch, left_over
 ):

@@ -74,6 +74,7 @@ def read(file, name: str):
 
 
 @pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+@pytest.mark.heavy
 def test_duckdb_and_spark_read_every_mirror_by_name(flavor, demo, spark, tmp_path, databases):
     lake = open_lake(Options(lake=str(demo.lakes[flavor])), spark)
     file, views = tmp_path / "mirrors.duckdb", list_views(lake, "duckdb").views
@@ -94,6 +95,7 @@ def test_duckdb_and_spark_read_every_mirror_by_name(flavor, demo, spark, tmp_pat
     assert spark.catalog.getTable("shop.visits").description == "refused: needs-resync"
 
 
+@pytest.mark.heavy
 def test_views_follow_the_columns_of_their_mirror_and_those_of_a_syncpoint_do_not(run, spark, tmp_path, databases):
     run, file = run.copied(tmp_path / "copy"), tmp_path / "mirrors.duckdb"
     times = (None, "month.end", "newest")

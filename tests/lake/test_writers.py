@@ -29,6 +29,23 @@ def run(spark, tmp_path) -> LakeRun:
     return LakeRun(spark, logs, tmp_path / "lake")
 
 
+@pytest.fixture(scope="module")
+def up_to_silver(spark, tmp_path_factory) -> LakeRun:
+    folder = tmp_path_factory.mktemp("writers")
+    (folder / "logs").mkdir()
+    bring(folder / "logs", FILES[: len(FILES) // 2])
+    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run.ingest()
+    run.assemble()
+    return run
+
+
+@pytest.fixture
+def to_apply(up_to_silver, tmp_path) -> LakeRun:
+    """The same lake, in which silver has what bronze has, and gold nothing."""
+    return up_to_silver.copied(tmp_path / "copy")
+
+
 def bring(logs, files):
     for encoded in files:
         (logs / encoded.name).write_bytes(encoded.data)
@@ -163,9 +180,9 @@ def test_of_two_assembles_at_once_one_is_refused(run):
 
 
 @pytest.mark.parametrize("is_longer", [False, True], ids=["same range", "longer range"])
-def test_a_stale_apply_is_refused(run, is_longer):
-    run.ingest()
-    run.assemble()
+@pytest.mark.heavy
+def test_a_stale_apply_is_refused(to_apply, is_longer):
+    run = to_apply
     first, second = apply_hop(run), apply_hop(run)
     apply_all(first)
     if is_longer:
@@ -178,9 +195,9 @@ def test_a_stale_apply_is_refused(run, is_longer):
     check_gold(run)
 
 
-def test_an_apply_that_is_overtaken_between_two_epochs_is_refused(run):
-    run.ingest()
-    run.assemble()
+@pytest.mark.heavy
+def test_an_apply_that_is_overtaken_between_two_epochs_is_refused(to_apply):
+    run = to_apply
     first, second = apply_hop(run), apply_hop(run)
     epochs = first.apply()
     next(epochs)
@@ -191,9 +208,8 @@ def test_an_apply_that_is_overtaken_between_two_epochs_is_refused(run):
     check_gold(run)
 
 
-def test_of_two_applies_at_once_one_is_refused(run):
-    run.ingest()
-    run.assemble()
+def test_of_two_applies_at_once_one_is_refused(to_apply):
+    run = to_apply
     hops = [apply_hop(run) for _ in range(2)]
     outcome = at_once(*(lambda hop=hop: apply_all(hop) for hop in hops))
     assert sorted(outcome, key=str) == [None, "lake-writer"]
@@ -202,6 +218,7 @@ def test_of_two_applies_at_once_one_is_refused(run):
 
 @pytest.mark.parametrize("step", ["append_once", "replace_once", "run_ddl"])
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.heavy
 def test_of_two_that_carry_out_an_epoch_which_a_crash_left_open_one_at_most_goes_on(run, monkeypatch, step, when):
     if step == "replace_once":  # of a mirror that has rows already
         run.all_hops()

@@ -16,6 +16,7 @@ SHORT = 12
 
 @pytest.mark.row_metadata("default")
 @pytest.mark.xdist_group("cases118")
+@pytest.mark.heavy
 def test_cases_on_mariadb_118_are_what_select_shows(mariadb118, spark, tmp_path, is_long):
     names = [name for name in case_names("mariadb") if (name.startswith(KINDS) or is_long) and name != NOT_ITS_SQL]
     names = (

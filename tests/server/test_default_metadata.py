@@ -73,6 +73,7 @@ def test_tables_that_are_newer_than_a_snapshot_are_followed(server, spark, lake_
     assert len(found) == 7
 
 
+@pytest.mark.heavy
 def test_what_is_known_of_tables_in_a_database_that_is_older_than_the_log(server, spark, lake_dir):
     """Where character sets are not known, a table that is made from a SELECT is refused, and not empty. MariaDB logs a
     CREATE TABLE IF NOT EXISTS only where it makes the table; MySQL says whether it did."""
@@ -123,6 +124,7 @@ INSERT INTO hidden.k VALUES (2, '😀', '😀😀')
 """.strip().split("\n")
 
 
+@pytest.mark.heavy
 def test_settings_of_mariadb_that_no_log_has(mariadb, spark, lake_dir):
     mariadb.reset()
     mariadb.play(SETTINGS)

@@ -54,6 +54,7 @@ IN_A_HOLE = ("SET default_storage_engine = BLACKHOLE", "CREATE TABLE hole (id IN
 
 
 @pytest.mark.flavor("mysql")
+@pytest.mark.heavy
 def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, spark, lake_dir):
     server.reset()
     server.play((*STATEMENTS, *BY_NAME, *(IN_A_HOLE if server.flavor == "mysql" else ())))
@@ -74,6 +75,7 @@ def test_a_mirror_is_what_the_engine_of_its_table_keeps_or_is_refused(server, sp
     assert server.query("SELECT COUNT(*) FROM engines.others") == [(2,)]
 
 
+@pytest.mark.heavy
 def test_from_files_an_engine_is_doubted_where_the_log_contradicts(server, spark, tmp_path):
     """The statements of the other test with their log alone: `others` is in MyISAM, and no statement says so."""
     server.reset()

@@ -37,6 +37,7 @@ ADDED = (
 
 
 @pytest.mark.parametrize("sql_mode", ["", "STRICT_TRANS_TABLES"])
+@pytest.mark.heavy
 def test_the_mirror_has_the_digits_and_characters_that_the_server_shows(server, spark, tmp_path, sql_mode):
     server.reset()
     columns = [*CONVERTED, *(() if sql_mode else OUTSIDE_STRICT_MODE)]

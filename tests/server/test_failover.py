@@ -267,6 +267,7 @@ def lost_to_another(call) -> bool:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.heavy
 def test_every_mirror_equals_the_new_primary_behind_a_failover(servers, lake_dir, spark):
     primary, replica = servers
     write_every_form(primary)

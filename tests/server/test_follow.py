@@ -85,6 +85,7 @@ def write_what_is_filtered_out(server) -> None:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.heavy
 def test_a_job_that_follows_outlives_every_passing_fault_and_refuses_another_server(mysql, mariadb, lake_dir, spark):
     mysql.reset()
     mysql.execute("CREATE DATABASE shop")

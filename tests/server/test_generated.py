@@ -186,6 +186,7 @@ def computing(mariadb118: Server, spark, tmp_path_factory):
 
 
 @pytest.mark.xdist_group("generated")
+@pytest.mark.heavy
 def test_computed_columns_are_what_select_shows(computing):
     server, run = computing
     run.apply(generated_of={"*.less": "leave-out"}, partial_images_of={"*.kept": "replica"})

@@ -129,6 +129,7 @@ def test_values_are_those_of_the_server_or_are_not_computed(server_of, name, spa
 ADDED = {"mariadb": "JSON_VALUE(j, '$.n')", "mysql": "j->>'$.n'"}
 
 
+@pytest.mark.heavy
 def test_rows_that_exist_get_the_values_of_a_new_column(server, spark, lake_dir):
     server.reset()
     with server.connect() as connection, connection.cursor() as cursor:

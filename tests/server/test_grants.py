@@ -112,6 +112,7 @@ def rows_of(printed: str) -> dict[str, dict]:
     return {row["table"]: row for row in found}
 
 
+@pytest.mark.heavy
 def test_every_verb_works_with_the_documented_grants_and_no_more(server, user, spark, lake_dir):
     server.reset()
     for sql in ("CREATE DATABASE shop", "CREATE TABLE shop.z_parents (id INT PRIMARY KEY)", *TABLES):

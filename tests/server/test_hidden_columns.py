@@ -72,6 +72,7 @@ class Kinds:
         ]
 
 
+@pytest.mark.heavy
 def test_a_snapshot_and_the_log_after_it_show_no_hidden_value(server, spark, lake_dir, monkeypatch, seed):
     monkeypatch.setattr(column_secret, "_taken", KEY)
     server.reset()

@@ -73,6 +73,7 @@ def lower(request, server_of) -> Iterator[Server]:
 
 
 @pytest.mark.xdist_group("lower_case_names")
+@pytest.mark.heavy
 def test_every_mirror_equals_its_source_whatever_the_letters_of_statements(lower, spark, lake_dir):
     lower.reset()
     lower.play(OLDER)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from mirrorlake.jobs.inspect.tables import list_tables
 from tests.support.canonical import source_rows
 from tests.support.lake_runs import LakeRun
@@ -67,6 +69,7 @@ def check_one_table(run: LakeRun, server) -> None:
     assert [(table["table"], table["state"]) for table in list_tables(run.lake)] == [("orders", "streaming")]
 
 
+@pytest.mark.heavy
 def test_pt_online_schema_change(mariadb, spark, lake_dir, pt_online_schema_change, seed):
     server, run = mariadb, lake_of(mariadb, spark, lake_dir)
     command = [
@@ -86,6 +89,7 @@ def test_pt_online_schema_change(mariadb, spark, lake_dir, pt_online_schema_chan
     check_one_table(run, server)
 
 
+@pytest.mark.heavy
 def test_the_statements_of_gh_ost(mysql, spark, lake_dir):
     """Its rows and names; what it does with locks is not in the log. The tool is for MySQL alone."""
     run = lake_of(mysql, spark, lake_dir)

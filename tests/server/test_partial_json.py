@@ -39,6 +39,7 @@ _FUNCTIONS = (
 
 
 @pytest.mark.parametrize("compression", ["OFF", "ON"])
+@pytest.mark.heavy
 def test_every_row_that_is_updated_in_part_is_what_select_shows(
     mysql, seed, is_long, tmp_path, compression, read_with_tool
 ):

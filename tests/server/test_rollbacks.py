@@ -107,6 +107,7 @@ def play(server: Server, database: str) -> None:
 
 
 @pytest.mark.flavor("mariadb")
+@pytest.mark.heavy
 def test_what_was_rolled_back_is_in_no_mirror(server, spark, tmp_path, monkeypatch):
     server.reset()
     play(server, "rb_plain")

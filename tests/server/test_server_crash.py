@@ -27,6 +27,7 @@ GTIDS = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON")
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.heavy
 def test_what_a_crash_tore_is_left_out_and_the_log_continues(flavor, lake_dir, spark):
     with running_server(flavor, *(GTIDS if flavor == "mysql" else ())) as server:
         server.execute("CREATE DATABASE shop")

@@ -52,6 +52,7 @@ print(json.dumps({
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.heavy
 def test_every_verb_that_writes_works_without_settings(mysql, tmp_path):
     mysql.reset()
     for statement in CREATE:

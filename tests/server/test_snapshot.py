@@ -105,6 +105,7 @@ def test_a_default_that_mariadb_shows_as_question_marks_is_asked_for(mariadb):
 
 
 @pytest.mark.parametrize("policy", ["null", "text"])
+@pytest.mark.heavy
 def test_every_value_of_random_tables_is_copied_followed_and_compared(server, seed, is_long, spark, lake_dir, policy):
     """Every other table is older than the lake: of its rows one half is copied, the other comes by the log."""
     random = Random(f"{seed} {server.flavor} {policy}")
@@ -160,6 +161,7 @@ def test_older_tables_are_copied_and_compared_while_a_run_and_sessions_are_at_wo
     assert sum(table["state"] == EQUAL and table["rows"] > 0 for table in found) >= 3
 
 
+@pytest.mark.heavy
 def test_a_lake_begins_with_copies_and_refused_tables_are_copied_again(server, spark, lake_dir, monkeypatch):
     server.reset()
     for sql in (

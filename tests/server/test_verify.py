@@ -38,6 +38,7 @@ def _verified(options: Options, spark, **how) -> tuple[Syncpoint, list[VerifiedT
     return verify(options, Watcher(), spark=spark, **{"moves": True, "wait_s": 60, "n_keys": 10} | how)
 
 
+@pytest.mark.heavy
 def test_what_differs_is_named(server, spark, lake_dir, monkeypatch):
     """The source is changed without logging it. Of many or long rows that differ, a few are looked into."""
     server.reset()
@@ -157,6 +158,7 @@ def test_definitions_and_tables_that_differ_are_named(server, spark, lake_dir):
     ]  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_what_changes_meanwhile_is_told_from_what_differs(server, spark, lake_dir, monkeypatch):
     server.reset()
     for sql in (
@@ -196,6 +198,7 @@ def test_what_changes_meanwhile_is_told_from_what_differs(server, spark, lake_di
     ]  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_a_default_whose_bytes_are_no_text_hides_no_table(server, spark, lake_dir):
     """MariaDB shows it as raw bytes in SHOW CREATE TABLE, which snapshot and verify read."""
     server.reset()

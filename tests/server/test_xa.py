@@ -87,6 +87,7 @@ CHUNK_BITS = 9
 
 
 @pytest.mark.parametrize("compressed", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.heavy
 def test_a_prepared_transaction_happens_at_its_commit(server, spark, tmp_path, monkeypatch, compressed, is_long):
     server.reset()
     server.execute("CREATE DATABASE xa")
