@@ -263,8 +263,12 @@ def test_a_link_in_the_lake_leads_nowhere(lake, tmp_path):
     shutil.copytree(lake.names.root, linked.names.root)
     link = Path(linked.names.root, "gold", "link")
     link.symlink_to(tmp_path / "other")
-    with Catalog(linked) as catalog, pytest.raises(UsageError, match=NO_FILE):
-        catalog.query(f"SELECT * FROM delta.`{link}`")
+    with Catalog(linked) as catalog:
+        for moment in ("", "@v0", "@V0", "@20261130000000000"):
+            with pytest.raises(UsageError, match=NO_FILE):
+                catalog.query(f"SELECT * FROM delta.`{link}{moment}`")
+        events = f"{linked.names.root}/bronze/events"
+        assert catalog.query(f"SELECT * FROM delta.`{events}@v0`").num_rows == 0
 
 
 FAILING = {

@@ -42,6 +42,8 @@ way only."""
 _DOT = rf"`?{_SPACE}\.{_SPACE}`?"
 """Between the parts of a name in a statement."""
 _CATALOG_NAME = re.compile(r"[A-Za-z0-9_]+")
+_MOMENT = re.compile(r"@([vV][0-9]+|[0-9]{17})$")
+"""After a path, Delta takes it for the version or the time at which to read."""
 
 _SPARKS_OWN = ("global_temp", "spark_catalog")
 """Databases that Spark does not create."""
@@ -249,15 +251,16 @@ def _missing_name(error: AnalysisException) -> Name | None:
 
 
 def _is_inside(root: str, path: str) -> bool:
-    """Is this the absolute path of a table in the folder, for Python as for Hadoop?
+    """Is this the absolute path of a table in the folder, for Python as for Hadoop and Delta?
 
-    Hadoop follows no link before ``..``, and its current folder may be another one.
+    Hadoop follows no link before ``..``, and its current folder may be another one. Delta drops a ``_MOMENT``.
     """
     if "://" in root:
         return path.startswith(f"{root.rstrip('/')}/") and ".." not in path
     if "\0" in path or not os.path.isabs(path) or os.path.normpath(path) != path.rstrip("/"):
         return False
-    return os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+    inside = f"{os.path.realpath(root)}/"
+    return all(os.path.realpath(found).startswith(inside) for found in (path, _MOMENT.sub("", path)))
 
 
 def _printable(frame: DataFrame) -> DataFrame:
