@@ -67,6 +67,14 @@ def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps
     assert modes == {(True, 0o750), (False, 0o640)}
 
 
+@pytest.mark.parametrize("chosen", ["C", "xx_XX.UTF-8"])
+def test_a_path_of_any_letters_is_a_path_in_the_locale_c_or_one_that_is_not_installed(tmp_path, chosen):
+    table = tmp_path / "é я"
+    done = run_python(WORK + SAVE, tmp_path, str(table), LC_ALL=chosen)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [path.name for path in tmp_path.iterdir()] == [table.name] and Path(table, "_delta_log").is_dir()
+
+
 def test_a_machine_without_java_gets_one_line_and_exit_code_2(tmp_path):
     done = run_python(WORK, tmp_path, JAVA_HOME=str(tmp_path))
     assert done.stderr.strip() == "spark-start 2"

@@ -8,6 +8,7 @@ settings that our statements need.
 from __future__ import annotations
 
 import importlib.metadata
+import locale
 import logging
 import os
 import sys
@@ -98,6 +99,9 @@ END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Spark waits without end for some of its threads, such as the one that serves rows to Python, if they lack memory."""
 NO_EXTERNAL_XML = ("-Djavax.xml.accessExternalDTD=", "-Djavax.xml.accessExternalSchema=")
 """A row's XML may name a DTD or schema elsewhere: Java's parser, which ``xpath`` asks, would fetch it."""
+ASCII_ALONE = ("ANSI_X3.4-1968", "US-ASCII", "646")
+"""Character sets of the locale C, also where the chosen locale is not installed: Python takes UTF-8 there, but Java has
+no file with another character in its path."""
 CLASS_ARCHIVE = "java-classes.jsa"
 """Classes as Java maps them, put next to the interpreter by `make`: start and first table take 24 s of CPU time
 instead of 31."""
@@ -241,6 +245,8 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a host name that does not resolve is no obstacle
     os.environ.setdefault(*FEW_MALLOC_ARENAS)
+    if locale.nl_langinfo(locale.CODESET) in ASCII_ALONE:
+        os.environ["LC_ALL"] = "C.UTF-8"
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
     conf.setAll([*SAME_MEANING.items(), *IF_POSSIBLE.items(), (OWN, "true"), delta_jars()])
