@@ -68,6 +68,7 @@ def test_a_session_prints_nothing_leaves_nothing_in_the_current_folder_and_keeps
 
 
 @pytest.mark.parametrize("chosen", ["C", "xx_XX.UTF-8"])
+@pytest.mark.heavy
 def test_a_path_of_any_letters_is_a_path_in_the_locale_c_or_one_that_is_not_installed(tmp_path, chosen):
     table = tmp_path / "é я"
     done = run_python(WORK + SAVE, tmp_path, str(table), LC_ALL=chosen)
