@@ -49,8 +49,8 @@ def rows_in(partitioning: Partitioning, names: Sequence[str], schema: TableSchem
     """The rows in some partitions. names: of partitions; none for all. Raises NotDerivable."""
     if not names:
         return PartitionRows(None)
-    known = [folded(partition.name) for partition in partitioning.partitions]
-    wanted = [known.index(folded(name)) if folded(name) in known else None for name in names]
+    known = {folded(partition.name): i for i, partition in enumerate(partitioning.partitions)}
+    wanted = [known.get(folded(name)) for name in names]
     test = _METHODS.get(partitioning.method)
     if partitioning.has_misplaced_rows:
         raise NotDerivable("which rows are in a partition, because an ALTER TABLE has left rows in other ones")
@@ -65,18 +65,24 @@ def _any_of(conditions: Sequence[Sql]) -> Sql:
 
 def _range(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
     value = spark_expression(partitioning.expression or "", schema)
-    rows = [_between(partitioning.partitions, i, [_computed(value, schema)]) for i in wanted]
-    return PartitionRows(_any_of(rows), value.impossible)
+    return PartitionRows(_in_ranges(partitioning.partitions, wanted, [_computed(value, schema)]), value.impossible)
 
 
 def _range_columns(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
-    values = _column_values(partitioning, schema)
-    return PartitionRows(_any_of([_between(partitioning.partitions, i, values) for i in wanted]))
+    return PartitionRows(_in_ranges(partitioning.partitions, wanted, _column_values(partitioning, schema)))
 
 
-def _between(partitions: Sequence[Partition], i: int, values: list[_Value]) -> Sql:
-    below = _less(values, partitions[i])
-    return f"{below} AND NOT {_less(values, partitions[i - 1])}" if i else below
+def _in_ranges(partitions: Sequence[Partition], wanted: list[int], values: list[_Value]) -> Sql:
+    """Neighbors are one range: Spark would plan a condition for each of some thousand partitions for minutes."""
+    numbers = {*wanted}
+    firsts = sorted(i for i in numbers if i - 1 not in numbers)
+    lasts = sorted(i for i in numbers if i + 1 not in numbers)
+    return _any_of([_between(partitions, first, last, values) for first, last in zip(firsts, lasts, strict=True)])
+
+
+def _between(partitions: Sequence[Partition], first: int, last: int, values: list[_Value]) -> Sql:
+    below = _less(values, partitions[last])
+    return f"{below} AND NOT {_less(values, partitions[first - 1])}" if first else below
 
 
 def _less(values: list[_Value], partition: Partition) -> Sql:
@@ -108,29 +114,36 @@ def _list_columns(partitioning: Partitioning, wanted: list[int], schema: TableSc
 
 def _unlisted(partitioning: Partitioning, i: int, value: _Value) -> Sql:
     """True for a text that no list has exactly: only the collation says which entry it equals, if any."""
-    listed = {value.limit(bound.values[i]) for partition in partitioning.partitions for bound in partition.bounds}
-    is_listed = " OR ".join(f"{value.sql} <=> {text}" for text in sorted({*listed, "NULL"}))
-    return f"NOT ({is_listed})"
+    listed = [bound.values[i] for partition in partitioning.partitions for bound in partition.bounds]
+    return f"NOT {_is_one_of(value, [*listed, 'NULL'])}"
 
 
 def _in_lists(partitioning: Partitioning, wanted: list[int], values: list[_Value]) -> Sql:
+    chosen = [partitioning.partitions[i] for i in wanted]
     conditions = []
-    for i in wanted:
-        partition = partitioning.partitions[i]
-        if partition.kind == "default":
-            others = [_listed(p, values) for p in partitioning.partitions if p.kind == "in"]
-            conditions.append(f"NOT {_any_of(others)}" if others else "true")
-        else:
-            conditions.append(_listed(partition, values))
+    if any(partition.kind == "default" for partition in chosen):
+        others = [partition for partition in partitioning.partitions if partition.kind == "in"]
+        conditions.append(f"NOT {_listed(others, values)}" if others else "true")
+    if listed := [partition for partition in chosen if partition.kind != "default"]:
+        conditions.append(_listed(listed, values))
     return _any_of(conditions)
 
 
-def _listed(partition: Partition, values: list[_Value]) -> Sql:
-    rows = []
-    for bound in partition.bounds:
-        pairs = zip(values, bound.values, strict=True)
-        rows.append(" AND ".join(f"{value.sql} <=> {value.limit(text)}" for value, text in pairs))
-    return _any_of(rows)
+def _listed(partitions: Sequence[Partition], values: list[_Value]) -> Sql:
+    bounds = [bound.values for partition in partitions for bound in partition.bounds]
+    if len(values) == 1:
+        return _is_one_of(values[0], [text for (text,) in bounds])
+    rows = [zip(values, texts, strict=True) for texts in bounds]
+    return _any_of([" AND ".join(f"{value.sql} <=> {value.limit(text)}" for value, text in row) for row in rows])
+
+
+def _is_one_of(value: _Value, bounds: Sequence[str]) -> Sql:
+    """Is the value one of these? Never NULL. Spark would plan a comparison with each of some thousand for minutes."""
+    known = dict.fromkeys(value.limit(bound) for bound in bounds if bound.upper() != "NULL")
+    conditions = [f"{value.sql} IS NOT NULL AND {value.sql} IN ({', '.join(known)})"] if known else []
+    if any(bound.upper() == "NULL" for bound in bounds):
+        conditions.append(f"{value.sql} IS NULL")
+    return _any_of(conditions)
 
 
 def _hash(partitioning: Partitioning, wanted: list[int], schema: TableSchema) -> PartitionRows:
