@@ -18,7 +18,7 @@ from tests.record_cases import CASES, LOGS, case_database, case_names, holds_tex
 from tests.support.lake_runs import LakeRun
 from tests.support.servers import FLAVORS
 
-SHORT = 40
+SHORT = 20
 
 
 @pytest.fixture(scope="module", params=[pytest.param(f, marks=pytest.mark.xdist_group(f)) for f in FLAVORS])
