@@ -20,21 +20,22 @@ HISTORY = random_history(11, items=8, tables=1)
 FILES = encode_logs(HISTORY.log("mysql"), 1_000)
 
 
-@pytest.fixture
-def run(spark, tmp_path) -> LakeRun:
+def first_half(spark, folder) -> LakeRun:
     """A lake over the first half of a log; ``more`` brings the rest."""
-    logs = tmp_path / "logs"
+    logs = folder / "logs"
     logs.mkdir()
     bring(logs, FILES[: len(FILES) // 2])
-    return LakeRun(spark, logs, tmp_path / "lake")
+    return LakeRun(spark, logs, folder / "lake")
+
+
+@pytest.fixture
+def run(spark, tmp_path) -> LakeRun:
+    return first_half(spark, tmp_path)
 
 
 @pytest.fixture(scope="module")
 def up_to_silver(spark, tmp_path_factory) -> LakeRun:
-    folder = tmp_path_factory.mktemp("writers")
-    (folder / "logs").mkdir()
-    bring(folder / "logs", FILES[: len(FILES) // 2])
-    run = LakeRun(spark, folder / "logs", folder / "lake")
+    run = first_half(spark, tmp_path_factory.mktemp("writers"))
     run.ingest()
     run.assemble()
     return run
