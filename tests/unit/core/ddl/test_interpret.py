@@ -376,6 +376,10 @@ EFFECTS = {
         refused(name, "UPDATE was logged as a statement", "statement-dml") for name in "tu"
     ],
     "delete from t where a = 1": [refused("t", "DELETE was logged as a statement", "statement-dml")],
+    "update quick, t set b = 1": [
+        refused(name, "UPDATE was logged as a statement", "statement-dml") for name in ("quick", "t")
+    ],
+    "insert into concurrent values (1)": [refused("concurrent", "INSERT was logged as a statement", "statement-dml")],
     "with q as (select 1) delete from t": [refused("t", "DELETE was logged as a statement", "statement-dml")],
     "load data infile 'x' into table t": [refused("t", "LOAD was logged as a statement", "statement-dml")],
     # others
@@ -429,6 +433,24 @@ MARIADB_EFFECTS = {
 @pytest.mark.parametrize("sql", EFFECTS)
 def test_effect(sql):
     assert [brief(change) for change in run(sql, after(*SHOP))] == EFFECTS[sql]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "delete t, u.* from t join u on t.a = u.x", "delete t.*, d.u.* from t, u",
+        "delete from t.*, u.* using t join u",
+        "delete `where`, y from t `where` join u y", "delete x, returning from t x join u returning",
+        "delete x, y from t partition (p0) x join u y", "delete x, y from t x use index for join (i) join u y",
+        "delete x, y from t x force key for order by (i, j) join u y", "delete x, y from (t x join (u y) on 1)",
+        "update {oj t left join u on t.a = u.x} set t.b = 1", "update t use index for join (`e`), u set u.y = 1",
+        "update t join (select x from e.z) q on q.x in (select 1 from e.z), u set y = q.x",
+        "delete t, 5 from t join u", "/* */ rename table t to 5, u to n",
+        "set statement x = 1 for rename table t to 5, u to n",
+    ],
+)  # fmt: skip
+def test_a_statement_refuses_every_followed_table_that_it_may_change(sql):
+    assert {"d.t", "d.u"} <= {f"{change.database}.{change.table}" for change in run(sql, after(*SHOP))}
 
 
 @pytest.mark.parametrize("sql", MARIADB_EFFECTS)

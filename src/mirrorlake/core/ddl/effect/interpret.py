@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -73,7 +72,7 @@ from mirrorlake.core.schema.table_name import TableName
 from mirrorlake.core.schema.tables import SEQUENCE, TableSchema, why_not_mirrored
 from mirrorlake.errors import MirrorlakeError
 
-_MANY_TABLES = re.compile(r"\s*(DROP|RENAME)\b", re.IGNORECASE)
+_MANY_TABLES = ("DROP", "RENAME", "UPDATE", "DELETE", "WITH")
 """Statements with many tables: if one is not understood to its end, some of its tables are not read."""
 _UNSUPPORTED, _MISMATCH = "ddl-unsupported", "definition-mismatch"
 _LOGS_DDL_XID = _KEEPS_RENAMED_KEYS = 80000
@@ -163,7 +162,7 @@ def _parse_long(tokens: Tokens, whole: LongStatement, before: Before) -> Stateme
 
 def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     """Refuse a statement. tokens: read as far as it was understood."""
-    many = _MANY_TABLES.match(tokens.statement)
+    many = tokens.verb in _MANY_TABLES
     if tokens.unread:
         tokens.tables += meant_by_unread(tokens.tables, None, before.definitions)
     if tokens.tables and not many:
@@ -173,7 +172,7 @@ def _refused(tokens: Tokens, before: Before, reason: str) -> RefusedStatement:
     if not tokens.tables:
         reason = f"a statement that has the table's name among its words was not understood: {reason}"
     tables = tokens.tables
-    if many and many[1].upper() == "DROP":  # it makes no table, and may name a million that nobody has
+    if tokens.verb == "DROP":  # it makes no table, and may name a million that nobody has
         tables = [name for name in tables if before.known(name) not in (None, ABSENT)]
     return RefusedStatement((*tables, *words), _UNSUPPORTED, reason)
 

@@ -69,7 +69,7 @@ def parse_statement(tokens: Tokens) -> Statement:
 
 
 def _parse(tokens: Tokens) -> Statement:
-    first = tokens.peek().text.upper()
+    tokens.verb = first = tokens.peek().text.upper()
     if tokens.at_end or (tokens.peek().kind is Kind.WORD and first in _NO_EFFECT):
         return NoEffect()
     if first == "ANALYZE" and (tokens.sees("ANALYZE", "TABLE") or tokens.peek(2).is_word("TABLE")):

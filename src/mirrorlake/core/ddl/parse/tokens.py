@@ -39,7 +39,8 @@ class UnreadName(ParseError):
 class Tokens:
     """tables: the names read as tables so far, so that a statement that cannot be parsed still refuses the right ones.
     database: of the session, as the server compares names. statement: with the blanks and signs of client_charset, also
-    in quotes, as those of ASCII. unread: why a name that was read may be another one to the server; None: no name is.
+    in quotes, as those of ASCII. verb: the first word in capitals, without SET STATEMENT .. FOR; "": not read yet.
+    unread: why a name that was read may be another one to the server; None: no name is.
 
     Raises LexError and ParseError from every method that reads.
     """
@@ -55,6 +56,7 @@ class Tokens:
         self.server, self.session = server, session
         self.database = server.name_case.fold(session.database)
         self.tables: list[TableName] = []
+        self.verb = ""
         self.unread: str | None = None
 
     def peek(self, distance: int = 0) -> Token:
