@@ -12,12 +12,14 @@ import pytest
 from mirrorlake.core.binlog.log_reader import LogReader
 from mirrorlake.core.changes.assembler import Assembler
 from mirrorlake.core.changes.bronze_events import BRONZE_COLUMNS
+from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.gtid import parse_gtid_set
 from mirrorlake.core.schema.charset_codes import code_table
 from mirrorlake.core.schema.charsets import BINARY, SUPPORTED, as_converted, charset_of_collation_id
 from mirrorlake.core.schema.charsets import decode_text as decode_ddl_text
 from mirrorlake.core.values.variant_columns import decode_images
 from mirrorlake.mysql.binlog_files import FileSource
+from tests.support.pure_hops import bronze_of
 from tests.support.servers import Server
 from tests.support.text_decoding import decoded
 
@@ -196,3 +198,30 @@ def silver(server: Server, folder) -> dict[str, list[tuple]]:
                 values = decode_images(batch.column("after").slice(row, 1), columns)
                 found.setdefault(batch.column("table")[row].as_py(), []).append(tuple(v[0].as_py() for v in values))
     return found
+
+
+def test_convert_to_default_takes_the_character_set_that_the_server_takes(server):
+    """MySQL takes that of the session, MariaDB that of the table's database."""
+    tables = [(f"in_{home}", used) for home in ("latin1", "utf8mb4") for used in ("latin1", "utf8mb4", "set", "none")]
+    for charset in ("latin1", "utf8mb4"):
+        server.execute(f"CREATE DATABASE in_{charset} CHARACTER SET {charset}")
+    for database, used in tables:
+        sets = {"set": ["SET character_set_database = cp1251"], "none": []}.get(used, [f"USE in_{used}"])
+        with server.connect() as connection, connection.cursor() as cursor:
+            for statement in (
+                f"CREATE TABLE {database}.{used}_t (id INT PRIMARY KEY, c VARCHAR(9) CHARACTER SET koi8r)",
+                *sets, f"ALTER TABLE {database}.{used}_t CONVERT TO CHARACTER SET DEFAULT",
+            ):  # fmt: skip
+                cursor.execute(statement)
+    reader = DefinitionReader(server.flavor)
+    reader.read(bronze_of(server.datadir))
+    of_servers = server.query(
+        "SELECT table_schema, table_name, character_set_name FROM information_schema.columns"
+        " WHERE table_schema LIKE 'in\\_%' AND column_name = 'c'"
+    )
+    assert len(of_servers) == len(tables)
+    assert {
+        tuple(name): (found, known.columns[1].type.charset)
+        for *name, found in of_servers
+        if (known := reader.definitions.get(*name)).columns[1].type.charset != found
+    } == {}

@@ -170,6 +170,7 @@ class DefinitionReader:
             query.database,
             query.sql_mode or 0,
             server_charset=server,
+            database_charset=self._charset(query.default_charset_id),
             connection_charset=None if connection == OTHER else connection,
             client_charset=client,
             explicit_timestamps=query.explicit_timestamps(self._flavor),

@@ -8,9 +8,10 @@ from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.ddl.parse.expressions import SESSION
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
+from mirrorlake.core.schema.lower_case_names import NameCase
 from mirrorlake.core.schema.tables import Column, Default
 from tests.support.binlog_spec import Ddl, Log
-from tests.support.interpreting import interpret
+from tests.support.interpreting import definitions_after, interpret
 from tests.support.pure_hops import bronze
 
 LACKS = "character_set_connection of its session lacks a character of a text"
@@ -287,3 +288,31 @@ def test_labels_whose_bytes_mean_other_characters_refuse_the_table(label, old, n
         changes = interpret(sql, database="d", flavor="mysql", definitions=definitions)
         definitions.apply(changes)
     assert [change.action for change in changes] == ["alter" if is_kept else "refuse"]
+
+
+@pytest.mark.parametrize(
+    ("session", "of_mysql"),
+    [
+        ({"database": "l"}, "latin1"),
+        ({"database": "L", "name_case": NameCase(1)}, "latin1"),
+        ({"database": "u"}, "utf8mb4"),
+        ({"database": "u", "database_charset": "cp1251"}, "cp1251"),
+        ({"server_charset": "gbk"}, "gbk"),
+        ({"database": "before_the_log", "server_charset": "gbk"}, None),
+    ],
+)
+def test_convert_to_default_takes_the_sessions_character_set_on_mysql(session, of_mysql):
+    for flavor, expected in (("mysql", of_mysql), ("mariadb", "utf8mb4")):
+        definitions = definitions_after(
+            "create database l charset latin1", "create database u charset utf8mb4",
+            "create table u.t (id int, c varchar(9) charset koi8r)", flavor=flavor,
+        )  # fmt: skip
+        for options in ("character set default", "charset = default"):
+            [change] = interpret(
+                f"alter table u.t convert to {options}", flavor=flavor, definitions=definitions, **session
+            )
+            assert change.schema.columns[1].type.charset == expected
+        [change] = interpret(
+            "alter table u.t charset default, add d text", flavor=flavor, definitions=definitions, **session
+        )
+        assert change.schema.columns[2].type.charset == "utf8mb4"

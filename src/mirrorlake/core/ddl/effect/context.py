@@ -32,7 +32,21 @@ class Before:
         if is_explicit is None:
             is_explicit = server.assumed_version >= _EXPLICIT_TIMESTAMPS_SINCE[server.flavor]
         charset = home.charset if home else None
-        return Dialect(server.flavor, server.assumed_version, is_explicit, charset, row_end=self.row_end)
+        return Dialect(
+            server.flavor, server.assumed_version, is_explicit, charset, row_end=self.row_end,
+            session_charset=self._session_charset,
+        )  # fmt: skip
+
+    @property
+    def _session_charset(self) -> str | None:
+        """Of collation_database: what the session set, else that of its database, else the server's."""
+        session = self.session
+        if session.database_charset is not None:
+            return session.database_charset
+        if not session.database:
+            return session.server_charset
+        home = self.definitions.database(self.server.name_case.fold(session.database))
+        return home.charset if home else None
 
     def known(self, name: TableName) -> TableSchema | Refused | Absent | None:
         return self.definitions.get(name.database, name.table)

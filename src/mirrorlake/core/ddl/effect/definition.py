@@ -26,6 +26,8 @@ class Dialect:
 
     server_version: 90704 for 9.7.4. explicit_timestamps: explicit_defaults_for_timestamp. database_charset,
     database_collation: defaults of the table's database, None when not known. row_end: ``row_end_of_server``.
+    session_charset: of collation_database, None when not known; MySQL's CONVERT TO CHARACTER SET DEFAULT takes it
+    (measured: 9.7), and MariaDB's that of the table's database (10.11).
     """
 
     flavor: str
@@ -34,6 +36,7 @@ class Dialect:
     database_charset: str | None = None
     database_collation: str | None = None
     row_end: int | None = None
+    session_charset: str | None = None
 
 
 def define_table(created: CreateTable, dialect: Dialect) -> TableSchema:

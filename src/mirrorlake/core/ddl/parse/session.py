@@ -33,7 +33,8 @@ class LoggedSession:
     """What the log says of a statement's session, and of how the statement ended; None: not logged.
 
     database: for unqualified names. server_charset: character set of collation_server, which a CREATE DATABASE without
-    CHARACTER SET takes. connection_charset, client_charset: character_set_connection and character_set_client; None
+    CHARACTER SET takes. database_charset: of collation_database, logged if the session has another than its database.
+    connection_charset, client_charset: character_set_connection and character_set_client; None
     also if the text is not the session's. explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP
     gets an implicit default. now: of the statement, ISO, UTC. time_zone: as the session wrote it. has_failed: it ended
     with an error after a part of its effect. has_made_table: a CREATE TABLE IF NOT EXISTS found no table.
@@ -43,6 +44,7 @@ class LoggedSession:
     database: str = ""
     sql_mode: int = 0
     server_charset: str | None = None
+    database_charset: str | None = None
     connection_charset: str | None = None
     client_charset: str | None = None
     explicit_timestamps: bool | None = None
