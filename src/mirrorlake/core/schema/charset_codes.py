@@ -16,9 +16,10 @@ A table is uint32[256 * rows]. Row 0 is entered with the first byte of a code; t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 
@@ -183,12 +184,15 @@ def linear_number(entry: int, third: int, fourth: int) -> int:
     return entry - LINEAR + 10 * (third - 0x81) + fourth - 0x30
 
 
-def decode_by_table(data: bytes, table: np.ndarray) -> Iterator[int | None]:
-    """The code points of a text; None for each code without a character and each byte that begins no code."""
+def decode_by_table(
+    data: bytes, table: np.ndarray, wide: Mapping[int, int] = MappingProxyType({})
+) -> Iterator[int | None]:
+    """The code points of a text; None for each code without a character and each byte that begins no code. wide: code
+    points instead of those that codes of several bytes have."""
     at = 0
     while at < len(data):
         point, n_bytes = _code_at(data, at, table)
-        yield point
+        yield point if n_bytes == 1 or point is None else wide.get(point, point)
         at += n_bytes
 
 

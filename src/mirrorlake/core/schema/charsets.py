@@ -91,6 +91,10 @@ _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "ut
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
 WITH_BACK_TICKS = frozenset(("big5", "cp932", "gbk", "sjis", "gb18030"))
 """Character sets in which a code of two bytes may end with 0x60, a back-tick; MariaDB lacks the last one."""
+WITH_WIDE_BACKSLASH = frozenset(("sjis", "ujis"))
+"""Character sets in which a code of two bytes is the character of a backslash, too. In a statement it is no sign."""
+WIDE_BACKSLASH = "\uff3c"
+"""What a statement has instead of it until it is cut into tokens; no other code of these character sets is this."""
 _INVALID = b"\xff\xff"
 UTF8 = frozenset(("utf8mb4", "utf8mb3"))
 _LAST_OF_BMP = "\uffff"
@@ -182,7 +186,7 @@ def _with_wrong_characters(text: str, charset: str) -> str:
 def after_back_ticks(name: str, charset: str) -> str:
     """A name between back-ticks as MariaDB reads it: it skips the byte after each 0x60, also after one that ends a
     character's code (measured: 10.11, 11.8). U+FFFD replaces what is no character, or has several codes."""
-    data = b"".join(_codes(charset).get(each, _INVALID) for each in name)
+    data = codes_of(name, charset)
     if b"`" not in data:
         return name
     return decode_loosely(re.sub(rb"`.", b"`", data, flags=re.DOTALL), charset)
@@ -193,12 +197,19 @@ def ends_with_back_tick(name: str, charset: str) -> bool:
     return any(b"`" in _codes(charset).get(each, b"") for each in name if each != "`")
 
 
+def codes_of(text: str, charset: str) -> bytes:
+    """The bytes of a text in a character set of one and two bytes; two invalid ones for what is no character, or has
+    several codes."""
+    return b"".join(_codes(charset).get(each, _INVALID) for each in text)
+
+
 @cache
 def _codes(charset: str) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for code in (*product(range(256)), *product(range(0x80, 256), range(256))):
         if (text := decode_text(bytes(code), charset)) is not None:
-            found[text] = _INVALID if text in found else bytes(code)
+            text = WIDE_BACKSLASH if text == "\\" and len(code) == 2 else text
+            found[text] = _INVALID if text in found and not text.isascii() else found.get(text, bytes(code))
     return found
 
 
@@ -216,4 +227,7 @@ def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
     charset = charset_of_collation_id(client_collation_id, "mysql")
     if charset == OTHER:  # the two flavors' numbers never contradict each other
         charset = charset_of_collation_id(client_collation_id, "mariadb")
+    if charset in WITH_WIDE_BACKSLASH and not statement.isascii():
+        points = decode_by_table(statement, code_table(charset), wide={ord("\\"): ord(WIDE_BACKSLASH)})
+        return "".join("\ufffd" if point is None else chr(point) for point in points)
     return decode_loosely(statement, charset)

@@ -7,9 +7,10 @@ import pytest
 from mirrorlake.core.changes.definition_reader import DefinitionReader
 from mirrorlake.core.ddl.effect.override import Answer
 from mirrorlake.core.ddl.parse.expressions import SESSION
+from mirrorlake.core.schema.charsets import charset_of_collation_id, decode_statement
 from mirrorlake.core.schema.history import DefinitionChange, Definitions
 from mirrorlake.core.schema.lower_case_names import NameCase
-from mirrorlake.core.schema.tables import Column, Default
+from mirrorlake.core.schema.tables import Column, Default, TableSchema
 from tests.support.binlog_spec import Ddl, Log
 from tests.support.interpreting import definitions_after, interpret
 from tests.support.pure_hops import bronze
@@ -316,3 +317,45 @@ def test_convert_to_default_takes_the_sessions_character_set_on_mysql(session, o
             "alter table u.t charset default, add d text", flavor=flavor, definitions=definitions, **session
         )
         assert change.schema.columns[2].type.charset == "utf8mb4"
+
+
+@pytest.mark.parametrize(
+    ("collation_id", "first", "second"),
+    [(1, b"\xe5", b"\xa1\x5c"), (28, b"\xe5", b"\xa1\x5c"), (248, b"\xe5", b"\xa1\x5c"), (13, b"\x83", b"\x81\x5c"),
+     (95, b"\x83", b"\x81\x5c")],
+)  # fmt: skip
+def test_a_backslash_escapes_one_byte_of_a_code(collation_id, first, second):
+    """In big5, gbk, gb18030, sjis and cp932; MySQL 9.7 and MariaDB 10.11 make the same columns."""
+    for quote in (b"'", b'"'):
+        texts = (b"\\" + first + second, b", c int comment ", b"x" * 300 + b"\\" + first + second + quote + quote)
+        comments = [quote + text + quote for text in texts]
+        schema = created(b"a int comment %s, b int comment %s, d int comment %s" % tuple(comments), collation_id)
+        assert [column.name for column in schema.columns] == ["id", "a", "b", "d"]
+        assert [len(column.comment) for column in schema.columns[2:]] == [len(texts[1]), 300 + 2 + 1]
+    last = b"\xec" if first == b"\xe5" else b"\x8e"
+    schema = created(b"e enum('\\" + first + b"\\" + last + b"|') charset utf8mb4", collation_id)
+    assert schema.columns[1].type.labels == ((first + last + b"|").decode(PYTHONS[collation_id]),)
+
+
+@pytest.mark.parametrize(("collation_id", "code"), [(13, b"\x81\x5f"), (12, b"\xa1\xc0")])
+def test_a_wide_backslash_escapes_nothing(collation_id, code):
+    """In sjis and ujis; the servers make a backslash of it after the statement was cut into words (9.7)."""
+    body = b"`q%s` int comment 'x%s', r%s enum('a%sb','c') charset utf8mb4" % ((code,) * 4)
+    columns = created(body, collation_id).columns[1:]
+    assert [column.name for column in columns] == ["q\\", "r\\"]
+    assert columns[0].comment == "x\\" and columns[1].type.labels == ("a\\b", "c")
+
+
+PYTHONS = {1: "big5", 28: "gbk", 248: "gb18030", 13: "shift_jis", 95: "cp932"}
+
+
+def created(body: bytes, collation_id: int) -> TableSchema:
+    statement = decode_statement(b"create table d.t (id int, " + body + b")", collation_id)
+    [change] = interpret(
+        statement,
+        flavor="mysql",
+        definitions=Definitions(),
+        client_charset=charset_of_collation_id(collation_id, "mysql"),
+    )
+    assert change.schema, change.reason
+    return change.schema

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from mirrorlake.core.schema.charsets import WITH_BACK_TICKS, after_back_ticks, ends_with_back_tick
+from mirrorlake.core.ddl.parse.string_bytes import may_be_read_by_bytes, read_by_bytes
+from mirrorlake.core.schema.charsets import (
+    WIDE_BACKSLASH,
+    WITH_BACK_TICKS,
+    WITH_WIDE_BACKSLASH,
+    after_back_ticks,
+    ends_with_back_tick,
+)
 
 PIPES_AS_CONCAT = 1 << 1  # bits of sql_mode
 ANSI_QUOTES = 1 << 2
@@ -127,7 +134,8 @@ def tokenize(
             versioned_depth -= 1
         elif kind != "blank":
             if kind == "quote":
-                previous, at = _quoted(statement if is_swe7 else quoted_in or statement, start, sql_mode)
+                quoted = statement if is_swe7 else quoted_in or statement
+                previous, at = _quoted(quoted, start, sql_mode, client_charset)
                 if statement[start] == "`" and client_charset in WITH_BACK_TICKS:
                     inside = statement[start + 1 : at - 1]
                     previous = previous._replace(text=_by_bytes(inside, previous.text, flavor, client_charset))
@@ -135,6 +143,8 @@ def tokenize(
                     previous = previous._replace(text=previous.text.translate(_LETTERS_OF_SWE7))
             else:
                 previous = Token(_KINDS[kind], found.group(), start, at)
+            if client_charset in WITH_WIDE_BACKSLASH:
+                previous = previous._replace(text=previous.text.replace(WIDE_BACKSLASH, "\\"))
             yield previous
     if versioned_depth:
         raise LexError("a versioned comment is not closed")
@@ -161,12 +171,17 @@ def _match(statement: str, at: int, previous: Token | None) -> re.Match:
     return scanned
 
 
-def _quoted(statement: str, start: int, sql_mode: int) -> tuple[Token, int]:
+def _quoted(statement: str, start: int, sql_mode: int, charset: str | None) -> tuple[Token, int]:
     quote = statement[start]
     is_name = quote == "`" or (quote == '"' and sql_mode & ANSI_QUOTES)
     escapes = not is_name and not sql_mode & NO_BACKSLASH_ESCAPES
     stops = _STOPS[quote, escapes].finditer(statement, start + 1)
     end = next((stop.start() for stop in stops if stop.end() - stop.start() == 1), None)
+    if escapes and may_be_read_by_bytes(statement, start + 1, len(statement) if end is None else end, charset):
+        by_bytes = read_by_bytes(statement, start, charset, _ESCAPED)
+        if by_bytes is not None:
+            return Token(Kind.STRING, by_bytes[0], start, by_bytes[1]), by_bytes[1]
+        end = None
     if end is None:
         raise LexError(f"the quote at character {start + 1} is not closed")
     text = statement[start + 1 : end]
