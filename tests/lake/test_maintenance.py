@@ -137,6 +137,16 @@ def test_a_table_whose_folder_is_a_link_stays(spark, names, tmp_path):
     assert remove_mirror(spark, names, "a__1") == LINKED and sorted(outside.rglob("*")) == before
 
 
+def test_a_table_stays_whose_lake_has_a_link_to_the_folder_of_all_its_mirrors(spark, names, lake_dir, tmp_path):
+    """Otherwise a lake of somebody else removes any Delta table of this user, also one of another lake."""
+    table, outside = names.mirror("a__1"), tmp_path / "outside"
+    create_table(spark, table, "lsn BIGINT")
+    (lake_dir / "gold").rename(outside)
+    (lake_dir / "gold").symlink_to(outside)
+    before = sorted(outside.rglob("*"))
+    assert remove_mirror(spark, names, "a__1") == LINKED and sorted(outside.rglob("*")) == before
+
+
 def test_old_staged_batches_are_removed_and_all_else_in_the_folder_stays(names, lake_dir, tmp_path):
     """The folder may be an option, and have been there before. In use: a batch of today."""
     crashed, running, filled = (letter * 32 for letter in "abc")

@@ -155,7 +155,7 @@ def _remove(spark: SparkSession, names: LakeNames, table: Sql, folder: str) -> s
         spark.sql(f"DROP TABLE IF EXISTS {table}")
     elif "://" in names.root:
         return LEFT
-    elif Path(folder).is_symlink():
+    elif any(path.is_symlink() for path in (Path(folder), Path(folder).parent)):
         return LINKED
     else:
         shutil.rmtree(folder)
