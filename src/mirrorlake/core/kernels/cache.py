@@ -108,7 +108,8 @@ def cache_of(function: Any, kind: type[KernelCache]) -> KernelCache | None:
     folder = base / UserProvidedCacheLocator.get_suitable_cache_subpath(source)
     _CONFIG.CACHE_DIR, others = str(base), _CONFIG.CACHE_DIR
     try:
-        base.parent.mkdir(parents=True, exist_ok=True)
+        for above in reversed(base.parents):  # `parents` of one mkdir would get the umask's mode
+            above.mkdir(mode=0o700, exist_ok=True)
         for each in (base, folder):
             each.mkdir(mode=0o700, exist_ok=True)
             _require_ours(each)

@@ -209,12 +209,14 @@ def test_what_belongs_to_another_user_is_no_cache(tmp_path, monkeypatch, of_stra
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
-def test_a_new_folder_and_its_files_are_for_this_user_only(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
+def test_new_folders_and_their_files_are_for_this_user_only(tmp_path, monkeypatch):
+    """``~/.cache`` among them, where it does not exist yet."""
+    folder = tmp_path / "home" / ".cache" / "mirrorlake" / "kernels"
     monkeypatch.setattr(kernel_cache, "CACHE_FOLDER", str(folder))
     mask = os.umask(0)
     try:
         kept = kept_kernel(folder)
     finally:
         os.umask(mask)
-    assert [path.stat().st_mode & 0o777 for path in (folder, kept.parent, kept)] == [0o700, 0o700, 0o600]
+    made = [*(path for path in folder.parents if path.is_relative_to(tmp_path / "home")), folder, kept.parent]
+    assert [path.stat().st_mode & 0o777 for path in (*made, kept)] == [0o700] * 5 + [0o600]
