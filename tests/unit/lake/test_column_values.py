@@ -56,6 +56,7 @@ VALUES = {
     "decimal(65,4) not null": "'0.0000'", "decimal(39,0) not null": "'0'", "decimal(65,4) default 1.5": "'1.5000'",
     "decimal(65,0) default 1.5": "'2'", "decimal(65,2) default '+3.005'": "'3.01'", "decimal(65,0) default '-0'": "'0'",
     "decimal(65,2) default -0.001": "'0.00'", "decimal(38,2) default 1.5": "CAST('1.5' AS decimal(38,2))",
+    "decimal(9,2) default 1e-9999": "CAST('1e-9999' AS decimal(9,2))",
     "text default ('é')": "'é'", "text not null default ('')": "''", "blob default ('ab')": "X'6162'",
 }  # fmt: skip
 NOT_DERIVABLE = (
@@ -63,6 +64,7 @@ NOT_DERIVABLE = (
     "tinyint unsigned default (256)", "tinyint default (-129)", "int unsigned default (-1)", "bit(2) default (4)",
     "year default (1900)", "tinyint default (0xff)", "float unsigned default (-1)",
     "decimal(3,1) unsigned default (-1)",
+    "decimal(30,20) default 1e-999999999", "decimal(9,2) default '0E0010000'",
     "decimal(40,38) default (100)", "bigint default (9223372036854775808)",
     "date default '2020-02-31'", "datetime default '2021-02-29 10:00:00'", "timestamp default '2021-04-31'",
     "int default '1e1'", "int default 2.5e0", "varchar(9) default 1e3", "bit(8) default 'é'", "time default '12 1'",

@@ -22,6 +22,8 @@ from mirrorlake.lake.gold.convert.time_text import time_default, time_zero
 from mirrorlake.lake.gold.convert.time_zones import from_utc
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_HUGE_EXPONENT = re.compile("[eE][+-]?0*[1-9][0-9]{4}")
+"""Of 1e-999999999 Java would make all digits for a DECIMAL, and fails without a condition."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _MINUS_ZERO = re.compile(r"-([0.]+([eE].*)?)")
 """MySQL keeps the sign if a text or an exponent makes it a DOUBLE at once; MariaDB never does."""
@@ -109,7 +111,7 @@ def _number(text: str, column: Column, mode: ServerMode, is_text: bool = False) 
         return None
     if group == "decimal" and column.type.is_wide:
         return wide_decimal(text, column.type)
-    if group == "decimal" and _NUMBER.fullmatch(text):
+    if group == "decimal" and _NUMBER.fullmatch(text) and not _HUGE_EXPONENT.search(text):
         return f"CAST({literal(text)} AS {spark_type(column.type)})"
     if group == "float" and _NUMBER.fullmatch(text) and not column.display:
         zero = _MINUS_ZERO.fullmatch(text)
