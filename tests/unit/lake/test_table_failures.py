@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import AnalysisException, SparkRuntimeException
+from pyspark.errors import AnalysisException, ArithmeticException, SparkRuntimeException
 
 from mirrorlake.lake.gold.control.failures import condition_of_table
 
@@ -47,6 +47,8 @@ ODD_NAME = "[UNRESOLVED_COLUMN] No column `[AB] SQLSTATE: 42501`. SQLSTATE: 4270
         (NotTaken(ODD_NAME), "UNRESOLVED_COLUMN"),
         (SparkRuntimeException(TASK_FAILED), "CAST_OVERFLOW"),
         (SparkRuntimeException("java.lang.StackOverflowError\n\tat org.antlr"), "STACK_OVERFLOW"),
+        (SparkRuntimeException("Job aborted: java.lang.ArithmeticException: BigInteger overflows"), "ARITHMETIC"),
+        (ArithmeticException("BigInteger would overflow supported range"), "ARITHMETIC"),
         (SparkRuntimeException(CHECKED), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
         (SparkRuntimeException(APPEND_ONLY), "DELTA_CANNOT_MODIFY_APPEND_ONLY"),
         (SparkRuntimeException(DISK_FULL), None),

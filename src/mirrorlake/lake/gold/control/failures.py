@@ -32,7 +32,8 @@ _OF_A_FILE = "KD"
 _STATE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!\[[A-Z][A-Z0-9_.]+\]).)*?SQLSTATE: ([0-9A-Z]{5})", re.DOTALL)
 _RULES = ("DELTA_VIOLATE_CONSTRAINT", "DELTA_NOT_NULL_CONSTRAINT", "DELTA_CANNOT_MODIFY_APPEND_ONLY")
 """Of errors in whose text Delta gives no SQLSTATE."""
-_TOO_DEEP = "java.lang.StackOverflowError"
+_OF_JAVA = {"java.lang.StackOverflowError": "STACK_OVERFLOW", "java.lang.ArithmeticException": "ARITHMETIC"}
+"""Errors of Java itself about the depth of a statement or about a number."""
 
 
 def damage_of(spark: SparkSession, mirror: Sql, error: BaseException) -> str | None:
@@ -77,13 +78,19 @@ def condition_of_table(error: BaseException) -> str | None:
     own = _own_state(error)
     found = own if own and is_analysis(error) else _STATE.findall(str(error)) or own
     if not found:
-        return "STACK_OVERFLOW" if _TOO_DEEP in str(error) else _violated(error)
+        return _of_java(error) or _violated(error)
     if any(state.startswith(_OF_A_FILE) for _, state in found):
         return None
     condition, state = found[-1]
     if is_analysis(error) and state.startswith(_DEFECT):
         return condition
     return condition if state[:2] in _OF_A_TABLE and not _OF_THE_LAKE.fullmatch(state) else None
+
+
+def _of_java(error: BaseException) -> str | None:
+    """PySpark gives some of them a class of its own, and leaves Java's out of the text."""
+    text = f"java.lang.{type(error).__name__}: {error}"
+    return next((condition for name, condition in _OF_JAVA.items() if name in text), None)
 
 
 def _violated(error: BaseException) -> str | None:
