@@ -29,9 +29,15 @@ from mirrorlake.core.ddl.parse.create import may_be_of_server
 from mirrorlake.core.ddl.parse.lexer import with_signs
 from mirrorlake.core.ddl.parse.session import LoggedSession, SourceServer
 from mirrorlake.core.ddl.parse.statements import STATEMENT_DML
+from mirrorlake.core.ddl.parse.tokens import NO_CHARACTER
 from mirrorlake.core.lsn_range import LsnRange
 from mirrorlake.core.position import OFFSET_BITS
-from mirrorlake.core.schema.charsets import OTHER, charset_of_collation_id, has_ascii_bytes_for_ascii_alone
+from mirrorlake.core.schema.charsets import (
+    OTHER,
+    charset_of_collation_id,
+    decode_text,
+    has_ascii_bytes_for_ascii_alone,
+)
 from mirrorlake.core.schema.column_patterns import NO_COLUMNS, ColumnPatterns
 from mirrorlake.core.schema.engines import EngineOf, engine_not_known
 from mirrorlake.core.schema.history import SEEN, DefinitionChange, Definitions
@@ -179,6 +185,7 @@ class DefinitionReader:
             has_failed=query.error_code != 0,
             has_made_table=query.has_made_table(self._flavor, version),
             may_use_temporary=events.has_flag(i, EventFlag.THREAD_SPECIFIC),
+            has_invalid_codes=_has_invalid_codes(query, client),
         )
 
     def _seen(self, events: BronzeEvents) -> Iterator[tuple[int, DefinitionChange]]:
@@ -233,6 +240,10 @@ def _in_utf8(query: Query, client: str | None) -> str | None:
         return bytes(query.raw).decode()
     except UnicodeDecodeError:
         return None
+
+
+def _has_invalid_codes(query: Query, client: str | None) -> bool:
+    return NO_CHARACTER in query.statement and decode_text(bytes(query.raw), client or "utf8mb4") is None
 
 
 def _in_unclear_charset(change: DefinitionChange) -> DefinitionChange:

@@ -172,6 +172,7 @@ def test_bytes_of_swe7_are_signs_of_ascii_for_quotes_and_escapes(tmp_path, flavo
         (b"'\xe9'", ASCII, False), (b"'\xf0\x9f\x98\x80'", UTF8MB3, False), (b"'\xb1\x81'", CP932, False),
         (b"'\xff'", UTF8MB3, False), (b"'\x810'", GB18030, False),
         (b"'\xe9'", BINARY, False), (b"'\xe9'", LATIN1, True), (b"'\xf0\x9f\x98\x80'", UTF8MB4, True),
+        (b"'\xef\xbf\xbd'", UTF8MB4, True), (b"'\xef\xbf\xbd'", UTF8MB3, True),
     ],
 )  # fmt: skip
 def test_a_text_that_is_invalid_in_the_clients_character_set_refuses_the_table(tmp_path, text, client, is_kept):
@@ -181,6 +182,24 @@ def test_a_text_that_is_invalid_in_the_clients_character_set_refuses_the_table(t
         log = Log("mysql", [Ddl(created, "d", charsets=(client, UTF8MB4, UTF8MB4))])
         [(_, change)] = DefinitionReader("mysql").read(bronze(tmp_path, log))
         assert (change.action == "create") is is_kept
+
+
+@pytest.mark.parametrize("connection", [UTF8MB4, UTF8MB3, BINARY])
+def test_a_text_of_utf8mb4_with_an_invalid_code_is_no_text_of_the_mirror(tmp_path, connection):
+    """A binary column has the code's bytes as its DEFAULT, and a label too. Else they are lost (9.7, 10.11, 11.8)."""
+
+    def run(definition: bytes) -> DefinitionChange:
+        created = b"CREATE TABLE t (id INT, " + definition + b") CHARSET utf8mb4"
+        log = Log("mysql", [Ddl(created, "d", charsets=(UTF8MB4, connection, UTF8MB4))])
+        [(_, change)] = DefinitionReader("mysql").read(bronze(tmp_path, log))
+        return change
+
+    assert run(b"a ENUM('x\xce')").code == "ddl-unsupported"
+    assert run(b"a VARCHAR(9) DEFAULT ('x\xce')").code == "ddl-unsupported"
+    assert run(b"a VARBINARY(9) DEFAULT 'x\xce'").action == ("create" if connection == UTF8MB4 else "refuse")
+    assert run(b"a INT COMMENT 'x\xce'").action == "create"
+    computed = run(b"a VARCHAR(9) AS (CONCAT('x\xce', id))")
+    assert computed.schema.columns[1].generated.startswith(SESSION)
 
 
 @pytest.mark.parametrize(("name", "client"), [(b"d\xe9", ASCII), (b"d\xff", UTF8MB4), (b"d\xb1\x81", CP932)])

@@ -18,7 +18,7 @@ _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
 def read_default(tokens: Tokens) -> Default:
     """Read the text after DEFAULT: a literal, an expression in parentheses, or a function call."""
-    literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens)
+    literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens, True)
     if literal is None and tokens.sees("("):
         return Default("expression", read_expression(tokens))
     is_null = tokens.server.flavor == "mariadb" and tokens.session.sql_mode & EMPTY_STRING_IS_NULL
@@ -59,7 +59,8 @@ def _read_parenthesised_literal(tokens: Tokens) -> Default | None:
     return found
 
 
-def _read_literal(tokens: Tokens) -> Default | None:
+def _read_literal(tokens: Tokens, is_plain: bool = False) -> Default | None:
+    """is_plain: without parentheses, in which a text is an expression to MySQL."""
     if tokens.accept("NULL"):
         return Default("null")
     if now := read_now(tokens):
@@ -73,11 +74,11 @@ def _read_literal(tokens: Tokens) -> Default | None:
         return Default("bits", tokens.next().text)
     if _sees_plain_introducer(tokens):
         tokens.next()
-    return _read_text(tokens) if tokens.peek().kind is Kind.STRING else None
+    return _read_text(tokens, is_plain) if tokens.peek().kind is Kind.STRING else None
 
 
-def _read_text(tokens: Tokens) -> Default:
-    text = tokens.literal()
+def _read_text(tokens: Tokens, is_plain: bool) -> Default:
+    text = tokens.literal(is_default=is_plain)
     data = tokens.kept_bytes(text)
     return Default("string", text) if data is None else Default("bits", f"x'{data.hex()}'")
 

@@ -36,6 +36,8 @@ def _depends_on_charset(text: str, tokens: Tokens) -> bool:
     """Texts, and numbers as text, have character_set_connection. MariaDB keeps texts in UTF-8, after it converted
     them."""
     charset = tokens.session.connection_charset
+    if tokens.has_invalid_code(text):
+        return True
     if charset is None or charset in UTF8 and text.isascii():
         return False
     charsets = charset, tokens.session.client_charset or ""

@@ -38,7 +38,8 @@ class LoggedSession:
     also if the text is not the session's. explicit_timestamps: explicit_defaults_for_timestamp; without it a TIMESTAMP
     gets an implicit default. now: of the statement, ISO, UTC. time_zone: as the session wrote it. has_failed: it ended
     with an error after a part of its effect. has_made_table: a CREATE TABLE IF NOT EXISTS found no table.
-    may_use_temporary: the event has ``EventFlag.THREAD_SPECIFIC``.
+    may_use_temporary: the event has ``EventFlag.THREAD_SPECIFIC``. has_invalid_codes: its statement has bytes that are
+    no character in client_charset.
     """
 
     database: str = ""
@@ -53,6 +54,7 @@ class LoggedSession:
     has_failed: bool = False
     has_made_table: bool = False
     may_use_temporary: bool = False
+    has_invalid_codes: bool = False
 
 
 OF_NO_SESSION = LoggedSession()

@@ -20,8 +20,6 @@ _NAMES = "utf8mb3"
 """The character set of the servers' names and comments. They replace what it lacks by a question mark."""
 NO_CHARACTER = "\ufffd"
 """Instead of an invalid code. In a name, MySQL has a question mark for it, or the name ends there (measured: 9.7)."""
-_WITHOUT_CHECK = (BINARY, "utf8mb3", "gb18030")
-"""Character sets of a client whose invalid codes the servers take, and which could hold U+FFFD itself."""
 
 
 class ParseError(ValueError):
@@ -178,18 +176,26 @@ class Tokens:
             raise self.unexpected()
         return self.next().text
 
-    def literal(self) -> str:
-        """Read a text, which is converted to character_set_connection, and those next to it."""
+    def literal(self, is_default: bool = False) -> str:
+        """Read a text, which is converted to character_set_connection, and those next to it. is_default: of a column.
+        The servers take one in UTF-8 with an invalid code only for a binary column, which has its bytes."""
         texts = [self.string()]
         while self.peek().kind is Kind.STRING:
             texts.append(self.string())
-        return self.held("".join(texts))
-
-    def held(self, text: str) -> str:
-        """The text. Raises ParseError if a character set of its session lacks one of its characters, which may also be
-        an invalid code of the client's (the servers make question marks of it)."""
         client = self.session.client_charset
-        if as_converted(text, client or "") != text or client in _WITHOUT_CHECK and NO_CHARACTER in text:
+        keeps_bytes = is_default and client in UTF8 and client == self.session.connection_charset
+        return self.held("".join(texts), keeps_bytes)
+
+    def has_invalid_code(self, text: str) -> bool:
+        """Has it a code that is invalid in the client's character set? U+FFFD itself is none. The servers keep its
+        bytes, replace it by a question mark or end the text there (measured: 9.7, 10.11, 11.8)."""
+        return self.session.has_invalid_codes and NO_CHARACTER in text
+
+    def held(self, text: str, keeps_bytes: bool = False) -> str:
+        """The text. Raises ParseError if a character set of its session lacks one of its characters, or if it has an
+        invalid code. keeps_bytes: this one has the client's bytes."""
+        is_invalid = self.has_invalid_code(text) and not keeps_bytes
+        if as_converted(text, self.session.client_charset or "") != text or is_invalid:
             raise ParseError("character_set_client of its session lacks a character of a text")
         if as_converted(text, self.session.connection_charset or "") != text:
             raise ParseError("character_set_connection of its session lacks a character of a text")
