@@ -362,3 +362,21 @@ def test_neither_java_nor_a_worker_of_a_command_has_the_password(tmp_path):
     assert done.stdout.splitlines() == [
         "3", "here None", f"{[True, True, True, False, False]} {[False] * 5}"
     ], done.stderr  # fmt: skip
+
+
+def test_large_values_after_rows_without_one_are_on_several_pages(spark, tmp_path):
+    """Otherwise Parquet looks at the size of a page again after thousands of rows, and readers lack memory for it."""
+    folder = str(tmp_path / "t")
+    values = "IF(id < 20, NULL, concat(id, repeat('a', 1000000))) AS v"
+    spark.range(0, 84, 1, 1).selectExpr(values).write.parquet(folder)
+    java, (file,) = spark._jvm, (tmp_path / "t").glob("*.parquet")
+    path = java.org.apache.hadoop.fs.Path(str(file))
+    opened = java.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, spark._jsc.hadoopConfiguration())
+    reader = java.org.apache.parquet.hadoop.ParquetFileReader.open(opened)
+    try:
+        pages = reader.readOffsetIndex(reader.getFooter().getBlocks().get(0).getColumns().get(0))
+        first_rows = [pages.getFirstRowIndex(page) for page in range(pages.getPageCount())]
+    finally:
+        reader.close()
+    sizes = [end - start for start, end in zip(first_rows, [*first_rows[1:], 84], strict=True)]
+    assert sum(sizes) == 84 and max(sizes) <= 32

@@ -11,6 +11,7 @@ import importlib.metadata
 import locale
 import logging
 import os
+import re
 import sys
 import tempfile
 import weakref
@@ -69,9 +70,12 @@ LOCAL_SETTINGS = {
     # (128 MB): with a heap of 600 MB, 1 GB of events of 8 kB ended without memory.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
     "spark.hadoop.parquet.block.size": str(32 << 20),
-    # Rows after which Parquet first looks at the size of a page and of a part (100): values may have 48 MB each.
+    # Rows after which Parquet looks at the size of a page and of a part, at first (100) and later (10,000): values may
+    # have 48 MB each. After rows without a value, 400 values of 1 MB were one page, for which readers lacked memory.
     "spark.hadoop.parquet.page.size.row.check.min": "1",
+    "spark.hadoop.parquet.page.size.row.check.max": "16",
     "spark.hadoop.parquet.block.size.row.check.min": "1",
+    "spark.hadoop.parquet.block.size.row.check.max": "16",
     # A task's result up to this size (1 MB) comes directly. A larger one is fetched over the network, from this JVM.
     "spark.task.maxDirectResultSize": "64m",
     "spark.python.daemon.module": "mirrorlake.lake.delta.python_workers",
@@ -86,8 +90,8 @@ OWN = "spark.mirrorlake.own"
 """Marks a session that this file has opened: there no setting for one statement can be forbidden."""
 FEW_ROWS = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.merge.materializeSource": "none"}
 """For a MERGE of rows in the driver's memory: they are the same at each read, so Delta need not keep a copy."""
-DRIVER_MEMORY, DIRECT_MEMORY = "2g", "1g"
-"""Heap, and the memory of Arrow and the network: together under 4 GiB."""
+DRIVER_MEMORY, LEAST_DIRECT_MEMORY = "2g", 1 << 30
+"""Heap, and the bytes for Arrow and the network: together under 4 GiB."""
 SMALL_IO_BUFFERS = "-Djdk.nio.maxCachedBufferSize=262144"
 """In bytes. Each thread of the JVM keeps the buffer of its largest read or write until it ends: 300 MB in all, with
 events of 8 kB."""
@@ -250,10 +254,11 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName(app_name)
     conf.setAll(list(LOCAL_SETTINGS.items()))
     conf.setAll([*SAME_MEANING.items(), *IF_POSSIBLE.items(), (OWN, "true"), delta_jars()])
-    conf.set("spark.driver.memory", driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY)
+    heap = driver_memory or os.environ.get("MIRRORLAKE_DRIVER_MEMORY") or DRIVER_MEMORY
+    conf.set("spark.driver.memory", heap)
     java_options = [
         f'-Dderby.system.home="{scratch}"', f'-Djava.io.tmpdir="{scratch}"',
-        f"-XX:MaxDirectMemorySize={DIRECT_MEMORY}", SMALL_IO_BUFFERS, COLLECTOR,
+        f"-XX:MaxDirectMemorySize={direct_memory(heap)}", SMALL_IO_BUFFERS, COLLECTOR,
         END_WITHOUT_MEMORY, *NO_EXTERNAL_XML,
     ]  # fmt: skip
     archive = Path(sys.prefix) / CLASS_ARCHIVE
@@ -267,6 +272,13 @@ def _open_local(app_name: str, brief: bool, driver_memory: str | None, settings:
     context = _start(conf, log_file)
     context.setLogLevel("ERROR")
     return SparkSession.builder.getOrCreate()
+
+
+def direct_memory(heap: str) -> int:
+    """Bytes outside a heap such as 8g: half of it, so that more memory helps also where Arrow lacks it."""
+    found = re.fullmatch(r"([0-9]{1,9})([kmgt])b?", heap.strip().lower())
+    n_bytes = int(found[1]) << {"k": 10, "m": 20, "g": 30, "t": 40}[found[2]] if found else 0
+    return max(LEAST_DIRECT_MEMORY, n_bytes // 2)
 
 
 def _umask() -> int:
