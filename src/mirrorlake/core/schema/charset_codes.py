@@ -16,7 +16,8 @@ A table is uint32[256 * rows]. Row 0 is entered with the first byte of a code; t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from types import MappingProxyType
@@ -43,6 +44,7 @@ _CODECS = {
 _FROM_A1 = ((0xA1, 0xFE),)
 _JAPANESE_PC = (((0x81, 0x9F), (0xE0, 0xFC)), ((0x40, 0x7E), (0x80, 0xFC)))
 _GBK = (((0x81, 0xFE),), ((0x40, 0x7E), (0x80, 0xFE)))
+_GB18030_OF_4 = (((0x81, 0xFE),), ((0x30, 0x39),)) * 2
 _EUC_JP = ((((0x8E, 0x8E),), ((0xA1, 0xDF),)), (_FROM_A1, _FROM_A1), (((0x8F, 0x8F),), _FROM_A1, _FROM_A1))
 _WELL_FORMED = {
     "big5": ((((0xA1, 0xF9),), ((0x40, 0x7E), (0xA1, 0xFE))),),
@@ -182,6 +184,16 @@ def linear_number(entry: int, third: int, fourth: int) -> int:
     if not (0x81 <= third <= 0xFE and 0x30 <= fourth <= 0x39):
         return -1
     return entry - LINEAR + 10 * (third - 0x81) + fourth - 0x30
+
+
+def code_pattern(charset: str) -> bytes:
+    """A regular expression for the bytes of a code of several bytes, assigned or not."""
+    forms = (*_WELL_FORMED[charset], *((_GB18030_OF_4,) if charset == "gb18030" else ()))
+    return b"|".join(b"".join(map(_one_of, form)) for form in forms)
+
+
+def _one_of(ranges: Iterable[tuple[int, int]]) -> bytes:
+    return b"[" + b"".join(re.escape(bytes([low])) + b"-" + re.escape(bytes([high])) for low, high in ranges) + b"]"
 
 
 def decode_by_table(

@@ -9,6 +9,7 @@ than 10.11 are known too.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 
@@ -90,7 +91,8 @@ def max_bytes(charset: str | None) -> int:
 _UNICODE = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", BINARY: "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be",
             "utf16le": "utf-16-le", "utf32": "utf-32-be"}  # fmt: skip
 WITH_BACK_TICKS = frozenset(("big5", "cp932", "gbk", "sjis", "gb18030"))
-"""Character sets in which a code of two bytes may end with 0x60, a back-tick; MariaDB lacks the last one."""
+"""Character sets in which a code of two bytes may end with 0x60, a back-tick, or 0x5C, a backslash; MariaDB lacks the
+last one."""
 WITH_WIDE_BACKSLASH = frozenset(("sjis", "ujis"))
 """Character sets in which a code of two bytes is the character of a backslash, too. In a statement it is no sign."""
 WIDE_BACKSLASH = "\uff3c"
@@ -131,7 +133,10 @@ def decode_loosely(data: bytes, charset: str) -> str:
         return decode_single_bytes(data, code_table(charset))
     if data.isascii() and keeps_ascii(charset):
         return data.decode("ascii")
-    points = decode_by_table(data, code_table(charset))
+    return _decoded(decode_by_table(data, code_table(charset)))
+
+
+def _decoded(points: Iterable[int | None]) -> str:
     return "".join("\ufffd" if point is None else chr(point) for point in points)
 
 
@@ -228,6 +233,5 @@ def decode_statement(statement: bytes, client_collation_id: int | None) -> str:
     if charset == OTHER:  # the two flavors' numbers never contradict each other
         charset = charset_of_collation_id(client_collation_id, "mariadb")
     if charset in WITH_WIDE_BACKSLASH and not statement.isascii():
-        points = decode_by_table(statement, code_table(charset), wide={ord("\\"): ord(WIDE_BACKSLASH)})
-        return "".join("\ufffd" if point is None else chr(point) for point in points)
+        return _decoded(decode_by_table(statement, code_table(charset), wide={ord("\\"): ord(WIDE_BACKSLASH)}))
     return decode_loosely(statement, charset)

@@ -27,15 +27,18 @@ class Before:
         return row_end_of_server(self.server.flavor, self.server.version)
 
     def dialect(self, database: str) -> Dialect:
-        server, home = self.server, self.definitions.database(database)
+        server = self.server
         is_explicit = self.session.explicit_timestamps
         if is_explicit is None:
             is_explicit = server.assumed_version >= _EXPLICIT_TIMESTAMPS_SINCE[server.flavor]
-        charset = home.charset if home else None
         return Dialect(
-            server.flavor, server.assumed_version, is_explicit, charset, row_end=self.row_end,
+            server.flavor, server.assumed_version, is_explicit, self._charset_of(database), row_end=self.row_end,
             session_charset=self._session_charset,
         )  # fmt: skip
+
+    def _charset_of(self, database: str) -> str | None:
+        home = self.definitions.database(database)
+        return home.charset if home else None
 
     @property
     def _session_charset(self) -> str | None:
@@ -45,8 +48,7 @@ class Before:
             return session.database_charset
         if not session.database:
             return session.server_charset
-        home = self.definitions.database(self.server.name_case.fold(session.database))
-        return home.charset if home else None
+        return self._charset_of(self.server.name_case.fold(session.database))
 
     def known(self, name: TableName) -> TableSchema | Refused | Absent | None:
         return self.definitions.get(name.database, name.table)

@@ -72,11 +72,9 @@ def redefine(old: TableSchema, clauses: Iterable[Clause], dialect: Dialect) -> T
 def _with_options(schema: TableSchema, clauses: Sequence[Clause], dialect: Dialect) -> TableSchema:
     for clause in clauses:
         if isinstance(clause, SetDefaultCharset | ConvertCharset):
-            options = TableOptions(clause.charset, clause.collation)
-            if isinstance(clause, ConvertCharset) and dialect.flavor == "mysql":
-                charset, collation = table_charset(options, replace(dialect, database_charset=dialect.session_charset))
-            else:
-                charset, collation = table_charset(options, dialect)
+            is_sessions = isinstance(clause, ConvertCharset) and dialect.flavor == "mysql"
+            home = replace(dialect, database_charset=dialect.session_charset) if is_sessions else dialect
+            charset, collation = table_charset(TableOptions(clause.charset, clause.collation), home)
             schema = replace(schema, default_charset=charset, default_collation=collation)
         elif isinstance(clause, SetEngine):
             schema = replace(schema, engine=clause.engine)

@@ -18,7 +18,7 @@ _NUMBERS = {"TRUE": "1", "FALSE": "0"}
 
 def read_default(tokens: Tokens) -> Default:
     """Read the text after DEFAULT: a literal, an expression in parentheses, or a function call."""
-    literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens, True)
+    literal = _read_parenthesised_literal(tokens) if tokens.sees("(") else _read_literal(tokens, is_plain=True)
     if literal is None and tokens.sees("("):
         return Default("expression", read_expression(tokens))
     is_null = tokens.server.flavor == "mariadb" and tokens.session.sql_mode & EMPTY_STRING_IS_NULL

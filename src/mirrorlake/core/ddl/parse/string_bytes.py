@@ -10,22 +10,16 @@ import re
 from functools import cache
 from itertools import islice
 
-from mirrorlake.core.schema.charsets import codes_of, decode_loosely
+from mirrorlake.core.schema.charset_codes import code_pattern
+from mirrorlake.core.schema.charsets import WITH_BACK_TICKS, codes_of, decode_loosely
 
-_CODES = {
-    "big5": rb"[\xa1-\xf9][\x40-\x7e\xa1-\xfe]",
-    "cp932": rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]",
-    "sjis": rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]",
-    "gbk": rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]",
-    "gb18030": rb"[\x81-\xfe](?:[\x40-\x7e\x80-\xfe]|[0-9][\x81-\xfe][0-9])",
-}
 _ESCAPES_A_CODE = re.compile(r"(?:[^\\]|\\[\x00-\x7f])*?\\[^\x00-\x7f]", re.DOTALL)
 _FIRST_CHARACTERS = 256
 
 
 def may_be_read_by_bytes(statement: str, start: int, end: int, charset: str | None) -> bool:
     """Does a backslash between these offsets escape a character of several bytes, in such a character set?"""
-    return charset in _CODES and _ESCAPES_A_CODE.match(statement, start, end) is not None
+    return charset in WITH_BACK_TICKS and _ESCAPES_A_CODE.match(statement, start, end) is not None
 
 
 def read_by_bytes(statement: str, start: int, charset: str, escaped: dict[str, str]) -> tuple[str, int] | None:
@@ -56,5 +50,5 @@ def _parts(charset: str, quote: str) -> re.Pattern[bytes]:
     mark = quote.encode()
     return re.compile(
         rb"\\(?P<escaped>.)|" + mark + rb"(?P<doubled>" + mark + rb")|(?P<end>" + mark + rb")|(?P<other>"
-        + _CODES[charset] + rb"|.)", re.DOTALL,
+        + code_pattern(charset) + rb"|.)", re.DOTALL,
     )  # fmt: skip
